@@ -1,0 +1,209 @@
+"""Plain, gzip and bzip2 files as one stream of bytes; which one is decided by content, not by name."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from evenrank.errors import InputError, input_error
+
+FILE_BLOCK = 1 << 18
+"""Bytes taken from the file at once."""
+LINE_LIMIT = 1 << 28
+"""Longest line accepted, in bytes: more is not a file of lines, and would fill the memory."""
+TRY_AGAIN = "download or copy it again and compare its size and checksum"
+
+
+class Decompressor(Protocol):
+    """What gzip and bzip2 decompressors have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+
+
+def _gzip_decompressor() -> Decompressor:
+    from isal import igzip_lib
+
+    return cast(Decompressor, igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP))
+
+
+DECOMPRESSORS: dict[str, tuple[bytes, Callable[[], Decompressor]]] = {
+    "gzip": (b"\x1f\x8b", _gzip_decompressor),
+    "bzip2": (b"BZh", bz2.BZ2Decompressor),
+}
+"""First bytes and decompressor of the formats read here."""
+UNREAD = {b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z"}
+"""First bytes of formats that are recognised only to be refused."""
+
+
+def compression_of(head: bytes) -> str:
+    """'gzip', 'bzip2' or 'plain', from a file's first bytes."""
+    return next((name for name, (magic, _) in DECOMPRESSORS.items() if head.startswith(magic)), "plain")
+
+
+class Decompressed(io.RawIOBase):
+    """The content of one file; `n_file_bytes` of its `size_bytes` are consumed so far.
+
+    All that can be read of a damaged file is delivered; then InputError is raised.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = _open(self.path)
+        self.size_bytes = os.fstat(self._file.fileno()).st_size
+        self.n_file_bytes = 0
+        head = self._file.read(8)
+        self._file.seek(0)
+        self.compression = compression_of(head)
+        self._refuse_unread(head)
+        self._stream: Decompressor | None = None
+        self._ahead = b""
+
+    def _refuse_unread(self, head: bytes) -> None:
+        for magic, name in UNREAD.items():
+            if head.startswith(magic):
+                self._file.close()
+                fix = "unpack it, or pack it with gzip or bzip2"
+                raise input_error(self.path, 0, f"a {name} file, which is not read here", fix)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self.read_some(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def read_some(self, size: int) -> bytes:
+        """Between 1 and `size` bytes of content; none at the end."""
+        if self.compression == "plain":
+            return self._from_file(size)
+        try:
+            while self._next_stream():
+                assert self._stream is not None
+                if data := self._stream.decompress(self._take(), size):
+                    return data
+        except InputError:
+            raise
+        except Exception as error:  # isal's error type has no base of its own
+            raise self._damaged(f"{self.compression} data are damaged: {error}") from None
+        return b""
+
+    def _next_stream(self) -> bool:
+        """Whether there is more; starts the next of several concatenated streams where one ends."""
+        if self._stream is None or self._stream.eof:
+            self._ahead = self._skip_padding(self._stream.unused_data if self._stream else self._ahead)
+            if not self._ahead:
+                return False
+            magic, start = DECOMPRESSORS[self.compression]
+            self._ahead += self._from_file(len(magic)) if len(self._ahead) < len(magic) else b""
+            if not self._ahead.startswith(magic):
+                raise self._damaged(f"bytes after the end of the {self.compression} data")
+            self._stream = start()
+        return True
+
+    def _skip_padding(self, ahead: bytes) -> bytes:
+        ahead = ahead.lstrip(b"\0") or self._from_file(FILE_BLOCK)
+        while ahead and not (kept := ahead.lstrip(b"\0")):
+            ahead = self._from_file(FILE_BLOCK)
+        return kept if ahead else b""
+
+    def _take(self) -> bytes:
+        """Compressed bytes for the stream, when it wants any."""
+        assert self._stream is not None
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
+        if not self._stream.needs_input:
+            return b""
+        if not (data := self._from_file(FILE_BLOCK)):
+            raise self._damaged(f"the {self.compression} data end in the middle: the file is cut off")
+        return data
+
+    def _from_file(self, size: int) -> bytes:
+        try:
+            data = self._file.read(size)
+        except OSError as error:
+            raise self._damaged(error.strerror or str(error)) from error
+        self.n_file_bytes += len(data)
+        return data
+
+    def _damaged(self, found: str) -> InputError:
+        place = f"at byte {self.n_file_bytes:,} of {self.size_bytes:,}"
+        return input_error(self.path, 0, f"{found}, {place}", TRY_AGAIN)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.is_dir():
+        raise input_error(path, 0, "a folder, where a file was expected", "name a file in it")
+    try:
+        return cast(BinaryIO, path.open("rb", buffering=0))
+    except OSError as error:
+        raise input_error(path, 0, error.strerror or str(error), "check the name") from error
+
+
+@contextmanager
+def open_compressed(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """The content of a plain, gzip or bzip2 file as a stream; reading a damaged one raises InputError."""
+    with io.BufferedReader(Decompressed(path), FILE_BLOCK) as stream:
+        yield cast(BinaryIO, stream)
+
+
+def read_blocks(path: str | os.PathLike[str], size: int = 1 << 22) -> Iterator[bytes]:
+    """Content in blocks of about `size` bytes that end at line ends; only the last line may lack its own.
+
+    Of a damaged file all whole lines are delivered; then InputError is raised.
+    """
+    with Decompressed(path) as source:
+        yield from line_blocks(source, size)
+
+
+def line_blocks(source: Decompressed, size: int) -> Iterator[bytes]:
+    """What `source` still holds, as `read_blocks` gives it."""
+    parts: list[bytes] = []
+    n_bytes = 0
+    while True:
+        try:
+            chunk = source.read_some(size)
+        except InputError:
+            yield from _whole_lines(parts)
+            raise
+        if not chunk:
+            break
+        parts.append(chunk)
+        n_bytes += len(chunk)
+        if n_bytes >= size and b"\n" in chunk:
+            block, rest = _cut(parts)
+            yield block
+            parts, n_bytes = [rest], len(rest)
+        elif n_bytes > size + LINE_LIMIT:
+            found = f"a line of more than {LINE_LIMIT:,} bytes"
+            raise input_error(source.path, 0, found, "give one record a line")
+    if last := b"".join(parts):
+        yield last
+
+
+def _cut(parts: list[bytes]) -> tuple[bytes, bytes]:
+    """The joined `parts` up to the last line end, and what follows it."""
+    end = parts[-1].rfind(b"\n") + 1
+    return b"".join([*parts[:-1], parts[-1][:end]]), parts[-1][end:]
+
+
+def _whole_lines(parts: list[bytes]) -> Iterator[bytes]:
+    joined = b"".join(parts)
+    if end := joined.rfind(b"\n") + 1:
+        yield joined[:end]
