@@ -1,0 +1,1 @@
+"""Fair work lists for Wikipedia, and the bench that proves them fair."""

@@ -1,0 +1,57 @@
+"""A dimension: one attribute along which pages fall into groups, packed as a bit mask per page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_GROUPS = 32
+"""A mask is at most 32 bits wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One fairness attribute. Bit i of a page's mask says that the page belongs to `groups[i]`."""
+
+    name: str
+    """Name in commands and columns, e.g. `geography`."""
+    field: str
+    """Key of the metadata record that holds the values."""
+    groups: tuple[str, ...]
+    """Group names; the first one is for pages of which nothing is known."""
+    background: tuple[float, ...]
+    """Wanted share of each known group (all but the first) in the world; sums to 1."""
+    encode: Callable[[object], int]
+    """Metadata value → mask. Raises ValueError, saying what was found, on a value it does not know."""
+    source: str
+    """Where the background comes from."""
+
+    def __post_init__(self) -> None:
+        if len(self.background) != len(self.groups) - 1:
+            raise ValueError(f"dimension {self.name}: one background share per known group is needed")
+        if len(self.groups) > MAX_GROUPS:
+            raise ValueError(f"dimension {self.name}: more than {MAX_GROUPS} groups")
+
+    @property
+    def mask_dtype(self) -> np.dtype[np.unsignedinteger]:
+        """The narrowest unsigned integer that holds a mask."""
+        width = 8 if len(self.groups) <= 8 else 16 if len(self.groups) <= 16 else 32
+        return np.dtype(f"<u{width // 8}")
+
+    def background_array(self) -> NDArray[np.float64]:
+        return np.array(self.background)
+
+    def mask_of(self, group: str) -> int:
+        """The mask of one group; KeyError when there is no such group."""
+        by_name = {name.casefold(): index for index, name in enumerate(self.groups)}
+        return 1 << by_name[group.casefold()]
+
+
+def listed_values(value: object) -> list[object]:
+    """A metadata value as a list: null is empty, a lone value is a list of one."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,51 @@
+"""Group space: the Cartesian product of dimensions, whose cells are the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.dimension import Dimension
+
+
+@dataclass(frozen=True)
+class GroupSpace:
+    """The product of a list of dimensions; cell 0 is the one where every dimension is unknown."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(dimension.groups) for dimension in self.dimensions)
+
+    @property
+    def n_groups(self) -> int:
+        return prod(self.shape)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the groups in order, e.g. `Africa|female`."""
+        return tuple("|".join(cell) for cell in product(*(d.groups for d in self.dimensions)))
+
+    def sections(self) -> Iterator[tuple[tuple[slice, ...], NDArray[np.float64]]]:
+        """Each pattern of known and unknown dimensions but the fully unknown one.
+
+        Gives the part of the matrix that the pattern covers, and the background distribution over it: the
+        product of the backgrounds of the dimensions that are known there.
+        """
+        for pattern in product((False, True), repeat=len(self.dimensions)):
+            if any(pattern):
+                yield self._section(pattern)
+
+    def _section(self, pattern: tuple[bool, ...]) -> tuple[tuple[slice, ...], NDArray[np.float64]]:
+        background = np.ones(())
+        for dimension, is_known in zip(self.dimensions, pattern, strict=True):
+            share = dimension.background_array() if is_known else np.ones(1)
+            background = np.multiply.outer(background, share)
+        return tuple(slice(1, None) if is_known else slice(0, 1) for is_known in pattern), background

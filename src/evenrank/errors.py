@@ -1,0 +1,52 @@
+"""What a user did wrong, said so that it can be mended: file, line, what was found, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """One thing wrong with one place of one file."""
+
+    path: str
+    """File as the user named it."""
+    line: int
+    """Line from 1; 0 when the fault concerns the whole file."""
+    found: str
+    """What was found."""
+    fix: str = ""
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.found}" + (f" ({self.fix})" if self.fix else "")
+
+
+class EvenrankError(Exception):
+    """A user's mistake or an impossible request; the command line prints it and exits with 2."""
+
+
+class InputError(EvenrankError):
+    """Bad input: all faults at once."""
+
+    def __init__(self, faults: Iterable[Fault], n_more: int = 0) -> None:
+        self.faults = tuple(faults)
+        self.n_more = n_more
+        lines = [str(fault) for fault in self.faults]
+        if n_more:
+            lines.append(f"… and {n_more:,} more faults of these kinds")
+        super().__init__("\n".join(lines))
+
+
+class MissingExtraError(EvenrankError):
+    """An optional part is asked for that is not installed."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        super().__init__(f"{need} needs the extra '{extra}': pip install 'evenrank[{extra}]'")
+
+
+def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:
+    """An InputError of one fault."""
+    return InputError([Fault(str(path), line, found, fix)])

@@ -1,0 +1,45 @@
+"""The compromise of the paper: half of what the relevant pages are, half of what the world is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.groups import GroupSpace
+
+
+def blend(distribution: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
+    """`distribution` over groups, each section averaged with its background and keeping its own mass.
+
+    A section is a pattern of known and unknown dimensions: where all are known the background is the product of
+    the world distributions, where some are unknown it is the product over the known ones. The fully unknown cell
+    stays as it is, because the world says nothing about it.
+    """
+    matrix = distribution.reshape(space.shape).copy()
+    for section, background in space.sections():
+        mass = matrix[section].sum()
+        matrix[section] = 0.5 * matrix[section] + 0.5 * mass * background
+    return matrix.reshape(-1)
+
+
+def group_target(group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unknown: bool) -> NDArray[np.float64]:
+    """Wanted distribution over all groups, from the mass that the relevant pages give to each.
+
+    Without `keep_unknown` the fully unknown cell is emptied first (Task 1 of 2021). When no mass is left, nothing
+    is known of what is relevant, and the background of fully known pages alone is the target.
+    """
+    mass = group_mass.astype(np.float64, copy=True)
+    if not keep_unknown:
+        mass[0] = 0.0
+    total = mass.sum()
+    if total <= 0.0:
+        return background_target(space)
+    return blend(mass / total, space)
+
+
+def background_target(space: GroupSpace) -> NDArray[np.float64]:
+    """The world itself: all mass on fully known groups, by the product of the backgrounds."""
+    matrix = np.zeros(space.shape)
+    *_, (section, background) = space.sections()
+    matrix[section] = background / background.sum()
+    return matrix.reshape(-1)
