@@ -1,0 +1,90 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from evenrank.errors import input_error
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file to write; it takes the name `path` only when the block ends well.
+
+    Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was.
+    """
+    path = Path(path)
+    handle, temporary = _temporary(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise _not_written(path, error) from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str], keep: tuple[str, ...] = ()) -> Iterator[Path]:
+    """A new folder to fill; it takes the name `path`, replacing an older one, only when the block ends well.
+
+    Entries of the older folder named in `keep` move over to the new one.
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    except OSError as error:
+        raise _not_written(path, error) from error
+    try:
+        yield fresh
+        os.chmod(fresh, 0o777 & ~_umask())
+        _swap(fresh, path, keep)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap(fresh: Path, path: Path, keep: tuple[str, ...]) -> None:
+    """Put `fresh` in the place of `path`, and remove what was there."""
+    if not path.exists():
+        os.replace(fresh, path)
+        return
+    for name in keep:
+        if (path / name).exists() and not (fresh / name).exists():
+            os.replace(path / name, fresh / name)
+    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old.tmp", dir=path.parent))
+    os.replace(path, old / path.name)
+    os.replace(fresh, path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> Exception:
+    return input_error(path, 0, f"could not be written: {error.strerror or error}", "nothing was changed")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,125 @@
+"""Page metadata: `trec_metadata.json.gz` → arrays, one value per page, groups packed as bit masks."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import Fault, InputError
+from evenrank.formats.compressed import Decompressed, line_blocks
+from evenrank.formats.metadata_lines import LineReader, ParsedBlock
+
+BLOCK_BYTES = 1 << 20
+"""Text parsed at once; small enough to stay in the cache."""
+MAX_FAULTS = 50
+"""Faults shown of one file; the others are counted."""
+
+
+class MaskField(Protocol):
+    """How a field of the record becomes a bit mask (a dimension is one)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def encode(self) -> Callable[[object], int]: ...
+    @property
+    def mask_dtype(self) -> np.dtype[np.unsignedinteger]: ...
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The pages of a metadata file by ascending page id; the first line of a repeated page id counts."""
+
+    page_ids: NDArray[np.int32]
+    quality_class: NDArray[np.uint8]
+    """Class in work order; `records.NO_CLASS` where the file has none."""
+    quality_score: NDArray[np.float32]
+    """NaN where the file has none."""
+    masks: dict[str, NDArray[np.unsignedinteger]]
+    """Group masks by dimension name."""
+    fields: frozenset[str]
+    """Keys that occur in the records."""
+    n_lines: int
+    n_repeated: int
+
+
+def read_metadata(
+    path: str | os.PathLike[str],
+    dimensions: Sequence[MaskField],
+    on_bytes: Callable[[int], object] = lambda n_file_bytes: None,
+) -> Metadata:
+    """The metadata in a JSON-lines file, plain or compressed; InputError lists all faults of the file.
+
+    `on_bytes` is told how many bytes of the file were consumed since it was last called.
+    """
+    reader = LineReader(dimensions)
+    blocks: list[ParsedBlock] = []
+    faults: list[Fault] = []
+    n_lines = n_faults = 0
+    for block in _parsed(path, reader, on_bytes):
+        room = MAX_FAULTS - len(faults)
+        faults.extend(Fault(str(path), n_lines + line, *rest) for line, *rest in block.faults[:room])
+        n_faults += len(block.faults)
+        n_lines += block.n_lines
+        blocks.append(block)
+    if n_faults:
+        raise InputError(faults, n_faults - len(faults))
+    if not sum(len(block.page_ids) for block in blocks):
+        raise InputError([Fault(str(path), 0, "no metadata in it", "give JSON lines with a page_id each")])
+    return _joined(blocks, dimensions, reader.fields, n_lines)
+
+
+def _parsed(
+    path: str | os.PathLike[str], reader: LineReader, on_bytes: Callable[[int], object]
+) -> Iterator[ParsedBlock]:
+    """Parsed blocks in order; decompression and parsing overlap in threads (both release the lock)."""
+    pending: deque[Future[ParsedBlock]] = deque()
+    with Decompressed(path) as source, ThreadPoolExecutor(max_workers=2) as pool:
+        n_told = 0
+        for block in line_blocks(source, BLOCK_BYTES):
+            pending.append(pool.submit(reader.parse, block))
+            on_bytes(source.n_file_bytes - n_told)
+            n_told = source.n_file_bytes
+            if len(pending) > 8:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def _joined(blocks: list[ParsedBlock], dimensions: Sequence[MaskField], fields: set[str], n_lines: int) -> Metadata:
+    page_ids = np.concatenate([block.page_ids for block in blocks])
+    order = _ascending_first(page_ids)
+
+    def column(name: str, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        joined = np.concatenate([block.columns[name] for block in blocks]).astype(dtype, copy=False)
+        return joined if order is None else joined[order]
+
+    return Metadata(
+        page_ids=page_ids if order is None else page_ids[order],
+        quality_class=column("class", np.dtype(np.uint8)),  # type: ignore[arg-type]
+        quality_score=column("score", np.dtype(np.float32)),  # type: ignore[arg-type]
+        masks={d.name: column(d.name, d.mask_dtype) for d in dimensions},  # type: ignore[misc]
+        fields=frozenset(fields),
+        n_lines=n_lines,
+        n_repeated=0 if order is None else len(page_ids) - len(order),
+    )
+
+
+def _ascending_first(page_ids: NDArray[np.int32]) -> NDArray[np.intp] | None:
+    """Positions of the first occurrence of each page id, ids ascending; None when nothing has to move."""
+    if np.all(page_ids[1:] > page_ids[:-1]):
+        return None
+    order = np.argsort(page_ids, kind="stable")
+    ordered = page_ids[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    kept: NDArray[np.intp] = order[is_first]
+    return kept

@@ -1,0 +1,205 @@
+"""Metadata lines → columns, thousands of lines at once.
+
+The organisers write every record with the same keys in the same order, so a line is a page id, a quality score and
+a tail that takes only a few hundred different values. Ids and scores are parsed for a whole block with array
+arithmetic, tails are told apart by a 64-bit hash and each distinct tail is parsed as JSON once. Lines of any other
+shape are parsed one by one, with the same result.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals
+from evenrank.records import NO_CLASS, WORK_ORDER
+
+MAX_PAGE_ID = 2**31 - 1
+MAX_TAIL = 512
+"""Longest tail, in bytes, that is told apart by its hash."""
+MEMO_LIMIT = 1 << 16
+"""Distinct tails remembered; with more of them the memory is cleared (extra fields that differ by page)."""
+_LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
+_CLASS_CODE = {name: code for code, name in enumerate(WORK_ORDER)}
+
+
+class _Field(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def encode(self) -> Callable[[object], int]: ...
+
+
+@dataclass(frozen=True)
+class ParsedBlock:
+    """Columns of the lines of one block, and what was wrong: (line within the block, found, fix)."""
+
+    page_ids: NDArray[np.int32]
+    columns: dict[str, NDArray[Any]]
+    n_lines: int
+    faults: list[tuple[int, str, str]]
+
+
+class LineReader:
+    """Parses blocks of lines; remembers the tails it has seen, so one reader serves one file."""
+
+    def __init__(self, dimensions: Sequence[_Field]) -> None:
+        self._dimensions = tuple(dimensions)
+        self.fields: set[str] = set()
+        self._codes_of_tail: dict[int, tuple[int, ...]] = {}
+
+    def parse(self, block: bytes) -> ParsedBlock:
+        """Columns of a block of whole lines."""
+        fast = self._fast_lines(block)
+        rows = [] if fast is not None and fast.n_left == 0 else self._slow_lines(block, fast)
+        faults = [row for row in rows if isinstance(row, _Fault)]
+        return self._columns(fast, [row for row in rows if not isinstance(row, _Fault)], block, faults)
+
+    def _columns(self, fast: _FastLines | None, slow: list[_Row], block: bytes, faults: list[_Fault]) -> ParsedBlock:
+        """Fast and slow lines joined, in the order of the file."""
+        names = ("class", *(dimension.name for dimension in self._dimensions))
+        codes = np.array([row.codes for row in slow], np.int64).reshape(len(slow), len(names))
+        page_ids = np.array([row.page_id for row in slow], np.int32)
+        scores = np.array([row.score for row in slow], np.float32)
+        if fast is not None:
+            page_ids = np.concatenate([fast.page_ids, page_ids])
+            scores = np.concatenate([fast.scores, scores])
+            codes = np.concatenate([fast.codes, codes])
+            if slow:
+                order = np.argsort(np.concatenate([fast.lines, [row.line for row in slow]]), kind="stable")
+                page_ids, scores, codes = page_ids[order], scores[order], codes[order]
+        columns: dict[str, NDArray[Any]] = {"score": scores}
+        columns |= {name: codes[:, column] for column, name in enumerate(names)}
+        n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults])
+
+    # Lines of the organisers' layout, all at once.
+
+    def _fast_lines(self, block: bytes) -> _FastLines | None:
+        layout = _LAYOUT.match(block)
+        if layout is None:
+            return None
+        buffer = np.frombuffer(block + b"\n" + b"\0" * MAX_TAIL, np.uint8)
+        ends = np.flatnonzero(buffer[: len(block) + (not block.endswith(b"\n"))] == 10)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        is_good = has_bytes(buffer, starts, layout[1])
+        page_ids, cursor, has_id = integers(buffer, starts + len(layout[1]))
+        is_good &= has_id & has_bytes(buffer, cursor, layout[2])
+        scores, cursor, has_score = unit_decimals(buffer, cursor + len(layout[2]))
+        is_good &= has_score & (ends - cursor < MAX_TAIL) & (cursor < ends)
+        keep = np.flatnonzero(is_good)
+        tails = hashes(buffer, cursor[keep], ends[keep])
+        known, codes = self._tail_codes(block, tails, cursor[keep], ends[keep])
+        keep = keep[known]
+        return _FastLines(keep, len(starts) - len(keep), page_ids[keep], scores[keep], codes)
+
+    def _tail_codes(
+        self, block: bytes, tails: NDArray[np.uint64], cursor: NDArray[np.intp], ends: NDArray[np.intp]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which lines have a tail that is understood, and the codes of those."""
+        distinct, first, inverse = np.unique(tails, return_index=True, return_inverse=True)
+        table = np.zeros((len(distinct), 1 + len(self._dimensions)), np.int64)
+        is_known = np.zeros(len(distinct), bool)
+        for index, (value, line) in enumerate(zip(distinct.tolist(), first, strict=True)):
+            codes = self._codes_of_tail.get(value) or self._learn(value, block[cursor[line] : ends[line]])
+            if codes is not None:
+                table[index] = codes
+                is_known[index] = True
+        known = is_known[inverse]
+        return known, table[inverse[known]]
+
+    def _learn(self, value: int, tail: bytes) -> tuple[int, ...] | None:
+        """Codes of a tail that was not seen before; None when the line has to be read the slow way."""
+        try:
+            record = orjson.loads(b'{"":0' + tail)
+            codes = self._codes_of(record)
+        except ValueError:
+            return None
+        if "page_id" in record or "quality_score" in record:
+            return None
+        self.fields.update(record.keys() - {""})
+        if len(self._codes_of_tail) >= MEMO_LIMIT:
+            self._codes_of_tail = {}
+        self._codes_of_tail[value] = codes
+        return codes
+
+    # Any other line, one by one.
+
+    def _slow_lines(self, block: bytes, fast: _FastLines | None) -> list[_Row | _Fault]:
+        done = set() if fast is None else set(fast.lines.tolist())
+        lines = block.split(b"\n")
+        return [self._row(number, line) for number, line in enumerate(lines) if number not in done and line.strip()]
+
+    def _row(self, number: int, line: bytes) -> _Row | _Fault:
+        try:
+            record = orjson.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError(f"{type(record).__name__} where a record was expected")
+            self.fields.update(record)
+            return _Row(number, _page_id(record), _score(record), self._codes_of(record))
+        except orjson.JSONDecodeError as error:
+            return _Fault(number + 1, f"not JSON: {error}", "give one JSON record a line")
+        except ValueError as error:
+            return _Fault(number + 1, str(error), "mend the record or leave it out")
+
+    def _codes_of(self, record: dict[str, Any]) -> tuple[int, ...]:
+        masks = (dimension.encode(record.get(dimension.field)) for dimension in self._dimensions)
+        return (_quality_class(record), *masks)
+
+
+@dataclass(frozen=True)
+class _FastLines:
+    lines: NDArray[np.intp]
+    n_left: int
+    page_ids: NDArray[np.int32]
+    scores: NDArray[np.float32]
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: int
+    page_id: int
+    score: float
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    line: int
+    found: str
+    fix: str
+
+
+def _page_id(record: dict[str, Any]) -> int:
+    value = record.get("page_id")
+    if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
+        raise ValueError(f"page_id is {value!r}, not a whole number from 0 to {MAX_PAGE_ID}")
+    return value
+
+
+def _score(record: dict[str, Any]) -> float:
+    value = record.get("quality_score")
+    if value is None:
+        return math.nan
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError(f"quality_score is {value!r}, not a number from 0 to 1")
+    return float(value)
+
+
+def _quality_class(record: dict[str, Any]) -> int:
+    value = record.get("quality_score_disc")
+    if value is None:
+        return NO_CLASS
+    if not isinstance(value, str) or value not in _CLASS_CODE:
+        raise ValueError(f"quality_score_disc is {value!r}, not one of {', '.join(WORK_ORDER)}")
+    return _CLASS_CODE[value]

@@ -1,0 +1,110 @@
+"""Run files: read, write, and convert between the track's TSV and six-column TREC."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError, InputError
+from evenrank.formats.atomic import atomic_file
+from evenrank.formats.run_rows import RunRows, read_rows
+from evenrank.records import Run
+
+MAX_FAULTS = 50
+
+
+def read_run(path: str | os.PathLike[str]) -> Run:
+    """The run in a file (track TSV or six-column TREC); InputError lists all faults of its form.
+
+    Rows of one ranking are gathered wherever they stand; their order in the file is the ranking. TREC rows are
+    ordered by score, then by their rank column.
+    """
+    rows = read_rows(path)
+    if rows.faults:
+        raise InputError(rows.faults[:MAX_FAULTS], max(0, len(rows.faults) - MAX_FAULTS))
+    return run_of(rows, run_name(path))
+
+
+def run_name(path: str | os.PathLike[str]) -> str:
+    """A run's name: its file name without `.gz`, `.tsv`, `.txt` and `.run`."""
+    name = Path(path).name
+    for ending in (".gz", ".tsv", ".txt", ".run", ".trec"):
+        name = name.removesuffix(ending)
+    return name or Path(path).name
+
+
+def run_of(rows: RunRows, name: str) -> Run:
+    """The run that the rows make."""
+    order = ranking_order(rows)
+    topic_ids, repeats = rows.topic_ids[order], rows.repeats[order]
+    is_start = np.ones(len(order), bool)
+    is_start[1:] = (topic_ids[1:] != topic_ids[:-1]) | (repeats[1:] != repeats[:-1])
+    starts = np.flatnonzero(is_start)
+    return Run(
+        name=name,
+        task=rows.task,
+        topic_ids=topic_ids[starts],
+        repeats=repeats[starts],
+        starts=np.append(starts, len(order)).astype(np.int64),
+        pages=rows.pages[order],
+        scores=None if rows.scores is None else rows.scores[order],
+    )
+
+
+def ranking_order(rows: RunRows) -> NDArray[np.intp]:
+    """Positions of the rows, ranking by ranking, rankings in the order in which the file first names them."""
+    key = rows.topic_ids.astype(np.int64) << 32 | rows.repeats
+    if rows.scores is None and np.count_nonzero(key[1:] != key[:-1]) + 1 == len(np.unique(key)):
+        return np.arange(len(key))
+    _, first, ranking = np.unique(key, return_index=True, return_inverse=True)
+    appearance = first[ranking]
+    if rows.scores is None or rows.trec_ranks is None:
+        return np.argsort(appearance, kind="stable")
+    return np.lexsort((rows.trec_ranks, -rows.scores, appearance))
+
+
+def write_run(run: Run, path: str | os.PathLike[str], form: str = "track") -> None:
+    """The run as a file, gzip by the name's ending; `form` is `track` or `trec`. Same run, same bytes."""
+    if form not in WRITERS:
+        raise EvenrankError(f"run format {form!r} is not one of: {', '.join(WRITERS)}")
+    text = WRITERS[form](run)
+    with atomic_file(path) as file:
+        if str(path).endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                packed.write(text)
+        else:
+            file.write(text)
+
+
+def _track_text(run: Run) -> bytes:
+    lines: list[str] = []
+    for topic, repeat, pages in run.rankings():
+        prefix = f"{topic}\t" if run.task == 1 else f"{topic}\t{repeat}\t"
+        lines.extend(f"{prefix}{page}\n" for page in pages.tolist())
+    return "".join(lines).encode()
+
+
+def _trec_text(run: Run) -> bytes:
+    """Six columns; the second one is Q0 in Task 1 and the repeat number in Task 2."""
+    lines: list[str] = []
+    for index, (topic, repeat, pages) in enumerate(run.rankings()):
+        iteration = "Q0" if run.task == 1 else str(repeat)
+        for rank, (page, score) in enumerate(zip(pages.tolist(), _scores(run, index), strict=True), 1):
+            lines.append(f"{topic} {iteration} {page} {rank} {score!r} {run.name}\n")
+    return "".join(lines).encode()
+
+
+def _scores(run: Run, index: int) -> list[float] | list[int]:
+    """Scores of a ranking; a run without scores gets its length at rank 1, down to 1."""
+    begin, end = int(run.starts[index]), int(run.starts[index + 1])
+    if run.scores is None:
+        return list(range(end - begin, 0, -1))
+    scores: list[float] = run.scores[begin:end].tolist()
+    return scores
+
+
+WRITERS = {"track": _track_text, "trec": _trec_text}

@@ -1,0 +1,117 @@
+"""Topics: training topics, evaluation topics, and evaluation topics with their judgments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import Fault, InputError
+from evenrank.formats.json_lines import read_records, write_records
+from evenrank.records import Split, Topic, no_pages
+
+MAX_ID = 2**31 - 1
+
+
+def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
+    """The topics of a JSON-lines file (`trec_topics`, `trec_eval_topics` or `eval-topics-with-qrels`).
+
+    Unknown extra fields are ignored; repeated page ids are dropped, the first one stays.
+    """
+    topics = read_records(path, lambda record: parse_topic(record, split))
+    if not topics:
+        raise InputError([Fault(str(path), 0, "no topic in it", "give JSON lines with an id and a title each")])
+    seen: set[int] = set()
+    repeated = [t.id for t in topics if t.id in seen or seen.add(t.id)]  # type: ignore[func-returns-value]
+    if repeated:
+        raise InputError([Fault(str(path), 0, f"topic {topic} stands twice", "keep one") for topic in repeated])
+    return topics
+
+
+def parse_topic(record: dict[str, Any], split: Split) -> Topic:
+    """A topic from its record; ValueError says what is wrong with it."""
+    assessed = record.get("assessed_docs")
+    tier = record.get("max_tier")
+    return Topic(
+        id=_whole(record, "id"),
+        title=_text(record, "title"),
+        keywords=_keywords(record),
+        scope=_text(record, "scope"),
+        homepage=_text(record, "homepage"),
+        split=split,
+        rel_docs=_pages(record.get("rel_docs"), "rel_docs"),
+        assessed_docs=None if assessed is None else _pages(assessed, "assessed_docs"),
+        max_tier=None if tier is None else _whole(record, "max_tier"),
+    )
+
+
+def topic_record(topic: Topic) -> dict[str, Any]:
+    """The record of a topic, with the fields that it has."""
+    record: dict[str, Any] = {"id": topic.id, "title": topic.title}
+    if topic.keywords:
+        record["keywords"] = list(topic.keywords)
+    record |= {name: value for name in ("scope", "homepage") if (value := getattr(topic, name))}
+    record["rel_docs"] = topic.rel_docs.tolist()
+    if topic.assessed_docs is not None:
+        record["assessed_docs"] = topic.assessed_docs.tolist()
+    if topic.max_tier is not None:
+        record["max_tier"] = topic.max_tier
+    return record
+
+
+def write_topics(path: str | os.PathLike[str], topics: Iterable[Topic]) -> None:
+    """Topics as JSON lines, gzip by the name's ending."""
+    write_records(path, map(topic_record, topics))
+
+
+def _whole(record: dict[str, Any], key: str) -> int:
+    value = record.get(key)
+    if type(value) is not int or not 0 <= value <= MAX_ID:
+        raise ValueError(f"{key} is {_shown(value)}, not a whole number from 0 to {MAX_ID}")
+    return value
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    value = record.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{key} is {_shown(value)}, not text")
+    return value
+
+
+def _keywords(record: dict[str, Any]) -> tuple[str, ...]:
+    value = record.get("keywords") or []
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"keywords is {_shown(value)}, not a list of words")
+    return tuple(value)
+
+
+def _pages(value: object, key: str) -> NDArray[np.int32]:
+    """Page ids without repetition, in the file's order."""
+    if value is None or value == []:
+        return no_pages()
+    if not isinstance(value, list) or not set(map(type, value)) <= {int}:
+        raise ValueError(f"{key} is {_shown(value)}, not a list of page ids")
+    try:
+        pages = np.array(value, np.int64)
+    except OverflowError:
+        raise ValueError(f"{key} has a page id over {MAX_ID}") from None
+    if pages.min() < 0 or pages.max() > MAX_ID:
+        raise ValueError(f"{key} has a page id outside 0 to {MAX_ID}")
+    return _first_of_each(pages.astype(np.int32))
+
+
+def _first_of_each(pages: NDArray[np.int32]) -> NDArray[np.int32]:
+    if np.all(pages[1:] > pages[:-1]):
+        return pages
+    _, first = np.unique(pages, return_index=True)
+    return pages[np.sort(first)]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
