@@ -1,0 +1,50 @@
+"""Markup inside running text: quotes, tags, lists, character references, blanks."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_BLOCK_TAG = re.compile(
+    r"</?(?:br|p|div|li|ul|ol|td|th|tr|table|caption|center|blockquote|dd|dt|dl|hr|h[1-6]|poem)\b[^<>]*>", re.IGNORECASE
+)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<!--|-->")
+_EMPHASIS = re.compile(r"''+")
+_LINE_START = re.compile(r"\n(?:[*#:;]+|-{4,})[ \t]*")
+_SWITCH = re.compile(r"__[A-Z]{3,}__")
+_LEFT_BRACKETS = re.compile(r"\[\[+|\]\]+|\{\{+|\}\}+|\{\||\|\}")
+_EMPTY_PARENTHESES = re.compile(r" ?\([\s,;:]*\)")
+_BLANKS = re.compile(r"[ \t\xa0]{2,}")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
+
+
+def strip_markup(text: str) -> str:
+    """Text without emphasis, tags, list marks and broken brackets; character references stay."""
+    if "<" in text:
+        text = _TAG.sub("", _BLOCK_TAG.sub("\n", text))
+    if "''" in text:
+        text = _EMPHASIS.sub("", text)
+    if "__" in text:
+        text = _SWITCH.sub("", text)
+    text = _LEFT_BRACKETS.sub("", text)
+    return _LINE_START.sub("\n", text)
+
+
+def decode_references(text: str) -> str:
+    """Text with `&amp;`, `&#91;` and their like as characters."""
+    if "&" not in text:
+        return text
+    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text).replace("\xa0", " ")
+
+
+def tidy(text: str) -> str:
+    """Text without repeated blanks, empty parentheses and piles of empty lines."""
+    text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
+    text = _EMPTY_PARENTHESES.sub("", text)
+    return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def one_line(text: str) -> str:
+    """Readable text of a short piece of wikitext, on one line."""
+    return " ".join(decode_references(strip_markup(text)).split())

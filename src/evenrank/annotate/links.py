@@ -1,0 +1,77 @@
+"""Links of a page: replaced by the words that a reader sees, files and categories taken out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from evenrank.annotate.namespaces import ENGLISH, Namespaces
+
+MAX_NESTING = 4
+"""Links inside captions inside links: deeper ones are broken markup."""
+
+_LINK = re.compile(r"\[\[([^\[\]{}|]+)(\|[^\[\]{}]*)?\]\]")
+_EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|mailto|irc|news):|//)[^\s\[\]<>]*+([^\[\]\n]*+)\]", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*$")
+_FILE_OPTION = re.compile(
+    r"(?:thumb(?:nail)?|frame(?:d|less)?|border|left|right|cent(?:er|re)|none|baseline|middle|top|bottom|sub|super"
+    r"|text-(?:top|bottom)|upright|\d*x?\d+ *px|(?:alt|link|page|class|lang|upright|thumb|start|end|thumbtime) *=.*"
+    r"|\d*x?\d+)\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class LinkFields:
+    """What the links of one page say; filled by `resolve_links`."""
+
+    namespaces: Namespaces = ENGLISH
+    anchors: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    captions: list[str] = field(default_factory=list)
+
+
+def resolve_links(text: str, fields: LinkFields) -> str:
+    """Text with links replaced by their words, innermost first; what they say goes into `fields`."""
+    for _ in range(MAX_NESTING):
+        parts = _LINK.split(_EXTERNAL.sub(r"\1", text))
+        if len(parts) == 1:
+            return parts[0]
+        for index in range(1, len(parts), 3):
+            target, label = parts[index], parts[index + 1]
+            if ":" in target:
+                parts[index] = _prefixed(target, label, fields)
+            else:
+                parts[index] = shown = label[1:] if label and len(label) > 1 else target
+                fields.anchors.append(shown)
+            parts[index + 1] = ""
+        text = "".join(parts)
+        if "[[" not in text and "[http" not in text:
+            return text
+    return text
+
+
+def _prefixed(target: str, label: str | None, fields: LinkFields) -> str:
+    """Words shown for a link that may lead to another namespace, language or project."""
+    prefix, _, name = target.partition(":")
+    prefix = prefix.strip().lower()
+    if prefix in fields.namespaces.file:
+        if caption := file_caption(label):
+            fields.captions.append(caption)
+        return ""
+    if prefix in fields.namespaces.category:
+        fields.categories.append(name.strip().replace("_", " "))
+        return ""
+    if label is None and _LANGUAGE.match(prefix):
+        return ""
+    shown = label[1:] if label and len(label) > 1 else target.lstrip(": ")
+    fields.anchors.append(shown)
+    return shown
+
+
+def file_caption(options: str | None) -> str:
+    """The caption among a file link's `|` options: the last one that is no known option."""
+    if not options:
+        return ""
+    last = options.rpartition("|")[2].strip()
+    return "" if _FILE_OPTION.match(last) else last

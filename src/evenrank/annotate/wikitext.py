@@ -1,0 +1,94 @@
+"""Wikitext → the fields of a page, in time linear in its length whatever it holds."""
+
+from __future__ import annotations
+
+import re
+
+from evenrank.annotate.counts import count_page
+from evenrank.annotate.hidden import Visible, split_hidden
+from evenrank.annotate.inline import decode_references, one_line, strip_markup, tidy
+from evenrank.annotate.links import LinkFields, file_caption, resolve_links
+from evenrank.annotate.namespaces import ENGLISH, Namespaces
+from evenrank.annotate.page import PageCounts, PageText, Section
+from evenrank.annotate.templates import TemplateFields, lift_templates
+
+_MARKUP = re.compile(
+    r"\[\[|\{\{|\{\||''|</?[a-zA-Z!]|\[(?:https?:)?//|__[A-Z]|&#?\w{1,30};|(?:^|\n)(?:[*#:;]|==|----)|\0"
+)
+_STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
+_HEADING = re.compile(r"\n(=[^\n]*=)[ \t]*(?=\n)")
+
+
+def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
+    """The fields of a page. Never fails: broken markup stays as text. Text without markup passes unchanged."""
+    if not _MARKUP.search(text):
+        return _plain_page(text)
+    visible = split_hidden(text.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n"))
+    fields = TemplateFields(LinkFields(namespaces))
+    body = lift_templates("\n" + resolve_links(visible.text, fields.links), fields)
+    if "[" in body:
+        body = resolve_links(body, fields.links)
+    lead, sections = _split_sections(strip_markup(body))
+    if not sections and not _STRUCTURE.search(text):
+        lead, sections = _first_paragraph(lead)
+    _read_galleries(visible, fields.links)
+    return PageText(
+        lead=lead,
+        sections=sections,
+        infobox=tuple(fields.infobox),
+        tables="\n".join(fields.tables),
+        captions=_lines(fields.links.captions),
+        categories=_lines(fields.links.categories),
+        anchors=_lines(fields.links.anchors),
+        counts=count_page(text, visible, sections, namespaces),
+    )
+
+
+def _plain_page(text: str) -> PageText:
+    """A page without any markup: the first paragraph leads."""
+    lead, sections = _first_paragraph(text)
+    n_bytes = len(text.encode("utf-8", "surrogatepass"))
+    counts = PageCounts(n_bytes, 0, (0, 0, 0, 0, 0, 0), 0, 0, 0, 0)
+    return PageText(lead, sections, (), "", (), (), (), counts)
+
+
+def _first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
+    """The first paragraph that is not empty, and the rest as a section without title."""
+    end = text.find("\n", len(text) - len(text.lstrip()))
+    if end < 0 or end + 1 == len(text):
+        return text, ()
+    return text[:end], (Section(0, "", text[end + 1 :]),)
+
+
+def _split_sections(text: str) -> tuple[str, tuple[Section, ...]]:
+    """Text before the first heading, and the sections."""
+    lead, *rest = _HEADING.split(text + "\n")
+    sections = []
+    for heading, content in zip(rest[::2], rest[1::2], strict=True):
+        level, title = _heading(heading)
+        sections.append(Section(level, title, tidy(decode_references(content))))
+    return tidy(decode_references(lead)), tuple(sections)
+
+
+def _heading(line: str) -> tuple[int, str]:
+    """Level and title of a line that starts and ends with equals signs."""
+    n_left = len(line) - len(line.lstrip("="))
+    n_right = len(line) - len(line.rstrip("="))
+    level = max(1, min(n_left, n_right, 6, (len(line) - 1) // 2))
+    return level, one_line(line[level:-level])
+
+
+def _read_galleries(visible: Visible, links: LinkFields) -> None:
+    """The captions of galleries, into `links`."""
+    for gallery in visible.galleries:
+        for line in resolve_links(gallery, links).splitlines():
+            _, bar, options = line.partition("|")
+            if caption := file_caption(bar + options):
+                links.captions.append(caption)
+
+
+def _lines(values: list[str]) -> tuple[str, ...]:
+    """Values as readable text, each on one line, without empty ones."""
+    joined = "\n".join([value.replace("\n", " ") if "\n" in value else value for value in values])
+    lines = decode_references(strip_markup(joined)).split("\n")
+    return tuple(line for line in map(str.strip, lines) if line)
