@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.records import Task
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,27 @@ class Candidates:
     """Quality class in work order (`records.WORK_ORDER`); `records.NO_CLASS` when unknown."""
     alignment: Alignment
     """Group weights of each page; rows are normalised to sum to 1 (a page of no group has a row of zeros)."""
+    vectors: NDArray[np.float32] | None = None
+    """Text vector of each page, of length 1; None when no policy asked for them."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
+
+    def utility(self, task: Task) -> NDArray[np.float64]:
+        """What showing each page is worth, the best page 1: relevance, in Task 2 times the work needed."""
+        worth = self.relevance * self.work_needed if task == 2 else self.relevance
+        best = worth.max(initial=0.0)
+        return worth / best if best > 0.0 else np.zeros(len(self))
+
+    def take(self, positions: NDArray[np.integer]) -> Candidates:
+        """Some of the candidates, in the order asked for."""
+        return replace(
+            self,
+            page_ids=self.page_ids[positions],
+            relevance=self.relevance[positions],
+            scores=self.scores[positions],
+            work_needed=self.work_needed[positions],
+            quality_class=self.quality_class[positions],
+            alignment=self.alignment.take(positions),
+            vectors=None if self.vectors is None else self.vectors[positions],
+        )

@@ -1,0 +1,77 @@
+"""`deficit`: relevance plus how many pages the page's groups are still owed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
+from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.shares import counted_rows
+from evenrank.records import Task
+from evenrank.targets.target import EstimatedTarget
+
+
+class OwedPages:
+    """Utility + weight × alignment · (wanted share × slots opened so far − pages shown) / window.
+
+    Slots open in windows: the first 20 ranks owe each group its share of 20 pages, the next 20 as many again.
+    """
+
+    def __init__(
+        self, rows: NDArray[np.float64], wanted: NDArray[np.float64], window: int, line_length: int, weight: float
+    ) -> None:
+        self._per_slot = weight / window * (rows @ wanted)
+        self._paid = weight / window * (rows @ rows.T)
+        self._owed = np.zeros(len(rows))
+        self._window = window
+        self._line_length = line_length
+
+    def values(self, slot: int, heads: NDArray[np.float64]) -> NDArray[np.float64]:
+        if slot % self._window == 0:
+            self._owed += min(self._window, self._line_length - slot) * self._per_slot
+        return np.asarray(heads + self._owed, np.float64)
+
+    def picked(self, slot: int, page_type: int, utility: float) -> None:
+        self._owed -= self._paid[page_type]
+
+
+@dataclass(frozen=True)
+class Deficit:
+    """The page with the highest sum of relevance, debt to its groups and, in Task 2, work needed."""
+
+    name: ClassVar[str] = "deficit"
+    tasks: ClassVar[tuple[Task, ...]] = (1, 2)
+    paper_runs: ClassVar[tuple[str, ...]] = ("RUN1", "RUN_task2")
+    citation: ClassVar[str] = (
+        "the track's overview, 'iteratively selecting documents by combining relevance, fairness and quality'"
+    )
+
+    weight: float = 1.0
+    """Value of a whole window of owed pages against the best page's relevance."""
+    window: int = 20
+    """Ranks whose pages are counted as owed together, row by row."""
+    quality: float = 0.25
+    """Task 2: value of the work a page needs against its relevance."""
+    order: Literal["column", "row"] = "column"
+    """Task 2: fill rank 1 of all rankings, then rank 2 of all (column), or ranking after ranking (row)."""
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        utility = candidates.utility(1)
+        if request.task == 2:
+            utility = utility + self.quality * candidates.work_needed
+        queues = TypeQueues(candidates, utility, request.length)
+        rows = counted_rows(candidates, target, request)
+        if request.task == 2 and self.order == "column":
+            owed = OwedPages(rows, target.values, request.n_rankings, request.n_rankings, self.weight)
+            rankings = fill_columns(queues, owed, request.n_rankings, request.length)
+        else:
+            owed = OwedPages(rows, target.values, self.window, request.length, self.weight)
+            rankings = [fill_row(queues, owed, request.length) for _ in range(request.n_rankings)]
+        return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))

@@ -1,0 +1,51 @@
+"""`filter`: only the most relevant candidates go on to another policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.policy import Policy, Rankings, Request
+from evenrank.policies.relevance import relevance_order
+from evenrank.records import Task
+from evenrank.targets.target import EstimatedTarget
+
+
+def rank_among(
+    policy: Policy,
+    chosen: NDArray[np.intp],
+    candidates: Candidates,
+    target: EstimatedTarget,
+    request: Request,
+    rng: np.random.Generator,
+) -> Rankings:
+    """What `policy` makes of the chosen candidates, as positions among all of them."""
+    rankings = policy.rank(candidates.take(chosen), target, request, rng)
+    return Rankings(chosen[rankings.positions], rankings.certificate)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The most relevant candidates, ranked by another policy."""
+
+    name: ClassVar[str] = "filter"
+    tasks: ClassVar[tuple[Task, ...]] = (1,)
+    paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "1step_pair_list")
+    citation: ClassVar[str] = "the track's overview, 'a filtering approach to select top ranked documents'"
+
+    keep: int = 4500
+    """How many candidates stay (never fewer than a ranking is long)."""
+    then: str = "swap"
+    """Policy that ranks them: a name, or name:setting=value,…"""
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        from evenrank.policies.registry import make_policy
+
+        chosen = relevance_order(candidates)[: max(self.keep, request.length)]
+        return rank_among(make_policy(self.then, request.task), chosen, candidates, target, request, rng)

@@ -1,0 +1,34 @@
+"""Learning a policy's settings on the training topics, whose judgments everybody may use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.policy import Policy, Request
+from evenrank.targets.target import EstimatedTarget
+
+
+@dataclass(frozen=True)
+class TrainingTopic:
+    """A training topic as a policy learns from it."""
+
+    candidates: Candidates
+    wanted: EstimatedTarget
+    """The target that the topic's training judgments give."""
+
+
+@runtime_checkable
+class LearningPolicy(Protocol):
+    """A policy with settings to learn."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether `fit` is wanted before ranking."""
+        ...
+
+    def fit(self, training: Sequence[TrainingTopic], request: Request) -> Policy:
+        """The policy with its learned settings filled in."""
+        ...

@@ -1,0 +1,76 @@
+"""The visible list of policies. A new one is one file and one line here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenrank.errors import EvenrankError
+from evenrank.policies.controller import Controller
+from evenrank.policies.deficit import Deficit
+from evenrank.policies.exposure_disparity import ExposureDisparity
+from evenrank.policies.filter import Filter
+from evenrank.policies.fusion import Fusion
+from evenrank.policies.mmr import MMR
+from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.policy import Policy
+from evenrank.policies.proportional import Proportional
+from evenrank.policies.relevance import Relevance
+from evenrank.policies.relevance_share import RelevanceShare
+from evenrank.policies.settings import describe_settings, parse_settings
+from evenrank.policies.swap import Swap
+from evenrank.policies.union import Union
+from evenrank.records import Task
+
+_ALL: tuple[type[Policy], ...] = (
+    Relevance,
+    MMR,
+    Proportional,
+    RelevanceShare,
+    ExposureDisparity,
+    Deficit,
+    Swap,
+    Filter,
+    Union,
+    Controller,
+    PlackettLuce,
+    Fusion,
+)
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in _ALL}
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The policy of that name; an error that lists the names when there is none."""
+    if name not in POLICIES:
+        raise EvenrankError(f"no policy {name!r}; there are: {', '.join(POLICIES)}")
+    return POLICIES[name]
+
+
+def make_policy(text: str, task: Task | None = None) -> Policy:
+    """A policy from `name` or `name:setting=value,setting=value`, refused when it does not serve the task."""
+    name, _, rest = text.partition(":")
+    owner = policy_class(name.strip())
+    if task is not None and task not in owner.tasks:
+        raise EvenrankError(f"policy {owner.name} does not serve Task {task}")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
+    return owner(**parse_settings(owner, {key.strip(): value.strip() for key, _, value in pairs}))
+
+
+def describe(owner: type[Policy]) -> dict[str, Any]:
+    """The facts of a policy as plain data, for lists and documentation."""
+    return {
+        "name": owner.name,
+        "tasks": list(owner.tasks),
+        "summary": (owner.__doc__ or "").strip().splitlines()[0],
+        "settings": [
+            {
+                "name": setting.name,
+                "default": setting.default,
+                "choices": list(setting.choices),
+                "explanation": setting.explanation,
+            }
+            for setting in describe_settings(owner)
+        ],
+        "paper_runs": list(owner.paper_runs),
+        "reconstructed": bool(getattr(owner, "reconstructed", False)),
+        "citation": owner.citation,
+    }

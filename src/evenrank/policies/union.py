@@ -1,0 +1,39 @@
+"""`union`: the heads of several rankers' lists, thrown together and ranked by another policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.filter import rank_among
+from evenrank.policies.policy import Rankings, Request
+from evenrank.records import Task
+from evenrank.targets.target import EstimatedTarget
+
+
+@dataclass(frozen=True)
+class Union:
+    """Pages that any of the rankers puts into its list, ranked by another policy."""
+
+    name: ClassVar[str] = "union"
+    tasks: ClassVar[tuple[Task, ...]] = (1,)
+    paper_runs: ClassVar[tuple[str, ...]] = ("2step_pair", "2step_pair_list")
+    citation: ClassVar[str] = "the track's overview, 'top ranked documents from … the union of rankers'"
+
+    rankers: tuple[str, ...] = ("deficit", "relevance-share")
+    """Fair rankers whose lists are joined: names, or name:setting=value."""
+    then: str = "swap"
+    """Policy that ranks the union: a name, or name:setting=value,…"""
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        from evenrank.policies.registry import make_policy
+
+        rankers = [make_policy(ranker, request.task) for ranker in self.rankers]
+        lists = [ranker.rank(candidates, target, request, rng).positions for ranker in rankers]
+        chosen = np.unique(np.concatenate([positions.reshape(-1) for positions in lists]))
+        return rank_among(make_policy(self.then, request.task), chosen, candidates, target, request, rng)

@@ -1,0 +1,76 @@
+"""Estimated targets: from relevance probabilities of candidates to a believed distribution over groups.
+
+This is the true target's formula with expectations in place of judgments: a page counts with its probability, a
+quality class with the expected number of its relevant pages. No judgment is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
+from evenrank.errors import EvenrankError
+from evenrank.exposure import discounts
+from evenrank.records import NO_CLASS, Task
+from evenrank.targets.blend import group_target
+from evenrank.targets.target import EstimatedTarget
+
+
+def known_dimensions(information: Sequence[str]) -> GroupSpace:
+    """The groups a system may tell apart: the product of the named dimensions.
+
+    Participants of the track did not know gender, so `("geography",)` compares with them on equal terms.
+    """
+    unknown = [name for name in information if name not in DIMENSIONS]
+    if unknown or not information:
+        raise EvenrankError(f"information {', '.join(unknown) or '(none)'}: choose from {', '.join(DIMENSIONS)}")
+    return GroupSpace(tuple(DIMENSIONS[name] for name in dict.fromkeys(information)))
+
+
+def estimated_target(
+    topic_id: int,
+    task: Task,
+    relevance: NDArray[np.float64],
+    quality_class: NDArray[np.integer],
+    alignment: Alignment,
+    space: GroupSpace,
+    *,
+    keep_unknown: bool | None = None,
+) -> EstimatedTarget:
+    """The posterior mean target of a topic, given the relevance probabilities of its candidates.
+
+    `keep_unknown` tells whether the fully unknown cell takes part; by default it does in Task 2 only.
+    """
+    if keep_unknown is None:
+        keep_unknown = task == 2
+    weights = relevance if task == 1 else relevance * soft_exposure(relevance, quality_class)
+    values = group_target(alignment.total(weights), space, keep_unknown=keep_unknown)
+    return EstimatedTarget(topic_id, space, values)
+
+
+def soft_exposure(relevance: NDArray[np.float64], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Ideal exposure of each page if it is relevant: the mean discount over the expected block of its class.
+
+    Pages without a quality class have no ideal exposure, as in the true target.
+    """
+    expected_counts = np.bincount(quality_class, relevance, minlength=NO_CLASS + 1)[:NO_CLASS]
+    of_class = np.append(soft_block_exposure(expected_counts.astype(np.float64)), 0.0)
+    return np.asarray(of_class[quality_class], np.float64)
+
+
+def soft_block_exposure(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean discount of consecutive blocks of `counts` ranks, which may be fractions; 0 for an empty block.
+
+    The cumulative discount is interpolated between whole ranks, so whole counts give `exposure.block_exposure`.
+    """
+    ends = np.cumsum(counts)
+    n_ranks = int(np.ceil(ends[-1])) if len(ends) else 0
+    cumulative = np.concatenate([[0.0], np.cumsum(discounts(n_ranks))])
+    at = np.interp(np.concatenate([[0.0], ends]), np.arange(n_ranks + 1), cumulative)
+    filled = counts > 1e-9
+    return np.where(filled, np.diff(at) / np.where(filled, counts, 1.0), 0.0)
