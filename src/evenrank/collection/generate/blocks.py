@@ -1,0 +1,88 @@
+"""Blocks of pages made in several processes, handed over in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.collection.generate.corpus import corpus_lines
+from evenrank.collection.generate.gzip_parts import NO_PART, Part, compress_part
+from evenrank.collection.generate.metadata import metadata_lines
+from evenrank.collection.generate.pages import draw_pages, n_blocks
+from evenrank.collection.generate.plan import make_plan
+from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.rng import derive
+
+AHEAD = 4
+"""Blocks in work per process: enough to keep it busy, few enough to keep memory small."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The finished share of one block: compressed lines, and the pages of the topics."""
+
+    n_pages: int
+    metadata: Part
+    corpus: Part | None
+    page_id: NDArray[np.int32]
+    """Of each page that belongs to a topic or mentions it; the next three columns go with it."""
+    topic: NDArray[np.int16]
+    """Number of the topic's theme."""
+    is_relevant: NDArray[np.bool_]
+    strength: NDArray[np.float32]
+
+    def without_lines(self) -> Block:
+        """The same block once its lines are written, so that they need not stay in memory."""
+        return replace(self, metadata=NO_PART, corpus=None)
+
+
+def make_block(settings: GenerateSettings, number: int) -> Block:
+    """One block, from generators that depend on the seed and on its number only."""
+    plan = make_plan(settings)
+    pages = draw_pages(plan, number)
+    members = pages.members
+    of_topic = members.theme < settings.n_topics
+    metadata = metadata_lines(pages, derive(settings.seed, "metadata", number))
+    return Block(
+        n_pages=int(pages.is_listed.sum()),
+        metadata=compress_part(metadata),
+        corpus=compress_part(corpus_lines(plan, pages, number)) if settings.with_text else None,
+        page_id=pages.page_id[members.page[of_topic]],
+        topic=members.theme[of_topic].astype(np.int16),
+        is_relevant=members.is_relevant[of_topic],
+        strength=members.strength[of_topic].astype(np.float32),
+    )
+
+
+def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[Block]:
+    """All blocks in order, made by `workers` processes (None: one for each core)."""
+    count = n_blocks(make_plan(settings))
+    workers = min(workers or _n_cores(), count)
+    if workers == 1:
+        yield from (make_block(settings, number) for number in range(count))
+        return
+    # Forked workers need no import of the caller's main module, so that plain scripts and notebooks work.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    pool = ProcessPoolExecutor(workers, context)
+    waiting: deque[Future[Block]] = deque()
+    try:
+        for number in range(count):
+            waiting.append(pool.submit(make_block, settings, number))
+            if len(waiting) > AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
