@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.assessment.pool import Pool, build_pool, by_topic
+from evenrank.assessment.pool import Pool, build_pool, whole_tiers
 from evenrank.assessment.pool_statistics import pool_statistics
 from evenrank.assessment.tiers import TRACK_TIERS, Tier, parse_tier
 from evenrank.errors import EvenrankError
@@ -96,6 +96,15 @@ def test_a_late_run_adds_only_new_pages_and_changes_no_tier() -> None:
     assert [run.name for run in late.runs] == ["alpha", "gamma"]
 
 
+def test_the_deepest_whole_tier_knows_cuts_and_absent_runs() -> None:
+    assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY)) == {101: 2, 102: 1}
+    assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY, budget=5)) == {101: 1, 102: 1}
+    cut = build_pool([ALPHA, BETA], TINY, budget=3)
+    assert whole_tiers(cut) == {101: 0, 102: 1}
+    assert whole_tiers(build_pool([GAMMA], TINY, budget=9, start=cut)) == {101: 0, 102: 1}  # alpha is still cut
+    assert whole_tiers(build_pool([ALPHA, BETA, GAMMA], TINY, budget=9, start=cut)) == {101: 2, 102: 1}
+
+
 def test_building_again_changes_nothing() -> None:
     pool = build_pool([ALPHA, BETA, GAMMA], TINY, budget=5)
     assert build_pool([ALPHA, BETA, GAMMA], TINY, budget=5, start=pool) == pool
@@ -132,7 +141,8 @@ def test_late_runs_end_in_the_same_pages(systems: list[list[list[int]]], n_early
 def test_no_topic_exceeds_its_budget(systems: list[list[list[int]]], budget: int) -> None:
     runs = [make_run(f"r{i}", 2, *((7, j, pages) for j, pages in enumerate(s, 1))) for i, s in enumerate(systems)]
     pool = build_pool(runs, (Tier(2, 3),), budget)
-    assert all(len(pages) <= budget for _, pages in by_topic(pool))
+    assert len(pool.pages) <= budget
+    assert (7 in pool.cut) == (len(build_pool(runs, (Tier(2, 3),)).pages) > budget)
 
 
 def test_tiers_are_written_as_they_are_read() -> None:

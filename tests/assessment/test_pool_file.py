@@ -14,6 +14,7 @@ POOL = Pool(
     budget=40,
     runs=(PooledRun("a b", 1, "12ab"), PooledRun("ö", 2, "34cd")),
     pages=(PooledPage(101, 1, 773, ("a b", "ö")), PooledPage(101, 2, 12, ("ö",))),
+    cut={101: 2},
 )
 
 
@@ -43,7 +44,7 @@ def test_all_faults_come_with_their_lines(tmp_path: Path) -> None:
         ("", "empty"),
         ('{"topic": 1}\n', "not the first line of a pool"),
         ('{"format": "evenrank-pool", "version": 2}\n', "not the first line of a pool"),
-        ('{"format": "evenrank-pool", "version": 1, "tiers": ["9"], "runs": []}\n', "not a tier"),
+        ('{"format": "evenrank-pool", "version": 1, "tiers": ["9"], "cut": {}, "runs": []}\n', "not a tier"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, text: str, found: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +43,9 @@ class Pool:
     budget: int | None = None
     """Most pages of one topic; None: no limit."""
     runs: tuple[PooledRun, ...] = ()
-    pages: tuple[PooledPage, ...] = field(default=())
+    pages: tuple[PooledPage, ...] = ()
+    cut: dict[int, int] = field(default_factory=dict)
+    """Topic → tier in which the budget ended it; topics that are pooled whole are not there."""
 
 
 def fingerprint(run: Run) -> str:
@@ -71,14 +73,16 @@ def build_pool(
         known = ", ".join(map(str, start.tiers))
         raise EvenrankError(f"the pool was built with the tiers {known}: further ones can be added, none changed")
     new_runs = sorted(runs, key=lambda run: run.name)
-    tier_of = {(entry.topic, entry.page): entry.tier for entry in start.pages}
-    brought = {(entry.topic, entry.page): set(entry.runs) for entry in start.pages}
+    pages = {(entry.topic, entry.page): (entry.tier, set(entry.runs)) for entry in start.pages}
+    again = {run.name for run in start.runs} <= {run.name for run in new_runs}
+    cut = {} if again else dict(start.cut)
     for topic, ranks in sorted(_contributions(new_runs, tiers, topics).items()):
-        _fill(topic, ranks, budget, tier_of, brought)
-    pages = (
-        PooledPage(topic, tier, page, tuple(sorted(brought[topic, page]))) for (topic, page), tier in tier_of.items()
+        if (tier := _fill(topic, ranks, budget, pages)) is not None:
+            cut[topic] = min(tier, cut.get(topic, tier))
+    entries = sorted(
+        PooledPage(topic, tier, page, tuple(sorted(names))) for (topic, page), (tier, names) in pages.items()
     )
-    return Pool(tuple(tiers), budget, _merged_runs(start.runs, new_runs), tuple(sorted(pages)))
+    return Pool(tuple(tiers), budget, _merged_runs(start.runs, new_runs), tuple(entries), dict(sorted(cut.items())))
 
 
 Ranks = dict[tuple[int, int], dict[int, set[str]]]
@@ -100,24 +104,22 @@ def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Collectio
 
 
 def _fill(
-    topic: int,
-    ranks: Ranks,
-    budget: int | None,
-    tier_of: dict[tuple[int, int], int],
-    brought: dict[tuple[int, int], set[str]],
-) -> None:
-    """Adds the pages of one topic while they fit; notes the runs of all that are in the pool."""
-    n_pages = sum(1 for known, _ in tier_of if known == topic)
+    topic: int, ranks: Ranks, budget: int | None, pages: dict[tuple[int, int], tuple[int, set[str]]]
+) -> int | None:
+    """Adds the pages of one topic while they fit, and notes the runs of all that are in; the tier it was cut in."""
+    n_pages = sum(known == topic for known, _ in pages)
+    cut = None
     for tier, rank in sorted(ranks):
-        new = [page for page in ranks[tier, rank] if (topic, page) not in tier_of]
+        new = [page for page in ranks[tier, rank] if (topic, page) not in pages]
         if budget is not None and n_pages + len(new) > budget:
+            cut = tier
             break
         n_pages += len(new)
-        tier_of.update(((topic, page), tier) for page in new)
-    for pages in ranks.values():
-        for page, names in pages.items():
-            if (topic, page) in tier_of:
-                brought.setdefault((topic, page), set()).update(names)
+        pages.update(((topic, page), (tier, set())) for page in new)
+    for brought in ranks.values():
+        for page in brought.keys() & {page for known, page in pages if known == topic}:
+            pages[topic, page][1].update(brought[page])
+    return cut
 
 
 def _merged_runs(known: Sequence[PooledRun], runs: Sequence[Run]) -> tuple[PooledRun, ...]:
@@ -129,9 +131,18 @@ def _merged_runs(known: Sequence[PooledRun], runs: Sequence[Run]) -> tuple[Poole
     return tuple(merged[name] for name in sorted(merged))
 
 
-def by_topic(pool: Pool) -> Iterator[tuple[int, list[PooledPage]]]:
-    """(topic id, its pages) in the pool's order."""
-    topics: dict[int, list[PooledPage]] = {}
+def whole_tiers(pool: Pool) -> dict[int, int]:
+    """Topic → deepest tier of which all pages are in the pool; 0 when the budget cut even the first.
+
+    A tier counts for a topic when some run of its task has a ranking there.
+    """
+    task_of = {run.name: run.task for run in pool.runs}
+    tasks: dict[int, set[Task]] = {}
     for entry in pool.pages:
-        topics.setdefault(entry.topic, []).append(entry)
-    return iter(topics.items())
+        tasks.setdefault(entry.topic, set()).update(task_of[name] for name in entry.runs)
+    return {topic: _whole_tier(pool, found, pool.cut.get(topic)) for topic, found in tasks.items()}
+
+
+def _whole_tier(pool: Pool, tasks: set[Task], cut: int | None) -> int:
+    reached = [number for number, tier in enumerate(pool.tiers, 1) if tier.task in tasks]
+    return max((number for number in reached if cut is None or number < cut), default=0)

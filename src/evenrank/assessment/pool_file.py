@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from evenrank.assessment.pool import Pool, PooledPage, PooledRun
@@ -28,6 +29,7 @@ def _records(pool: Pool) -> Iterator[dict[str, Any]]:
         "version": VERSION,
         "tiers": [str(tier) for tier in pool.tiers],
         "budget": pool.budget,
+        "cut": {str(topic): tier for topic, tier in pool.cut.items()},
         "runs": [{"name": run.name, "task": run.task, "fingerprint": run.fingerprint} for run in pool.runs],
     }
     for entry in pool.pages:
@@ -48,7 +50,7 @@ def read_pool(path: str | os.PathLike[str]) -> Pool:
     ]
     if faults:
         raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
-    return Pool(head[0].tiers, head[0].budget, head[0].runs, tuple(sorted(pages)))
+    return replace(head[0], pages=tuple(sorted(pages)))
 
 
 def _parse(record: dict[str, Any], head: list[Pool]) -> PooledPage | None:
@@ -73,9 +75,10 @@ def _parse_head(record: dict[str, Any]) -> Pool:
     try:
         tiers = tuple(map(parse_tier, record["tiers"]))
         runs = tuple(PooledRun(run["name"], run["task"], run["fingerprint"]) for run in record["runs"])
+        cut = {int(topic): _whole(record["cut"], topic) for topic in record["cut"]}
     except (KeyError, TypeError, AttributeError, EvenrankError) as error:
-        raise ValueError(f"the tiers or runs of the pool are not readable: {error}") from None
-    return Pool(tiers, None if record.get("budget") is None else _whole(record, "budget"), runs)
+        raise ValueError(f"the tiers, cuts or runs of the pool are not readable: {error}") from None
+    return Pool(tiers, None if record.get("budget") is None else _whole(record, "budget"), runs, cut=cut)
 
 
 def _whole(record: dict[str, Any], key: str) -> int:

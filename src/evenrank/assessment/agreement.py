@@ -1,0 +1,123 @@
+"""How well assessors agree on the pages that several of them judged, and where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from evenrank.assessment.reliability import Bootstrap, Estimate, alpha_estimate, count_values, kappa_estimate
+from evenrank.assessment.settle import settle
+from evenrank.assessment.store import Store
+from evenrank.assessment.votes import ADJUDICATION, Vote, cast_vote, current_votes
+from evenrank.errors import EvenrankError
+from evenrank.rng import derive
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Two assessors on the pages that both graded."""
+
+    first: str
+    second: str
+    n_pages: int
+    observed: float
+    """Share of pages with the same grade."""
+    kappa: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A page on which votes differ."""
+
+    topic: int
+    page: int
+    votes: tuple[Vote, ...]
+    """The votes that count, adjudications last."""
+    is_settled: bool
+    """Whether a majority or an adjudication decides it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement over all pages that at least two assessors graded."""
+
+    n_pages: int
+    alpha: Estimate
+    pairs: tuple[PairAgreement, ...]
+    disagreements: tuple[Disagreement, ...]
+
+
+Grades = dict[tuple[int, int], dict[str, int]]
+"""(topic, page) → assessor → grade."""
+
+
+def agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agreement:
+    """κ of every pair, α of all, and the list of disagreements.
+
+    Only grades are compared: a page that somebody skipped or could not judge is a missing value for that person.
+    """
+    setting = bootstrap or Bootstrap()
+    grades = graded_pages(current_votes(store))
+    ratings = [list(page.values()) for page in grades.values()]
+    alpha = alpha_estimate(count_values(ratings), derive(setting.seed, "alpha"), setting)
+    names = sorted({name for page in grades.values() for name in page})
+    pairs = [pair_agreement(grades, first, second, setting) for first, second in combinations(names, 2)]
+    shared = tuple(pair for pair in pairs if pair.n_pages)
+    return Agreement(sum(len(page) >= 2 for page in ratings), alpha, shared, tuple(disagreements(store)))
+
+
+def graded_pages(votes: Iterable[Vote]) -> Grades:
+    """The grades that assessors gave on their own, adjudications left out."""
+    grades: Grades = {}
+    for vote in votes:
+        if vote.grade is not None and vote.method != ADJUDICATION:
+            grades.setdefault((vote.topic, vote.page), {})[vote.assessor] = vote.grade
+    return grades
+
+
+def pair_agreement(grades: Grades, first: str, second: str, bootstrap: Bootstrap) -> PairAgreement:
+    """κ of two assessors on the pages that both graded."""
+    both = [(page[first], page[second]) for page in grades.values() if first in page and second in page]
+    values = sorted({grade for pair in both for grade in pair})
+    table = np.zeros((len(values), len(values)), np.int64)
+    for one, other in both:
+        table[values.index(one), values.index(other)] += 1
+    observed = float(np.trace(table) / len(both)) if both else float("nan")
+    kappa = kappa_estimate(table, derive(bootstrap.seed, "kappa", first, second), bootstrap)
+    return PairAgreement(first, second, len(both), observed, kappa)
+
+
+def disagreements(store: Store) -> list[Disagreement]:
+    """Pages with differing votes, by topic and page."""
+    pages: dict[tuple[int, int], list[Vote]] = {}
+    for vote in current_votes(store):
+        pages.setdefault((vote.topic, vote.page), []).append(vote)
+    return [
+        Disagreement(topic, page, _adjudications_last(votes), settle(votes).status != "disputed")
+        for (topic, page), votes in pages.items()
+        if len({(vote.outcome, vote.grade) for vote in votes if _is_own(vote)}) > 1
+    ]
+
+
+def _is_own(vote: Vote) -> bool:
+    """Whether an assessor decided on the page alone."""
+    return vote.method != ADJUDICATION and vote.outcome != "skipped"
+
+
+def _adjudications_last(votes: Sequence[Vote]) -> tuple[Vote, ...]:
+    return tuple(sorted(votes, key=lambda vote: vote.method == ADJUDICATION))
+
+
+def adjudication_queue(store: Store) -> list[Disagreement]:
+    """Disagreements that nothing decides yet."""
+    return [entry for entry in disagreements(store) if not entry.is_settled]
+
+
+def adjudicate(store: Store, vote: Vote) -> bool:
+    """Whether the ruling was new; it decides the page over all votes, which are kept."""
+    if vote.method != ADJUDICATION or vote.outcome not in ("graded", "unassessable"):
+        raise EvenrankError("a ruling has the method 'adjudication' and is a grade or 'unassessable'")
+    return cast_vote(store, vote)

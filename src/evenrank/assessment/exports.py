@@ -1,0 +1,92 @@
+"""Judgments out: four-column qrels, the track's topics with judgments, and all votes with all fields.
+
+A page that was skipped, could not be judged, or is disputed is in no list of judged pages: it never turns into
+"not relevant".
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.assessment.coverage import max_tiers
+from evenrank.assessment.settle import Settled, settle_all
+from evenrank.assessment.store import Store
+from evenrank.assessment.votes import Vote, all_votes, current_votes
+from evenrank.formats.json_lines import write_records
+from evenrank.formats.qrels import write_qrels
+from evenrank.formats.topics import write_topics
+from evenrank.records import Topic
+
+Path = str | os.PathLike[str]
+
+
+def settled_pages(store: Store) -> dict[tuple[int, int], Settled]:
+    """(topic, page) → settled value of every page with a vote, by topic and page."""
+    return settle_all(current_votes(store))
+
+
+def judged_topics(store: Store) -> list[Topic]:
+    """The topics of the file with their relevant and judged pages, ascending, and the deepest complete tier."""
+    with store.snapshot():
+        settled = settled_pages(store)
+        tiers = max_tiers(store)
+        titles = store.connection.execute("SELECT id, title FROM topic ORDER BY id").fetchall()
+    grades: dict[int, dict[int, int]] = {topic: {} for topic, _ in titles}
+    for (topic, page), value in settled.items():
+        if value.grade is not None:
+            grades[topic][page] = value.grade
+    return [
+        Topic(
+            id=topic,
+            title=title,
+            split="eval",
+            rel_docs=_pages(page for page, grade in grades[topic].items() if grade > 0),
+            assessed_docs=_pages(grades[topic]),
+            max_tier=tiers.get(topic),
+        )
+        for topic, title in titles
+    ]
+
+
+def _pages(pages: Iterable[int]) -> NDArray[np.int32]:
+    return np.array(sorted(pages), np.int32)
+
+
+def export_qrels(store: Store, path: Path) -> None:
+    """Settled grades as `topic 0 page grade`, by topic and page."""
+    settled = settled_pages(store)
+    write_qrels(path, ((topic, page, v.grade) for (topic, page), v in settled.items() if v.grade is not None))
+
+
+def export_topics(store: Store, path: Path) -> None:
+    """The track's `eval-topics-with-qrels`: id, title, rel_docs, assessed_docs, max_tier."""
+    write_topics(path, judged_topics(store))
+
+
+def export_votes(store: Store, path: Path) -> None:
+    """Every vote in the order of storing, as JSON lines with all fields."""
+    write_records(path, map(vote_record, all_votes(store)))
+
+
+def vote_record(vote: Vote) -> dict[str, object]:
+    """The fields of a vote under the names of the file."""
+    return {"page_id" if name == "page" else name: value for name, value in asdict(vote).items()}
+
+
+EXPORTS: dict[str, Callable[[Store, Path], None]] = {
+    "qrels": export_qrels,
+    "topics": export_topics,
+    "votes": export_votes,
+}
+"""Name of a format → what writes it."""
+
+
+def left_out(store: Store) -> Counter[str]:
+    """How many pages with votes are in no list of judged pages, by reason."""
+    return Counter(value.status for value in settled_pages(store).values() if value.grade is None)

@@ -1,0 +1,86 @@
+"""An assessor's queue: the next page, the way back, and how far the work is.
+
+Nothing here says which run, rank or tier a page comes from: assessors judge blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evenrank.assessment.store import Store
+
+QUEUE = """
+SELECT a.topic, a.page, v.outcome, v.grade FROM assignment a
+JOIN item i ON i.topic = a.topic AND i.page = a.page
+LEFT JOIN current_vote v
+  ON v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page AND v.method <> 'adjudication'
+WHERE a.assessor = :assessor AND (:topic IS NULL OR a.topic = :topic)
+ORDER BY a.topic, i.tier, a.position, a.page
+"""
+"""Topic by topic and tier by tier, so that a tier is complete as early as it can be; shuffled inside a tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """A page in an assessor's queue, with this assessor's own vote on it."""
+
+    topic: int
+    page: int
+    outcome: str | None
+    """None: not yet judged."""
+    grade: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProgress:
+    """How far an assessor is with a topic."""
+
+    topic: int
+    title: str
+    n_pages: int
+    n_judged: int
+    """Graded or unassessable."""
+    n_skipped: int
+
+
+def queue(store: Store, assessor: str, topic: int | None = None) -> Iterator[QueueItem]:
+    """The pages of an assessor in the order of judging; of one topic when given."""
+    rows = store.connection.execute(QUEUE, {"assessor": assessor, "topic": topic})
+    return (QueueItem(*row) for row in rows)
+
+
+def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueItem | None:
+    """The first page without a vote of this assessor; None when there is none left."""
+    return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
+
+
+def next_skipped(store: Store, assessor: str, topic: int | None = None) -> QueueItem | None:
+    """The first page that this assessor skipped, for a second look."""
+    return next((item for item in queue(store, assessor, topic) if item.outcome == "skipped"), None)
+
+
+def neighbours(store: Store, assessor: str, topic: int, page: int) -> tuple[QueueItem | None, QueueItem | None]:
+    """The pages before and after `page` in the queue of a topic (the keys ← and →)."""
+    items = list(queue(store, assessor, topic))
+    here = next((index for index, item in enumerate(items) if item.page == page), None)
+    if here is None:
+        return None, None
+    return (items[here - 1] if here else None), (items[here + 1] if here + 1 < len(items) else None)
+
+
+def is_assigned(store: Store, assessor: str, topic: int, page: int) -> bool:
+    """Whether this assessor is asked about this page."""
+    found = "SELECT 1 FROM assignment WHERE assessor = ? AND topic = ? AND page = ?"
+    return store.connection.execute(found, (assessor, topic, page)).fetchone() is not None
+
+
+def progress_of(store: Store, assessor: str) -> list[TopicProgress]:
+    """How far the assessor is, topic by topic."""
+    rows = store.connection.execute(
+        f"""SELECT q.topic, t.title, count(*), count(q.outcome) - coalesce(sum(q.outcome = 'skipped'), 0),
+              coalesce(sum(q.outcome = 'skipped'), 0)
+            FROM ({QUEUE}) q JOIN topic t ON t.id = q.topic GROUP BY q.topic ORDER BY q.topic""",
+        {"assessor": assessor, "topic": None},
+    )
+    return [TopicProgress(*row) for row in rows]

@@ -1,0 +1,117 @@
+"""Votes: what an assessor said about a page for a topic. They are added, never changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from evenrank.assessment.store import Store
+from evenrank.errors import EvenrankError
+
+Outcome = Literal["graded", "unassessable", "skipped", "withdrawn"]
+ADJUDICATION = "adjudication"
+"""Method of the votes that settle a disagreement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One vote; only a graded one has a grade."""
+
+    token: str
+    """Chosen by who sends it, once for each vote; a vote sent again is not stored again."""
+    topic: int
+    page: int
+    assessor: str
+    outcome: Outcome
+    grade: int | None = None
+    """0 not relevant, 1 relevant; a scale may go further."""
+    comment: str = ""
+    seconds: float | None = None
+    """Time the page was in front of the assessor."""
+    time: str = ""
+    """When, in UTC; the time of storing when left out."""
+    method: str = "web"
+    """How the vote came about: web, import, adjudication."""
+    undoes: str | None = None
+    """Token of the vote that this one withdraws."""
+
+
+COLUMNS = tuple(field.name for field in fields(Vote))
+INSERT = f"INSERT INTO vote ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM"
+
+
+def utc_now() -> str:
+    """The present time as votes carry it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def cast_votes(store: Store, votes: Iterable[Vote]) -> int:
+    """Number of votes that were new; all are stored together or none."""
+    with store.transaction() as connection:
+        return sum(_insert(connection, vote) for vote in votes)
+
+
+def cast_vote(store: Store, vote: Vote) -> bool:
+    """Whether the vote was new; once this returns, it is on the disk."""
+    return cast_votes(store, [vote]) == 1
+
+
+def _insert(connection: sqlite3.Connection, vote: Vote) -> bool:
+    known = connection.execute(f"{SELECT} vote WHERE token = ?", (vote.token,)).fetchone()
+    if known is not None:
+        if not _is_same(Vote(*known), vote):
+            raise EvenrankError(f"vote {vote.token!r} is stored with another content: send a new vote with a new token")
+        return False
+    connection.execute("INSERT INTO topic (id) VALUES (?) ON CONFLICT DO NOTHING", (vote.topic,))
+    try:
+        connection.execute(INSERT, asdict(replace(vote, time=vote.time or utc_now())))
+    except sqlite3.IntegrityError as error:
+        raise EvenrankError(f"vote {vote.token!r} cannot be stored: {error}") from error
+    return True
+
+
+def _is_same(stored: Vote, sent: Vote) -> bool:
+    """Whether both say the same; a vote sent again may carry other times."""
+    return replace(stored, time="", seconds=None) == replace(sent, time="", seconds=None)
+
+
+def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
+    """The assessor's last vote, now withdrawn; None when there is none left to withdraw.
+
+    An earlier vote on the same page counts again. The same `token` withdraws once.
+    """
+    with store.transaction() as connection:
+        again = f"{SELECT} vote WHERE token = (SELECT undoes FROM vote WHERE token = ?)"
+        if (row := connection.execute(again, (token,)).fetchone()) is not None:
+            return Vote(*row)
+        last = f"""{SELECT} vote v WHERE assessor = ? AND outcome <> 'withdrawn' AND method <> 'import'
+            AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id DESC LIMIT 1"""
+        if (row := connection.execute(last, (assessor,)).fetchone()) is None:
+            return None
+        vote = Vote(*row)
+        withdrawal = Vote(token, vote.topic, vote.page, assessor, "withdrawn", method=vote.method, undoes=vote.token)
+        _insert(connection, withdrawal)
+        return vote
+
+
+def all_votes(store: Store) -> Iterator[Vote]:
+    """Every vote in the order of storing, withdrawn and overruled ones too."""
+    return (Vote(*row) for row in store.connection.execute(f"{SELECT} vote ORDER BY id"))
+
+
+def current_votes(store: Store, topic: int | None = None) -> Iterator[Vote]:
+    """The votes that count: the last of each assessor on each page, and adjudications beside them."""
+    if topic is None:
+        return (Vote(*row) for row in store.connection.execute(f"{SELECT} current_vote ORDER BY topic, page, id"))
+    rows = store.connection.execute(f"{SELECT} current_vote WHERE topic = ? ORDER BY page, id", (topic,))
+    return (Vote(*row) for row in rows)
+
+
+def votes_on(store: Store, topic: int, page: int) -> list[Vote]:
+    """The votes that count on one page, with their comments."""
+    rows = store.connection.execute(f"{SELECT} current_vote WHERE topic = ? AND page = ? ORDER BY id", (topic, page))
+    return [Vote(*row) for row in rows]

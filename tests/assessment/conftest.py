@@ -1,0 +1,33 @@
+"""A judgments file with a small pool and two assessors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenrank.assessment.assessors import add_assessor
+from evenrank.assessment.assignments import load_pool
+from evenrank.assessment.pool import Pool, PooledPage, PooledRun
+from evenrank.assessment.store import Store, create_store
+
+POOL = Pool(
+    runs=(PooledRun("one", 1, ""), PooledRun("two", 2, "")),
+    pages=tuple(
+        PooledPage(topic, tier, page, ("one",) if tier == 1 else ("two",))
+        for topic in (101, 102)
+        for tier, pages in ((1, range(10, 16)), (2, range(20, 24)))
+        for page in pages
+    ),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Topics 101 and 102, six pages of tier 1 and four of tier 2 each; assessors Ada and Ben; nothing assigned."""
+    with create_store(tmp_path / "judgments.sqlite", seed=7) as opened:
+        load_pool(opened, POOL, {101: "Mountains", 102: "Rivers"})
+        for name in ("Ada", "Ben"):
+            add_assessor(opened, name)
+        yield opened
