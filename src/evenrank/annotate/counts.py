@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from evenrank.annotate.hidden import Visible
-from evenrank.annotate.namespaces import Namespaces
+from evenrank.annotate.links import LinkFields
 from evenrank.annotate.page import PageCounts, Section
 from evenrank.annotate.templates import template_rules
 
 MEDIA_EXTENSIONS = "jpe?g|png|gif|svg|tiff?|bmp|webp|xcf|ogg|oga|ogv|webm|mpe?g|mp3|mp4|midi?|flac|wav|opus"
+LONGEST_FILE_NAME = 240
+"""MediaWiki's limit."""
 
-_FILE_ARGUMENT = re.compile(rf"[|=][^\n|=\[\]{{}}<>/:]*\.(?:{MEDIA_EXTENSIONS})\s*(?=[|}}\n])", re.IGNORECASE)
-_LINK = re.compile(r"\[\[[^\[\]]")
-
-
-@cache
-def _prefix_patterns(namespaces: Namespaces) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Openings of links to files and to categories; whole links to other languages."""
-    file, category = ("|".join(sorted(map(re.escape, names))) for names in (namespaces.file, namespaces.category))
-    return (
-        re.compile(rf"\[\[\s*(?:{file})\s*:", re.IGNORECASE),
-        re.compile(rf"\[\[\s*(?:{category})\s*:", re.IGNORECASE),
-        re.compile(r"\[\[\s*(?:[a-z]{2,3}(?:-[a-z]+)*:[^\[\]|]*\]\])"),
-    )
+_EXTENSION = re.compile(rf"\.(?:{MEDIA_EXTENSIONS})\s*(?=[|}}\n])", re.IGNORECASE)
+_BEFORE_FILE_NAME = re.compile(r"[|=][^\n|=\[\]{}<>/:]*$")
 
 
-def count_page(text: str, visible: Visible, sections: tuple[Section, ...], namespaces: Namespaces) -> PageCounts:
-    """The counts of a page from its wikitext, its visible part and its sections."""
-    patterns = _prefix_patterns(namespaces)
-    file_link, category_link, _ = patterns
-    n_file_links, n_categories = (len(link.findall(visible.text)) for link in (file_link, category_link))
+def count_page(text: str, visible: Visible, links: LinkFields, sections: tuple[Section, ...]) -> PageCounts:
+    """The counts of a page from its wikitext, its visible part, its links and its sections."""
     levels = [section.level for section in sections]
-    linked = visible.text + "\n" + visible.references
     return PageCounts(
         n_bytes=len(text.encode("utf-8", "surrogatepass")),
-        n_media=n_file_links
-        + len(_FILE_ARGUMENT.findall(visible.text))
-        + sum(1 for gallery in visible.galleries for line in gallery.splitlines() if line.strip()),
+        n_media=links.n_files + _file_arguments(visible.text) + sum(map(_gallery_files, visible.galleries)),
         n_headings=tuple(levels.count(level) for level in range(1, 7)),
         n_references=visible.n_references,
         n_short_footnotes=len(template_rules().footnote.findall(visible.text)),
-        n_links=len(_LINK.findall(linked)) - sum(len(link.findall(linked)) for link in patterns),
-        n_categories=n_categories,
+        n_links=len(links.anchors) + visible.references.count("[["),
+        n_categories=len(links.categories),
     )
+
+
+def _file_arguments(text: str) -> int:
+    """Number of file names given to templates."""
+    ends = (match.start() for match in _EXTENSION.finditer(text))
+    return sum(1 for end in ends if _BEFORE_FILE_NAME.search(text[max(0, end - LONGEST_FILE_NAME) : end]))
+
+
+def _gallery_files(gallery: str) -> int:
+    """Number of files in a gallery: one a line."""
+    return sum(1 for line in gallery.splitlines() if line.strip())

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 DROPPED = (
-    *("ref", "references", "math", "ce", "chem", "hiero", "score", "syntaxhighlight", "source", "timeline"),
+    *("ref", "references", "math", "ce", "chem", "hiero", "score", "timeline"),
     *("gallery", "imagemap", "graph", "mapframe", "maplink", "categorytree", "inputbox", "templatedata"),
     "section",
 )
 """Tags that disappear with all they hold."""
-RAW = ("nowiki", "pre")
+RAW = ("nowiki", "pre", "syntaxhighlight", "source")
 """Tags whose content is text even where it looks like markup."""
 
 _OPENING = re.compile(rf"<(?:!--|({'|'.join([*DROPPED, *RAW])})(?=[\s/>])[^<>]*>)", re.IGNORECASE)

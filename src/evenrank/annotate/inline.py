@@ -8,14 +8,12 @@ import re
 _BLOCK_TAG = re.compile(
     r"</?(?:br|p|div|li|ul|ol|td|th|tr|table|caption|center|blockquote|dd|dt|dl|hr|h[1-6]|poem)\b[^<>]*>", re.IGNORECASE
 )
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<!--|-->")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _EMPHASIS = re.compile(r"''+")
 _LINE_START = re.compile(r"\n(?:[*#:;]+|-{4,})[ \t]*")
 _SWITCH = re.compile(r"__[A-Z]{3,}__")
-_LEFT_BRACKETS = re.compile(r"\[\[+|\]\]+|\{\{+|\}\}+|\{\||\|\}")
-_EMPTY_PARENTHESES = re.compile(r" ?\([\s,;:]*\)")
-_BLANKS = re.compile(r"[ \t\xa0]{2,}")
-_BLANK_LINES = re.compile(r"\n{3,}")
+_BROKEN = ("[[", "]]", "{{", "}}", "{|", "|}", "<!--", "-->")
+_EMPTY_PARENTHESES = re.compile(r"\([\s,;:]*\)")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 
 
@@ -27,7 +25,8 @@ def strip_markup(text: str) -> str:
         text = _EMPHASIS.sub("", text)
     if "__" in text:
         text = _SWITCH.sub("", text)
-    text = _LEFT_BRACKETS.sub("", text)
+    for mark in _BROKEN:
+        text = text.replace(mark, "")
     return _LINE_START.sub("\n", text)
 
 
@@ -35,14 +34,21 @@ def decode_references(text: str) -> str:
     """Text with `&amp;`, `&#91;` and their like as characters."""
     if "&" not in text:
         return text
-    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text).replace("\xa0", " ")
+    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text)
 
 
 def tidy(text: str) -> str:
     """Text without repeated blanks, empty parentheses and piles of empty lines."""
-    text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
-    text = _EMPTY_PARENTHESES.sub("", text)
-    return _BLANK_LINES.sub("\n\n", text).strip()
+    text = _EMPTY_PARENTHESES.sub("", text).replace("\xa0", " ").replace("\t", " ")
+    text = _halve(text, "  ", " ").replace(" \n", "\n").replace("\n ", "\n")
+    return _halve(text, "\n\n\n", "\n\n").strip()
+
+
+def _halve(text: str, repeated: str, single: str) -> str:
+    """Text in which `repeated` gave way to `single` until none was left; faster than a pattern, still linear."""
+    while repeated in text:
+        text = text.replace(repeated, single)
+    return text
 
 
 def one_line(text: str) -> str:

@@ -28,6 +28,7 @@ class LinkFields:
     namespaces: Namespaces = ENGLISH
     anchors: list[str] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
+    n_files: int = 0
     captions: list[str] = field(default_factory=list)
 
 
@@ -56,6 +57,7 @@ def _prefixed(target: str, label: str | None, fields: LinkFields) -> str:
     prefix, _, name = target.partition(":")
     prefix = prefix.strip().lower()
     if prefix in fields.namespaces.file:
+        fields.n_files += 1
         if caption := file_caption(label):
             fields.captions.append(caption)
         return ""

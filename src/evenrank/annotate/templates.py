@@ -16,7 +16,8 @@ from evenrank.annotate.tables import table_words
 MAX_DEPTH = 40
 """Templates nested deeper are left out, as MediaWiki does; this also keeps the pass linear."""
 
-_BRACKET = re.compile(r"\{\{|\}\}|\n[ \t:*#]*(?:\{\||\|\}(?!\}))")
+_BRACKET = re.compile(r"\{\{|\}\}")
+_BRACKET_OR_TABLE = re.compile(r"\{\{|\}\}|\n[ \t:*#]*(?:\{\||\|\}(?!\}))")
 _ARGUMENT_NAME = re.compile(r"[\w\s\-]*=")
 
 _OPENING_OF = {"}}": "{{", "|}": "{|"}
@@ -95,7 +96,8 @@ def lift_templates(text: str, fields: TemplateFields) -> str:
     stack = [_Frame("")]
     n_open = {"{{": 0, "{|": 0}
     position = 0
-    for bracket in _BRACKET.finditer(text):
+    brackets = _BRACKET_OR_TABLE if "{|" in text else _BRACKET
+    for bracket in brackets.finditer(text):
         stack[-1].parts.append(text[position : bracket.start()])
         position = bracket.end()
         mark = bracket[0][-2:]

@@ -12,16 +12,16 @@ from evenrank.annotate.namespaces import ENGLISH, Namespaces
 from evenrank.annotate.page import PageCounts, PageText, Section
 from evenrank.annotate.templates import TemplateFields, lift_templates
 
-_MARKUP = re.compile(
-    r"\[\[|\{\{|\{\||''|</?[a-zA-Z!]|\[(?:https?:)?//|__[A-Z]|&#?\w{1,30};|(?:^|\n)(?:[*#:;]|==|----)|\0"
-)
+_MARKS = ("[[", "{{", "{|", "''", "__", "[http", "[//", "\n*", "\n#", "\n:", "\n;", "\n==", "\n----", "\0")
+_FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
+_TAG_OR_REFERENCE = re.compile(r"<[a-zA-Z/!]|&#?\w{1,31};")
 _STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
 _HEADING = re.compile(r"\n(=[^\n]*=)[ \t]*(?=\n)")
 
 
 def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
     """The fields of a page. Never fails: broken markup stays as text. Text without markup passes unchanged."""
-    if not _MARKUP.search(text):
+    if not has_markup(text):
         return _plain_page(text)
     visible = split_hidden(text.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n"))
     fields = TemplateFields(LinkFields(namespaces))
@@ -40,8 +40,15 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
         captions=_lines(fields.links.captions),
         categories=_lines(fields.links.categories),
         anchors=_lines(fields.links.anchors),
-        counts=count_page(text, visible, sections, namespaces),
+        counts=count_page(text, visible, fields.links, sections),
     )
+
+
+def has_markup(text: str) -> bool:
+    """Whether anything in the text could be wikitext."""
+    if any(mark in text for mark in _MARKS) or text.startswith(_FIRST_MARKS):
+        return True
+    return ("<" in text or "&" in text) and _TAG_OR_REFERENCE.search(text) is not None
 
 
 def _plain_page(text: str) -> PageText:

@@ -99,6 +99,10 @@ class Decompressed(io.RawIOBase):
             raise self._damaged(f"{self.compression} data are damaged: {error}") from None
         return b""
 
+    def seek_plain(self, offset: int) -> None:
+        """Go on at byte `offset` of a file that is not compressed."""
+        self.n_file_bytes = self._file.seek(offset)
+
     def _next_stream(self) -> bool:
         """Whether there is more; starts the next of several concatenated streams where one ends."""
         if self._stream is None or self._stream.eof:

@@ -1,0 +1,135 @@
+"""Articles of a corpus or a dump, whichever a file is: one by one, or mapped by several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from evenrank.errors import input_error
+from evenrank.formats.batches import BATCH, RawBatch, read_batches
+from evenrank.formats.content import START, Position, read_chunks
+from evenrank.formats.corpus import parse_corpus
+from evenrank.formats.dump import PAGE_END, Site, parse_dump, read_site
+from evenrank.formats.faults import FaultLog
+from evenrank.formats.parsed import ParsedBatch
+from evenrank.parallel import map_batches
+from evenrank.progress import Progress
+from evenrank.records import Article
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleFile:
+    """A file of articles whose kind is known."""
+
+    path: str
+    kind: Literal["corpus", "dump"]
+    """JSON lines of the track, or MediaWiki XML."""
+    site: Site
+    """The wiki that a dump comes from."""
+    size_bytes: int
+    """Size on disk: the total for a progress bar."""
+
+    def raw_batches(self, faults: FaultLog, start: Position = START, size: int = BATCH) -> Iterator[RawBatch]:
+        """Batches of records as bytes; what cannot be read goes to `faults`."""
+        record_end = b"\n" if self.kind == "corpus" else PAGE_END
+        return read_batches(self.path, faults, record_end=record_end, start=start, size=size)
+
+    def parse(self, batch: RawBatch) -> ParsedBatch:
+        """The articles of a batch; a pure function, for any process."""
+        return parse_corpus(batch) if self.kind == "corpus" else parse_dump(batch, self.site)
+
+
+def open_articles(path: str | os.PathLike[str]) -> ArticleFile:
+    """The file as corpus or dump, told by its content; InputError if it is neither."""
+    start = next((chunk.data for chunk in read_chunks(path, START, FaultLog())), b"")
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    size_bytes = Path(path).stat().st_size
+    if start.startswith(b"{"):
+        return ArticleFile(str(path), "corpus", Site(), size_bytes)
+    if start.startswith((b"<mediawiki", b"<?xml", b"<page")):
+        return ArticleFile(str(path), "dump", read_site(path), size_bytes)
+    found = f"a file that starts with {start[:40]!r}" if start else "an empty file"
+    fix = "give the track's corpus (JSON lines) or a MediaWiki XML dump, plain, gzip or bzip2"
+    raise input_error(path, 0, found, fix)
+
+
+def read_articles(
+    path: str | os.PathLike[str],
+    faults: FaultLog,
+    *,
+    start: Position = START,
+    progress: Progress | None = None,
+) -> Iterator[Article]:
+    """The articles of a corpus or dump in the file's order; broken records are skipped and go to `faults`."""
+    for batch in read_parsed(path, faults, start=start, progress=progress):
+        yield from batch.articles
+
+
+def read_parsed(
+    path: str | os.PathLike[str],
+    faults: FaultLog,
+    *,
+    start: Position = START,
+    size: int = BATCH,
+    progress: Progress | None = None,
+) -> Iterator[ParsedBatch]:
+    """As `read_articles`, batch by batch; `start` at a batch's `end` goes on after it."""
+    source = open_articles(path)
+    n_file_bytes = 0
+    for raw in source.raw_batches(faults, start, size):
+        batch = source.parse(raw)
+        n_file_bytes = _report(batch, faults, progress, n_file_bytes)
+        yield batch
+
+
+class MappedBatch(NamedTuple, Generic[R]):
+    """What a function made of the articles of one batch."""
+
+    result: R
+    n_articles: int
+    end: Position
+    """Where to go on after this batch."""
+
+
+def map_articles(
+    function: Callable[[tuple[Article, ...]], R],
+    path: str | os.PathLike[str],
+    faults: FaultLog,
+    *,
+    n_workers: int | None = None,
+    start: Position = START,
+    size: int = BATCH,
+    progress: Progress | None = None,
+) -> Iterator[MappedBatch[R]]:
+    """`function` of the articles of each batch, in the file's order, computed by several processes."""
+    source = open_articles(path)
+    n_file_bytes = 0
+    job = _ParseAndCall(source, function)
+    for batch, result, n_articles in map_batches(job, source.raw_batches(faults, start, size), n_workers):
+        n_file_bytes = _report(batch, faults, progress, n_file_bytes)
+        yield MappedBatch(result, n_articles, batch.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _ParseAndCall(Generic[R]):
+    """The work of one process on one batch; the articles themselves stay in it."""
+
+    source: ArticleFile
+    function: Callable[[tuple[Article, ...]], R]
+
+    def __call__(self, raw: RawBatch) -> tuple[ParsedBatch, R, int]:
+        batch = self.source.parse(raw)
+        return batch._replace(articles=()), self.function(batch.articles), len(batch.articles)
+
+
+def _report(batch: ParsedBatch, faults: FaultLog, progress: Progress | None, n_before: int) -> int:
+    """Bytes of the file read so far, told to `progress`; the batch's faults go to `faults`."""
+    faults.merge(batch.faults)
+    if progress is not None:
+        progress.update(batch.n_file_bytes - n_before)
+    return batch.n_file_bytes

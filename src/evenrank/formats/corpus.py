@@ -1,0 +1,83 @@
+"""The track's corpus: articles as JSON lines with id, title, url and text (`trec_corpus.json.gz`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from evenrank.formats.batches import RawBatch
+from evenrank.formats.faults import FaultLog
+from evenrank.formats.parsed import ParsedBatch
+from evenrank.records import Article
+
+LARGEST_PAGE_ID = 2**31 - 1
+SHOWN = 60
+"""Characters of a broken record that its fault shows."""
+
+
+class _BrokenRecordError(ValueError):
+    """A record that is no article; the message says what was found."""
+
+
+def parse_corpus(batch: RawBatch) -> ParsedBatch:
+    """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped."""
+    articles: list[Article] = []
+    faults = FaultLog()
+    for line, record in enumerate(batch.data.split(b"\n"), batch.start.line):
+        if not record.strip():
+            continue
+        try:
+            fields, is_repaired = _load(record)
+            articles.append(_article(fields))
+            faults.n_repaired += is_repaired
+        except _BrokenRecordError as error:
+            faults.add(batch.path, line, str(error), "this record is left out")
+    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+def _load(record: bytes) -> tuple[Any, bool]:
+    """The JSON value of a line, and whether bytes or characters that are no text had to be replaced."""
+    try:
+        return orjson.loads(record), b"\\u0000" in record
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        if not record.lstrip().startswith(b"{"):
+            raise ValueError("no object")
+        return json.loads(record.decode("utf-8", "replace"), strict=False), True
+    except (ValueError, RecursionError) as error:
+        shown = record[:SHOWN].decode("utf-8", "replace")
+        raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
+
+
+def _article(fields: Any) -> Article:
+    """The article that a JSON value describes."""
+    if not isinstance(fields, dict):
+        raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
+    page_id = _page_id(fields.get("id"))
+    return Article(page_id, _text(fields, "title"), _text(fields, "url", ""), _text(fields, "text"))
+
+
+def _page_id(value: object) -> int:
+    """A page id, also from a string of digits."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_PAGE_ID:
+        return value
+    raise _BrokenRecordError(f"id is {_describe(value)} where a page id was expected")
+
+
+def _text(fields: dict[str, Any], name: str, default: str | None = None) -> str:
+    """A field's text, without null characters and halves of surrogate pairs."""
+    text = fields.get(name, default)
+    if not isinstance(text, str):
+        raise _BrokenRecordError(f"{name} is {_describe(text)} where text was expected")
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _describe(value: object) -> str:
+    return "missing" if value is None else repr(value)[:SHOWN]

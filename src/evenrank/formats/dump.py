@@ -1,0 +1,134 @@
+"""MediaWiki XML dumps: the articles of namespace 0, without redirects.
+
+Pages are found by their tags, not by an XML parser: a dump is regular enough, this is ten times as fast, and a
+damaged page costs only itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from evenrank.errors import InputError
+from evenrank.formats.batches import RawBatch
+from evenrank.formats.content import START, read_chunks
+from evenrank.formats.corpus import LARGEST_PAGE_ID
+from evenrank.formats.faults import FaultLog
+from evenrank.formats.parsed import ParsedBatch
+from evenrank.records import Article
+
+PAGE_END = b"</page>"
+PAGE_START = b"<page>"
+_HEAD = re.compile(rb"\s*<title>([^<]*)</title>\s*<ns>\s*(-?\d+)\s*</ns>\s*<id>\s*(\d{1,10})\s*</id>")
+_REDIRECT = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
+_BASE = re.compile(rb"<base>([^<]*/)[^<]*</base>")
+_NAMESPACE = re.compile(rb'<namespace key="(-?\d+)"[^>]*>([^<]*)</namespace>')
+_ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#039;", "'"), ("&amp;", "&"))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a dump says about its wiki."""
+
+    base_url: str = "https://en.wikipedia.org/wiki/"
+    """Address of a page, without its title."""
+    namespaces: tuple[tuple[int, str], ...] = ()
+    """Numbers and names; 6 holds files, 14 categories."""
+
+    def namespace(self, number: int, default: str) -> str:
+        """Name of a namespace in the wiki's language."""
+        return dict(self.namespaces).get(number, default)
+
+
+def read_site(path: str | os.PathLike[str]) -> Site:
+    """The wiki of a dump, from its first lines; English Wikipedia where they do not say."""
+    try:
+        head = next(read_chunks(path, START, FaultLog())).data
+    except (InputError, StopIteration):
+        return Site()
+    base = _BASE.search(head)
+    names = [(int(key), _text(name)[0]) for key, name in _NAMESPACE.findall(head)]
+    return Site(_text(base[1])[0] if base else Site().base_url, tuple(names))
+
+
+def parse_dump(batch: RawBatch, site: Site) -> ParsedBatch:
+    """The articles of a batch of pages; other namespaces and redirects are left out."""
+    articles: list[Article] = []
+    faults = FaultLog()
+    for line, page in _pages(batch):
+        try:
+            article, is_repaired = _article(page, site)
+        except _BrokenPageError as error:
+            faults.add(batch.path, line, str(error), "this page is left out")
+            continue
+        if article is not None:
+            articles.append(article)
+            faults.n_repaired += is_repaired
+    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+class _BrokenPageError(ValueError):
+    """A page that cannot be read; the message says what was found."""
+
+
+def _pages(batch: RawBatch) -> Iterator[tuple[int, bytes | None]]:
+    """Line and content of each page; None for one without an end."""
+    line = batch.start.line
+    *ended, rest = batch.data.split(PAGE_END)
+    for piece, has_end in [*((piece, True) for piece in ended), (rest, False)]:
+        between, *pages = piece.split(PAGE_START)
+        line += between.count(b"\n")
+        for number, page in enumerate(pages, 1):
+            yield line, page if has_end and number == len(pages) else None
+            line += page.count(b"\n")
+        if has_end and not pages:
+            yield line, None
+
+
+def _article(page: bytes | None, site: Site) -> tuple[Article | None, bool]:
+    """The article of a page, if it is one, and whether bytes that are no text were replaced in it."""
+    if page is None:
+        raise _BrokenPageError("a page without its start or its end")
+    head = _HEAD.match(page)
+    if head is None or not 0 < int(head[3]) <= LARGEST_PAGE_ID:
+        raise _BrokenPageError("a page that does not start with title, ns and id")
+    is_redirect = page.find(b"<redirect", head.end(), page.find(b"<revision", head.end())) >= 0
+    if int(head[2]) != 0 or is_redirect:
+        return None, False
+    raw = _wikitext(page)
+    if _REDIRECT.match(raw):
+        return None, False
+    (title, is_title_repaired), (text, is_text_repaired) = _text(head[1]), _text(raw)
+    url = site.base_url + quote(title.replace(" ", "_"), safe="/:(),!*'@;~-._$")
+    return Article(int(head[3]), title, url, text), is_title_repaired or is_text_repaired
+
+
+def _wikitext(page: bytes) -> bytes:
+    """Wikitext of the newest revision, as it stands in the file."""
+    start = page.rfind(b"<text")
+    start_end = page.find(b">", start)
+    if start < 0 or start_end < 0:
+        raise _BrokenPageError("a page without text")
+    if page[start_end - 1 : start_end] == b"/":
+        return b""
+    end = page.find(b"</text>", start_end)
+    if end < 0:
+        raise _BrokenPageError("a page whose text has no end")
+    return page[start_end + 1 : end]
+
+
+def _text(raw: bytes) -> tuple[str, bool]:
+    """Characters of an XML text, and whether bytes that are no text were replaced."""
+    try:
+        text, is_repaired = raw.decode("utf-8"), False
+    except UnicodeDecodeError:
+        text, is_repaired = raw.decode("utf-8", "replace"), True
+    if "\0" in text:
+        text, is_repaired = text.replace("\0", "\N{REPLACEMENT CHARACTER}"), True
+    if "&" in text:
+        for escape, character in _ESCAPES:
+            text = text.replace(escape, character)
+    return text, is_repaired
