@@ -1,0 +1,128 @@
+"""A collection on disk, opened by memory map: pages with their groups, topics with their judgments."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.judged_pages import load_topics
+from evenrank.collection.manifest import Manifest, read_manifest
+from evenrank.collection.titles import Titles, has_titles
+from evenrank.errors import EvenrankError
+from evenrank.records import Topic
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Pages, topics and judgments. Arrays run beside `page_ids`, which ascends; a row is a position in them."""
+
+    path: Path
+    manifest: Manifest
+    page_ids: NDArray[np.int32]
+    quality_class: NDArray[np.uint8]
+    """Class in work order (`records.WORK_ORDER`); `records.NO_CLASS` where unknown."""
+    quality_score: NDArray[np.float32]
+    """From 0 (needs work) to 1; NaN where unknown."""
+    masks: dict[str, NDArray[np.unsignedinteger]]
+    """Group masks by dimension name; bit i is the dimension's group i, bit 0 is unknown."""
+    size_bytes: NDArray[np.int32] | None
+    """Length of each article's text; None without a corpus."""
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Collection:
+        """The collection in a folder that `collection import` or `collection generate` made."""
+        folder = Path(path)
+        manifest = read_manifest(folder)
+        data = folder / manifest.data_folder
+        try:
+            return cls(
+                path=folder,
+                manifest=manifest,
+                page_ids=np.load(data / "page_ids.npy", mmap_mode="r"),
+                quality_class=np.load(data / "quality_class.npy", mmap_mode="r"),
+                quality_score=np.load(data / "quality_score.npy", mmap_mode="r"),
+                masks={name: np.load(data / f"mask-{name}.npy", mmap_mode="r") for name in manifest.dimensions},
+                size_bytes=np.load(data / "size_bytes.npy", mmap_mode="r") if has_titles(data) else None,
+            )
+        except (OSError, ValueError) as error:
+            raise EvenrankError(f"{data}: damaged collection: {error} (import it again)") from error
+
+    def __len__(self) -> int:
+        return len(self.page_ids)
+
+    def __repr__(self) -> str:
+        splits = {s: sum(t.split == s for t in self.topics) for s in ("train", "eval")}
+        return (
+            f"<Collection {str(self.path)!r}: {len(self):,} pages, "
+            f"{splits['train']} training and {splits['eval']} evaluation topics>"
+        )
+
+    @property
+    def data(self) -> Path:
+        """The folder with the arrays."""
+        return self.path / self.manifest.data_folder
+
+    @cached_property
+    def topics(self) -> tuple[Topic, ...]:
+        """All topics: training topics, then evaluation topics."""
+        return load_topics(self.data)
+
+    @cached_property
+    def topic_by_id(self) -> dict[int, Topic]:
+        return {topic.id: topic for topic in self.topics}
+
+    @cached_property
+    def titles(self) -> Titles | None:
+        """Titles by row; None without a corpus."""
+        return Titles(self.data) if has_titles(self.data) else None
+
+    @property
+    def corpus(self) -> Path | None:
+        """The corpus file; None when the collection was made without one."""
+        source = self.manifest.sources.get("corpus")
+        return None if source is None else self.path / source.path
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The dimensions that the pages are annotated with."""
+        return tuple(DIMENSIONS[name] for name in self.manifest.dimensions)
+
+    def space(self, groups: str = "intersection") -> GroupSpace:
+        """The group space of `geography`, `gender`, …; of `intersection` (geography and gender); or of several
+        names joined by commas."""
+        names = ["geography", "gender"] if groups == "intersection" else [part.strip() for part in groups.split(",")]
+        for name in names:
+            if name not in self.masks:
+                known = ", ".join(["intersection", *self.masks])
+                raise EvenrankError(f"no dimension {name!r} in {self.path} (there is: {known})")
+        return GroupSpace(tuple(DIMENSIONS[name] for name in names))
+
+    def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
+        """The row of each page; −1 for a page that has no metadata."""
+        wanted = np.asarray(page_ids)
+        if len(wanted) > 4096:
+            distinct, inverse = np.unique(wanted, return_inverse=True)
+            return self._rows_of(distinct)[inverse.reshape(-1)]
+        return self._rows_of(wanted)
+
+    def _rows_of(self, wanted: NDArray[np.integer]) -> NDArray[np.intp]:
+        rows = np.searchsorted(self.page_ids, wanted)
+        rows[rows == len(self.page_ids)] = 0
+        return np.where(self.page_ids[rows] == wanted, rows, -1)
+
+    def masks_of(self, rows: NDArray[np.intp], space: GroupSpace, missing: int) -> list[NDArray[np.unsignedinteger]]:
+        """The masks of rows, for each dimension of `space`; rows of −1 get the mask `missing`."""
+        found = []
+        for dimension in space.dimensions:
+            mask = self.masks[dimension.name][rows]
+            mask[rows < 0] = missing
+            found.append(mask)
+        return found

@@ -1,0 +1,61 @@
+"""What a collection keeps of its corpus: the title and the size of each page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.formats.articles import map_articles
+from evenrank.formats.faults import FaultLog
+from evenrank.progress import progress_bar
+from evenrank.records import Article
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """Titles and sizes beside the page ids of the metadata."""
+
+    titles: list[bytes]
+    size_bytes: NDArray[np.int32]
+    n_pages: int
+    """Articles in the corpus."""
+    n_unlisted: int
+    """Articles without metadata."""
+    faults: FaultLog
+    """Records that could not be read."""
+
+
+def read_corpus_facts(path: Path, page_ids: NDArray[np.int32]) -> CorpusFacts:
+    """Facts of each page in `page_ids` (ascending), from one pass over the corpus by all cores."""
+    titles = [b""] * len(page_ids)
+    sizes = np.zeros(len(page_ids), np.int32)
+    faults = FaultLog()
+    n_pages = n_unlisted = 0
+    bar = progress_bar(path.stat().st_size if path.is_file() else 0, "corpus", "B", scale=True)
+    try:
+        for batch in map_articles(article_facts, path, faults, progress=bar):
+            ids, size_bytes, names = batch.result
+            rows = np.minimum(np.searchsorted(page_ids, ids), len(page_ids) - 1)
+            is_listed = page_ids[rows] == ids
+            sizes[rows[is_listed]] = size_bytes[is_listed]
+            for index in np.flatnonzero(is_listed):
+                titles[rows[index]] = names[index]
+            n_pages += len(ids)
+            n_unlisted += len(ids) - int(is_listed.sum())
+    finally:
+        bar.close()
+    return CorpusFacts(titles, sizes, n_pages, n_unlisted, faults)
+
+
+def article_facts(
+    articles: tuple[Article, ...],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[bytes]]:
+    """Page ids, sizes in bytes and titles of a batch of articles."""
+    return (
+        np.array([article.page_id for article in articles], np.int32),
+        np.array([len(article.text.encode("utf-8", "replace")) for article in articles], np.int32),
+        [article.title.encode("utf-8", "replace") for article in articles],
+    )

@@ -1,0 +1,187 @@
+"""`collection import`: the official files → packed arrays, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.collection import Collection
+from evenrank.collection.corpus_facts import read_corpus_facts
+from evenrank.collection.judged_pages import merged, save_topics
+from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
+from evenrank.collection.official import LARGE, is_official, md5_of
+from evenrank.collection.titles import save_titles
+from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.metadata import Metadata, read_metadata
+from evenrank.formats.topics import read_topics
+from evenrank.progress import progress_bar
+from evenrank.records import Topic
+
+ALWAYS = ("geography", "gender")
+"""Dimensions that every collection has; the others are kept when their field is in the metadata."""
+
+
+@dataclass(frozen=True)
+class ImportFiles:
+    """The files to import, as the user named them."""
+
+    metadata: Path
+    topics: Path | None = None
+    """Training topics with their relevant pages."""
+    eval_topics: tuple[Path, ...] = ()
+    """Evaluation topics: with judgments, or keywords and scope alone, or both files."""
+    corpus: Path | None = None
+
+
+def import_collection(
+    folder: str | os.PathLike[str],
+    files: ImportFiles,
+    settings: dict[str, Any] | None = None,
+    warn: Callable[[str], object] = lambda text: None,
+) -> Collection:
+    """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
+
+    `settings` says how generated files were made; `warn` is told what is odd but not wrong.
+    """
+    folder = Path(folder)
+    topics = _read_all_topics(files)
+    metadata = _read_metadata(files.metadata)
+    if metadata.n_repeated:
+        warn(f"{files.metadata}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
+    previous = _previous(folder)
+    fresh = _new_data_folder(folder)
+    try:
+        dimensions = _save_pages(fresh, metadata)
+        save_topics(fresh, topics)
+        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, warn)
+        sources = _sources(folder, files, warn if settings is None else lambda text: None)
+        final = folder / _data_name(previous)
+        shutil.rmtree(final, ignore_errors=True)
+        fresh.chmod(folder.stat().st_mode)
+        os.replace(fresh, final)
+        write_manifest(folder, Manifest(final.name, dimensions, counts, sources, settings or {}, _version()))
+    except OSError as error:
+        raise input_error(folder, 0, f"could not be written: {error.strerror or error}", "free some space") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    _remove_old_data(folder, final.name)
+    return Collection.open(folder)
+
+
+def _read_all_topics(files: ImportFiles) -> list[Topic]:
+    train = read_topics(files.topics, "train") if files.topics else []
+    judged: list[Topic] = []
+    for path in files.eval_topics:
+        judged = merged(judged, read_topics(path, "eval"))
+    shared = {topic.id for topic in train} & {topic.id for topic in judged}
+    if shared:
+        found = f"topic ids {sorted(shared)[:5]} are training topics too"
+        raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in files.eval_topics])
+    return [*train, *judged]
+
+
+def _read_metadata(path: Path) -> Metadata:
+    size = path.stat().st_size if path.is_file() else 0
+    bar = progress_bar(size, "metadata", "B", scale=True)
+    try:
+        return read_metadata(path, list(DIMENSIONS.values()), bar.update)
+    finally:
+        bar.close()
+
+
+def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
+    """Write the page arrays; gives the names of the dimensions that are kept."""
+    np.save(folder / "page_ids.npy", metadata.page_ids.astype("<i4", copy=False))
+    np.save(folder / "quality_class.npy", metadata.quality_class)
+    np.save(folder / "quality_score.npy", metadata.quality_score.astype("<f4", copy=False))
+    kept = tuple(d.name for d in DIMENSIONS.values() if d.name in ALWAYS or d.field in metadata.fields)
+    for name in kept:
+        np.save(folder / f"mask-{name}.npy", metadata.masks[name])
+    return kept
+
+
+def _save_corpus_facts(
+    folder: Path, metadata: Metadata, corpus: Path | None, warn: Callable[[str], object]
+) -> dict[str, int]:
+    if corpus is None:
+        return {}
+    facts = read_corpus_facts(corpus, metadata.page_ids)
+    save_titles(folder, facts.titles)
+    np.save(folder / "size_bytes.npy", facts.size_bytes)
+    if report := facts.faults.report():
+        warn(report)
+    return {"corpus_pages": facts.n_pages, "corpus_pages_without_metadata": facts.n_unlisted}
+
+
+def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
+    counts = {"pages": len(metadata.page_ids), "metadata_lines": metadata.n_lines}
+    for split in ("train", "eval"):
+        chosen = [topic for topic in topics if topic.split == split]
+        counts[f"{split}_topics"] = len(chosen)
+        counts[f"{split}_judgments"] = sum(len(topic.rel_docs) for topic in chosen)
+    return counts
+
+
+def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, Source]:
+    named: dict[str, Path | None] = {"metadata": files.metadata, "topics": files.topics, "corpus": files.corpus}
+    named |= {f"eval_topics_{number}": path for number, path in enumerate(files.eval_topics, 1)}
+    sources = {}
+    for name, path in named.items():
+        if path is None:
+            continue
+        size = path.stat().st_size
+        md5 = md5_of(path) if size <= LARGE else None
+        official = is_official(path.name, size, md5)
+        if official is False:
+            warn(f"{path}: not the track's own file of that name (size or md5 differ); fine if it is your own")
+        sources[name] = Source(_named_from(folder, path), size, md5, official)
+    return sources
+
+
+def _named_from(folder: Path, path: Path) -> str:
+    """The path as seen from the collection: relative when it lies inside, absolute otherwise."""
+    absolute, home = path.resolve(), folder.resolve()
+    return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
+
+
+def _previous(folder: Path) -> Manifest | None:
+    try:
+        return read_manifest(folder)
+    except EvenrankError:
+        if folder.is_file():
+            raise input_error(folder, 0, "a file, where a folder was expected", "name another folder") from None
+        return None
+
+
+def _new_data_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(".data-*.tmp"):
+            shutil.rmtree(left, ignore_errors=True)
+        return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
+    except OSError as error:
+        raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+
+
+def _data_name(previous: Manifest | None) -> str:
+    return "data-1" if previous is None else f"data-{int(previous.data_folder.removeprefix('data-')) % 999 + 1}"
+
+
+def _remove_old_data(folder: Path, kept: str) -> None:
+    for old in folder.glob("data-*"):
+        if old.name != kept:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("evenrank")

@@ -1,0 +1,64 @@
+"""Judged pages of all topics as flat arrays on disk, opened by memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.records import Topic, no_pages
+
+LISTS = ("rel_docs", "assessed_docs")
+
+
+def save_topics(folder: Path, topics: Sequence[Topic]) -> None:
+    """Topics as a small JSON file, their page lists as one array for each kind of list."""
+    records = []
+    for topic in topics:
+        record = {name: getattr(topic, name) for name in _PLAIN}
+        record |= {name: None if getattr(topic, name) is None else len(getattr(topic, name)) for name in LISTS}
+        records.append(record)
+    (folder / "topics.json").write_bytes(orjson.dumps(records))
+    for name in LISTS:
+        lists = [getattr(topic, name) for topic in topics if getattr(topic, name) is not None]
+        np.save(folder / f"{name}.npy", np.concatenate([no_pages(), *lists]).astype("<i4"))
+
+
+def load_topics(folder: Path) -> tuple[Topic, ...]:
+    """The topics of `save_topics`; page lists are views of the memory map."""
+    pages = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in LISTS}
+    taken = dict.fromkeys(LISTS, 0)
+    topics = []
+    for record in orjson.loads((folder / "topics.json").read_bytes()):
+        lists: dict[str, NDArray[np.int32] | None] = {}
+        for name in LISTS:
+            length = record[name]
+            lists[name] = None if length is None else pages[name][taken[name] : taken[name] + length]
+            taken[name] += length or 0
+        plain = {name: record[name] for name in _PLAIN}
+        topics.append(Topic(**{**plain, **lists, "keywords": tuple(record["keywords"])}))
+    return tuple(topics)
+
+
+def merged(topics: Sequence[Topic], queries: Sequence[Topic]) -> list[Topic]:
+    """Judged topics with keywords and scope from `queries`, and the queries that have no judgments.
+
+    The official judgments of the evaluation topics come without keywords, which are in a file of their own.
+    """
+    by_id = {topic.id: topic for topic in topics}
+    for query in queries:
+        known = by_id.get(query.id)
+        by_id[query.id] = query if known is None else _filled(known, query)
+    return list(by_id.values())
+
+
+def _filled(topic: Topic, query: Topic) -> Topic:
+    names = ("title", "keywords", "scope", "homepage")
+    return replace(topic, **{name: getattr(topic, name) or getattr(query, name) for name in names})
+
+
+_PLAIN = ("id", "title", "keywords", "scope", "homepage", "split", "max_tier")

@@ -1,0 +1,71 @@
+"""The manifest of a collection: where its data came from, how much there is, which folder holds it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evenrank.errors import EvenrankError
+from evenrank.formats.atomic import atomic_file
+
+FORMAT_VERSION = 1
+FILE_NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One imported file."""
+
+    path: str
+    """File as the user named it; relative to the collection when it lies inside."""
+    size_bytes: int
+    md5: str | None
+    """None for files too large to be read twice."""
+    official: bool | None
+    """Whether size and md5 are those of the track's own file of that name; None when there is no such name."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a collection says about itself."""
+
+    data_folder: str
+    """Folder with the arrays, inside the collection."""
+    dimensions: tuple[str, ...]
+    counts: dict[str, int]
+    sources: dict[str, Source]
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How a generated collection was made."""
+    evenrank_version: str = ""
+    format_version: int = FORMAT_VERSION
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in a collection's folder; a clear error when there is none or it is not ours."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        what = "a folder without a manifest" if folder.is_dir() else "no such folder"
+        raise EvenrankError(
+            f"{folder}: {what}, so not a collection "
+            f"(make one: evenrank collection import {folder} --metadata FILE, or collection generate {folder})"
+        )
+    try:
+        record = orjson.loads(path.read_bytes())
+        version = record.pop("format_version")
+        if version != FORMAT_VERSION:
+            raise EvenrankError(
+                f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
+            )
+        sources = {name: Source(**source) for name, source in record.pop("sources").items()}
+        return Manifest(**{**record, "sources": sources, "dimensions": tuple(record["dimensions"])})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EvenrankError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in place, in one step: from here on the collection is the new one."""
+    with atomic_file(folder / FILE_NAME) as file:
+        file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2) + b"\n")

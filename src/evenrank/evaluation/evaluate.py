@@ -1,0 +1,162 @@
+"""One line scores any number of runs: per topic, per run, with confidence intervals."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.evaluation.intervals import Interval, intervals
+from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
+from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.score_task1 import score_task1
+from evenrank.evaluation.score_task2 import score_task2
+from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
+from evenrank.formats.runs import read_run
+from evenrank.metrics.protocol import PROTOCOLS, Protocol
+from evenrank.metrics.registry import MAIN
+from evenrank.records import Run, no_pages
+
+SCORERS = {1: score_task1, 2: score_task2}
+
+
+def evaluate(
+    collection: Collection | str | os.PathLike[str],
+    runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
+    protocol: str | Protocol = "official-2021",
+    groups: str = "intersection",
+    **knobs: Any,
+) -> Results:
+    """The scores of runs (objects or files) on a collection (object or folder).
+
+    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and any
+    knob of the protocol can be set by name; `depth` and `rankings` set the scored depth of the runs' task.
+    """
+    opened = collection if isinstance(collection, Collection) else Collection.open(collection)
+    listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
+    loaded = [run if isinstance(run, Run) else read_run(run) for run in listed]
+    loaded.sort(key=lambda run: run.name)
+    chosen = settle_protocol(protocol, **knobs)
+    return _Evaluation(opened, chosen, opened.space(groups), groups).results(loaded)
+
+
+def settle_protocol(protocol: str | Protocol, **knobs: Any) -> Protocol:
+    """A protocol with some knobs set; `depth` and `rankings` are short for the knobs of both tasks.
+
+    Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier tells which topics were judged down
+    to the published cut, and says nothing about another one.
+    """
+    if isinstance(protocol, str):
+        if protocol not in PROTOCOLS:
+            raise EvenrankError(f"no protocol {protocol!r} (there is: {', '.join(PROTOCOLS)})")
+        protocol = PROTOCOLS[protocol]
+    depth, rankings = knobs.pop("depth", None), knobs.pop("rankings", None)
+    for name, value in (("depth", depth), ("rankings", rankings)):
+        if value is not None and value < 1:
+            raise EvenrankError(f"{name} must be at least 1, not {value}")
+    if depth is not None:
+        knobs = {"task1_depth": depth, "task2_depth": depth} | knobs
+    if rankings is not None:
+        knobs = {"task2_rankings": rankings} | knobs
+    if depth is not None or rankings is not None:
+        knobs = {"min_tier": 0} | knobs
+    try:
+        return replace(protocol, **knobs)
+    except TypeError as error:
+        raise EvenrankError(f"no such knob of a protocol: {error}") from error
+
+
+@dataclass
+class _Evaluation:
+    """One evaluation: truths of topics are worked out once and shared by all runs."""
+
+    collection: Collection
+    protocol: Protocol
+    space: GroupSpace
+    groups: str
+
+    def __post_init__(self) -> None:
+        self._truths: dict[int, TopicTruth] = {}
+
+    def results(self, runs: Sequence[Run]) -> Results:
+        per_run = [self._scores(run) for run in runs]
+        main = [
+            np.array([s[MAIN[r.task].name] for s in scores.values()])
+            for r, (scores, _) in zip(runs, per_run, strict=True)
+        ]
+        ends = intervals(main, self.protocol)
+        rows = [
+            _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
+        ]
+        return Results(self.protocol, self.groups, tuple(rows))
+
+    def _scores(self, run: Run) -> tuple[dict[int, dict[str, float]], list[str]]:
+        """Scores by topic, and notes on what was left out."""
+        ranked = scored_pages(run, self.collection, self.protocol, self.space)
+        notes: list[str] = []
+        unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
+        if unknown:
+            notes.append(f"topics not in the collection, left out: {_listed(unknown)}")
+        scores = {}
+        for topic in self._topics(run, ranked, notes):
+            pages = ranked.get(topic) or self._nothing()
+            scores[topic] = SCORERS[run.task](pages, self._truth(topic))
+        return scores, notes
+
+    def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
+        """The topics that are scored, ascending."""
+        answered = {topic for topic in ranked if topic in self.collection.topic_by_id}
+        splits = {self.collection.topic_by_id[topic].split for topic in answered}
+        wanted = {t.id for t in self.collection.topics if t.split in splits and len(t.rel_docs)}
+        missing = sorted(topic for topic in wanted - answered if self._is_judged(topic, run))
+        if missing:
+            how = "left out of the means" if self.protocol.missing_topic == "skipped" else "scored as empty"
+            notes.append(f"topics without a ranking, {how}: {_listed(missing)}")
+        scored = answered | set(missing if self.protocol.missing_topic == "empty" else ())
+        unjudged = sorted(topic for topic in scored if topic not in wanted)
+        if unjudged:
+            notes.append(f"topics without a relevant page, left out: {_listed(unjudged)}")
+        return sorted(topic for topic in scored if topic in wanted and self._is_judged(topic, run))
+
+    def _is_judged(self, topic: int, run: Run) -> bool:
+        """Whether the topic counts in the run's task."""
+        if run.task == 1:
+            return True
+        tier = self.collection.topic_by_id[topic].max_tier
+        return (tier is None or tier >= self.protocol.min_tier) and self._truth(topic).has_class
+
+    def _truth(self, topic: int) -> TopicTruth:
+        if topic not in self._truths:
+            record = self.collection.topic_by_id[topic]
+            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space)
+        return self._truths[topic]
+
+    def _nothing(self) -> RankedPages:
+        """The pages of a topic that the run does not answer."""
+        from evenrank.alignment.alignment import align
+
+        none = np.empty(0, np.intp)
+        masks: list[NDArray[np.unsignedinteger]] = [np.empty(0, np.uint8) for _ in self.space.dimensions]
+        alignment = align(masks, self.space, normalise_flags(self.protocol, self.space))
+        return RankedPages(no_pages(), none, none, 0, alignment, np.empty(0, bool))
+
+
+def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:
+    if not scores:
+        reason = "; ".join(notes) or "no topic of the run can be scored"
+        raise EvenrankError(f"{run.name}: nothing to score: {reason}")
+    names = next(iter(scores.values()))
+    means = {name: float(np.mean([row[name] for row in scores.values()])) for name in names}
+    return RunResult(run.name, run.task, means, ends, scores, tuple(notes))
+
+
+def _listed(topics: list[int]) -> str:
+    shown = ", ".join(map(str, topics[:8]))
+    return shown + (f" and {len(topics) - 8} more" if len(topics) > 8 else "")

@@ -1,0 +1,77 @@
+"""The scored part of a run: pages cut at the protocol's depth, with their groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.errors import Fault, InputError
+from evenrank.evaluation.topic_truth import normalise_flags
+from evenrank.metrics.protocol import Protocol
+from evenrank.records import Run
+
+
+@dataclass(frozen=True)
+class RankedPages:
+    """Pages of one topic that are scored, ranking after ranking."""
+
+    pages: NDArray[np.int32]
+    ranks: NDArray[np.intp]
+    """Rank of each page, from 0."""
+    rankings: NDArray[np.intp]
+    """Number of the ranking that each page is in, from 0."""
+    n_rankings: int
+    alignment: Alignment
+    is_listed: NDArray[np.bool_]
+    """Whether the page has metadata."""
+
+
+def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: GroupSpace) -> dict[int, RankedPages]:
+    """The scored pages of a run by topic."""
+    depth = protocol.depth(run.task)
+    keep = np.ones(run.n_rankings, bool) if run.task == 1 else run.repeats <= protocol.task2_rankings
+    lengths = np.minimum(np.diff(run.starts), depth) * keep
+    ranking_of = np.repeat(np.arange(run.n_rankings), lengths)
+    ranks = np.arange(len(ranking_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    pages = run.pages[run.starts[ranking_of] + ranks]
+    if protocol.repeated_page == "rejected":
+        _refuse_repeated(run, pages, ranking_of)
+    rows = collection.rows_of(pages)
+    missing = 1 if protocol.unlisted_page == "unknown" else 0
+    alignment = align(collection.masks_of(rows, space, missing), space, normalise_flags(protocol, space))
+    by_topic = {}
+    for topic in dict.fromkeys(run.topic_ids[keep].tolist()):
+        chosen = keep & (run.topic_ids == topic)
+        places = np.flatnonzero(chosen[ranking_of])
+        number = np.cumsum(chosen) - 1
+        by_topic[topic] = RankedPages(
+            pages=pages[places],
+            ranks=ranks[places],
+            rankings=number[ranking_of[places]],
+            n_rankings=int(chosen.sum()),
+            alignment=alignment.take(places),
+            is_listed=rows[places] >= 0,
+        )
+    return by_topic
+
+
+def _refuse_repeated(run: Run, pages: NDArray[np.int32], ranking_of: NDArray[np.intp]) -> None:
+    """InputError when a page stands twice in a ranking."""
+    key = ranking_of.astype(np.int64) << 32 | pages
+    distinct, counts = np.unique(key, return_counts=True)
+    repeated = distinct[counts > 1]
+    if len(repeated) == 0:
+        return
+    faults = []
+    for value in repeated[:20].tolist():
+        ranking = value >> 32
+        where = f"topic {run.topic_ids[ranking]}" + (f", ranking {run.repeats[ranking]}" if run.task == 2 else "")
+        faults.append(
+            Fault(run.name, 0, f"{where}: page {value & 0xFFFFFFFF} stands twice", "`evenrank run check` gives lines")
+        )
+    raise InputError(faults, len(repeated) - len(faults))

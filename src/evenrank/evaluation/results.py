@@ -1,0 +1,114 @@
+"""Results as small objects: scores per run and topic, in several forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenrank.evaluation.intervals import Interval
+from evenrank.metrics.protocol import Protocol
+from evenrank.metrics.registry import MAIN
+from evenrank.records import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The scores of one run."""
+
+    run: str
+    task: Task
+    scores: dict[str, float]
+    """Means over topics, by measure name."""
+    interval: Interval
+    """Confidence interval of the task's main measure."""
+    topics: dict[int, dict[str, float]]
+    """Scores by topic and measure name."""
+    notes: tuple[str, ...] = ()
+    """What was left out or is odd."""
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.topics)
+
+    @property
+    def main_measure(self) -> str:
+        return MAIN[self.task].name
+
+    def to_json(self) -> dict[str, Any]:
+        interval = {"measure": self.main_measure, "low": self.interval.low, "high": self.interval.high}
+        return {
+            "run": self.run,
+            "task": self.task,
+            "n_topics": self.n_topics,
+            "scores": self.scores,
+            "ci": {**interval, "se": self.interval.se},
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Results:
+    """The scores of some runs under one protocol, runs by name."""
+
+    protocol: Protocol
+    groups: str
+    runs: tuple[RunResult, ...]
+
+    def __getitem__(self, name: str) -> RunResult:
+        return {run.run: run for run in self.runs}[name]
+
+    def of_task(self, task: Task) -> list[RunResult]:
+        """The runs of a task, best first by its main measure and its direction."""
+        main = MAIN[task]
+        sign = -1 if main.higher_is_better else 1
+        chosen = [run for run in self.runs if run.task == task]
+        return sorted(chosen, key=lambda run: (sign * run.scores[main.name], run.run))
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks that the runs are of."""
+        return tuple(task for task in MAIN if any(run.task == task for run in self.runs))
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract of `evaluate --format json`."""
+        topics = [
+            {"run": run.run, "topic": topic, "scores": scores}
+            for run in self.runs
+            for topic, scores in run.topics.items()
+        ]
+        protocol = {**self.protocol.settings(), "groups": self.groups}
+        return {"protocol": protocol, "runs": [run.to_json() for run in self.runs], "topics": topics}
+
+    def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
+        """A data frame: a row per run, or per run and topic."""
+        import pandas as pd
+
+        if per_topic:
+            rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
+            return pd.DataFrame(rows)
+        return pd.DataFrame(
+            [
+                {
+                    "run": r.run,
+                    "task": r.task,
+                    "n_topics": r.n_topics,
+                    **r.scores,
+                    "low": r.interval.low,
+                    "high": r.interval.high,
+                }
+                for r in self.runs
+            ]
+        )
+
+    def __str__(self) -> str:
+        from evenrank.evaluation.tables import text_table
+
+        return text_table(self)
+
+    def _repr_html_(self) -> str:
+        from evenrank.evaluation.tables import html_table
+
+        return html_table(self)

@@ -1,0 +1,27 @@
+"""EE-D: expected exposure disparity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.metrics.measure import Measure
+
+EE_DISPARITY = Measure(
+    name="EE-D",
+    task=2,
+    label="inequality of exposure between groups, whatever is relevant",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty="0",
+    formula="ε · ε",
+    citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
+)
+
+
+def ee_disparity(exposure: NDArray[np.float64]) -> float:
+    """Squared norm of the groups' expected exposure ε."""
+    return float(exposure @ exposure)

@@ -1,0 +1,27 @@
+"""EE-R: expected exposure relevance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.metrics.measure import Measure
+
+EE_RELEVANCE = Measure(
+    name="EE-R",
+    task=2,
+    label="agreement of exposure with the target",
+    higher_is_better=True,
+    low=0.0,
+    high=math.inf,
+    if_empty="0",
+    formula="ε · ε*",
+    citation="Diaz et al. 2020; the paper, section 4.3",
+)
+
+
+def ee_relevance(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    """Inner product of the groups' expected exposure ε and the target exposure ε*."""
+    return float(exposure @ target)

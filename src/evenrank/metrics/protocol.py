@@ -1,0 +1,136 @@
+"""Protocols: frozen sets of scoring choices, each knob explained and open to change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from evenrank.records import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Every choice that changes a score. Saved with each result."""
+
+    name: str
+    summary: str
+    """One line about where the choices come from."""
+    discount_type: Literal["float32", "float64"]
+    """Arithmetic of the position discounts."""
+    log_base: float
+    """Base of the logarithm in the Jensen–Shannon divergence."""
+    normalised: tuple[str, ...] | Literal["all"]
+    """Dimensions whose alignment rows are divided to sum to 1; the others are multi-hot."""
+    unlisted_page: Literal["no group", "unknown", "dropped"]
+    """A ranked page without metadata: gives no exposure but keeps its rank, counts as fully unknown, or is taken
+    out together with its discount (Task 1 only; in Task 2 it gives no exposure)."""
+    keeps_unknown_task1: bool
+    """Whether the fully unknown cell counts in Task 1; in Task 2 it always does."""
+    no_exposure: Literal["uniform", "zero"]
+    """AWRF of a ranking that exposes no group: that of a uniform distribution, or 0 with a note."""
+    task1_depth: int
+    """Pages of a Task 1 ranking that are scored."""
+    ideal_depth: int | None
+    """Longest ideal ranking in nDCG of Task 1; None for the scored depth."""
+    task2_depth: int
+    """Pages of each Task 2 ranking that are scored."""
+    task2_rankings: int
+    """Rankings of a sequence that are scored: those with a repeat number up to this."""
+    target_depth: int | None
+    """Depth whose discounts scale the Task 2 target; None for the scored depth."""
+    relevant_exposure: bool
+    """Whether only relevant pages count as exposure in Task 2."""
+    min_tier: int
+    """Task 2 scores evaluation topics whose pools were judged down to this tier; 0 for all topics."""
+    repeated_page: Literal["counted", "rejected"]
+    """A page that stands twice in a ranking: counted every time, or refused with an error."""
+    missing_ranking: Literal["skipped", "empty"]
+    """A sequence with too few rankings: mean over those present, or the missing ones count as empty."""
+    missing_topic: Literal["skipped", "empty"]
+    """A topic that the run does not answer: left out of the mean, or scored as an empty ranking."""
+    interval_stream: Literal["sequential", "shared"]
+    """Bootstrap resamples: drawn on from run to run (runs sorted by name), or the same for every run."""
+    interval_seed: int = 20220101
+    """Seed of the bootstrap."""
+    n_resamples: int = 9999
+    """Resamples of the bootstrap."""
+    confidence: float = 0.95
+    """Coverage of the interval."""
+
+    def depth(self, task: Task) -> int:
+        """Pages of a ranking that are scored."""
+        return self.task1_depth if task == 1 else self.task2_depth
+
+    def normalises(self, dimension: str) -> bool:
+        return self.normalised == "all" or dimension in self.normalised
+
+    def settings(self) -> dict[str, Any]:
+        """Every knob by name, as saved with results."""
+        return asdict(self)
+
+
+OFFICIAL_2021 = Protocol(
+    name="official-2021",
+    summary="what the organisers' published code does: reproduces the tables of TREC 2021",
+    discount_type="float32",
+    log_base=math.e,
+    normalised=(),
+    unlisted_page="no group",
+    keeps_unknown_task1=False,
+    no_exposure="uniform",
+    task1_depth=20,
+    ideal_depth=1000,
+    task2_depth=6,
+    task2_rankings=25,
+    target_depth=50,
+    relevant_exposure=False,
+    min_tier=2,
+    repeated_page="counted",
+    missing_ranking="skipped",
+    missing_topic="skipped",
+    interval_stream="sequential",
+)
+PAPER_2021 = Protocol(
+    name="paper-2021",
+    summary="what the paper says, at full depth",
+    discount_type="float64",
+    log_base=2.0,
+    normalised="all",
+    unlisted_page="unknown",
+    keeps_unknown_task1=False,
+    no_exposure="zero",
+    task1_depth=1000,
+    ideal_depth=None,
+    task2_depth=50,
+    task2_rankings=100,
+    target_depth=None,
+    relevant_exposure=False,
+    min_tier=0,
+    repeated_page="rejected",
+    missing_ranking="empty",
+    missing_topic="empty",
+    interval_stream="shared",
+)
+OFFICIAL_2022 = Protocol(
+    name="official-2022",
+    summary="the choices of TREC 2022, on the dimensions that the collection has",
+    discount_type="float32",
+    log_base=math.e,
+    normalised=("geography",),
+    unlisted_page="dropped",
+    keeps_unknown_task1=True,
+    no_exposure="uniform",
+    task1_depth=500,
+    ideal_depth=None,
+    task2_depth=20,
+    task2_rankings=100,
+    target_depth=None,
+    relevant_exposure=True,
+    min_tier=0,
+    repeated_page="counted",
+    missing_ranking="skipped",
+    missing_topic="skipped",
+    interval_stream="sequential",
+)
+PROTOCOLS: dict[str, Protocol] = {p.name: p for p in (OFFICIAL_2021, PAPER_2021, OFFICIAL_2022)}
