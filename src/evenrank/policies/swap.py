@@ -117,7 +117,7 @@ def promising_exchanges(
     """
     least_above, most_below = np.minimum.accumulate(slopes), np.maximum.accumulate(slopes[::-1])[::-1]
     uppers = _spread_out((most_below - slopes) * weights, slopes <= least_above)
-    lowers = _spread_out((slopes - least_above) * (weights[0] - weights), slopes >= most_below)
+    lowers = _spread_out((slopes - least_above) * (weights.max(initial=0.0) - weights), slopes >= most_below)
     gains = (weights[uppers, None] - weights[lowers]) * (slopes[lowers] - slopes[uppers, None])
     best = np.argsort(-gains, axis=None, kind="stable")[: np.count_nonzero(gains > 0.0)]
     upper, lower = np.unravel_index(best, gains.shape)

@@ -1,0 +1,86 @@
+"""Pair swaps: never worse, at a local optimum in the end, and the best one is not overlooked."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from evenrank.exposure import discounts
+from evenrank.policies.policy import Request
+from evenrank.policies.swap import LEAST_GAIN, Swap, divergence, divergence_slope, promising_exchanges
+from evenrank.rng import derive
+
+from .made_up import make_candidates, target_of
+from .small import LEFT, RIGHT, pages, wanting
+
+
+def log_value(order: np.ndarray, candidates, target, length: int) -> float:
+    """Logarithm of relevance × fairness, in the plainest way."""
+    weights = np.zeros(len(order))
+    weights[:length] = discounts(min(length, len(order)))
+    page_by_group = candidates.alignment.dense()[order]
+    exposure = weights @ page_by_group
+    exposure[0] = 0.0
+    return float(np.log(weights @ candidates.relevance[order]) + np.log(1.0 - divergence(exposure, target.values)))
+
+
+def test_divergence_by_hand() -> None:
+    assert divergence(np.array([0.0, 3.0, 3.0]), np.array([0.0, 0.5, 0.5])) == 0.0
+    assert divergence(np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])) == 1.0
+
+
+def test_slope_is_the_derivative() -> None:
+    exposure, wanted = np.array([0.5, 2.0, 1.0]), np.array([0.2, 0.3, 0.5])
+    for group in range(3):
+        step = np.zeros(3)
+        step[group] = 1e-6
+        numeric = (divergence(exposure + step, wanted) - divergence(exposure - step, wanted)) / 2e-6
+        assert abs(numeric - divergence_slope(exposure, wanted)[group]) < 1e-6
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=25))
+def test_the_best_first_order_exchange_is_found(slopes: list[float]) -> None:
+    slope, weights = np.array(slopes), np.zeros(len(slopes))
+    weights[: len(slopes) // 2 + 1] = discounts(len(slopes) // 2 + 1)
+    best = max((weights[a] - weights[b]) * (slope[b] - slope[a]) for a, b in combinations(range(len(slopes)), 2))
+    uppers, lowers = promising_exchanges(weights, slope)
+    if best <= 0.0:
+        assert len(uppers) == 0
+    else:
+        found = (weights[uppers[0]] - weights[lowers[0]]) * (slope[lowers[0]] - slope[uppers[0]])
+        assert found == best
+
+
+@hypothesis_settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_never_worse_than_relevance_order(seed: int) -> None:
+    candidates = make_candidates(60, seed)
+    request = Request(1, 1, 20)
+    target = target_of(candidates, request)
+    ranking = Swap().rank(candidates, target, request, derive(1)).positions[0]
+    rest = np.setdiff1d(np.arange(60), ranking)
+    swapped = log_value(np.concatenate([ranking, rest]), candidates, target, 20)
+    assert swapped >= log_value(np.argsort(-candidates.relevance, kind="stable"), candidates, target, 20) - 1e-9
+
+
+def test_two_pages_change_places() -> None:
+    # nearly as relevant, and right is wanted more: the right page moves up
+    candidates = pages([LEFT, LEFT, RIGHT], [0.9, 0.89, 0.88])
+    ranking = Swap().rank(candidates, wanting(0.3, 0.7), Request(1, 1, 2), derive(1)).positions[0]
+    assert 2 in ranking
+
+
+def test_no_single_exchange_is_left_that_helps() -> None:
+    candidates = pages([LEFT] * 4 + [RIGHT] * 4, [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    target = wanting(0.4, 0.6)
+    ranking = Swap().rank(candidates, target, Request(1, 1, 4), derive(1)).positions[0]
+    order = np.concatenate([ranking, np.setdiff1d(np.arange(8), ranking)])
+    value = log_value(order, candidates, target, 4)
+    for a, b in combinations(range(8), 2):
+        other = order.copy()
+        other[[a, b]] = other[[b, a]]
+        assert log_value(other, candidates, target, 4) <= value + 2 * LEAST_GAIN
