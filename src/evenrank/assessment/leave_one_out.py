@@ -14,8 +14,8 @@ import numpy as np
 from evenrank.assessment.pool import Pool
 from evenrank.records import Run, Topic
 
-Evaluate = Callable[[Run, Sequence[Topic]], float]
-"""A run and topics with judgments → its score."""
+Evaluate = Callable[[Run, Sequence[Topic]], Mapping[int, float]]
+"""A run and topics with judgments → its score on each topic that can be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,16 @@ class LeftOut:
     n_unique: int
     """Judged pages that no other team brought."""
     n_unique_relevant: int
+    n_topics: int
+    """Topics that can be scored either way: those with a relevant page left."""
     score: float
+    """Mean over these topics, with all judgments."""
     score_without: float
+    """Mean over these topics, without the unique pages."""
     rank: int
     """Place among the runs from 1, with all judgments."""
     rank_without: int
-    """Place of `score_without` among the scores of the others."""
+    """Place among the others' scores with all judgments."""
 
     @property
     def change(self) -> float:
@@ -74,22 +78,28 @@ def leave_one_out(
     sign = 1 if higher_is_better else -1
     rows = []
     for run in runs:
-        members = {name for name, team in teams.items() if team == teams[run.name]}
-        gone = unique_pages(pool, members)
+        gone = unique_pages(pool, {name for name, team in teams.items() if team == teams[run.name]})
         without = [without_pages(topic, gone.get(topic.id, ())) for topic in topics]
-        score = evaluate(run, without)
-        others = [sign * value for name, value in scores.items() if name != run.name]
+        fewer = evaluate(run, without)
+        both = [topic for topic in scores[run.name] if topic in fewer]
+        others = [sign * _mean(by_topic) for name, by_topic in scores.items() if name != run.name]
         rows.append(
             LeftOut(
                 run.name,
                 *_n_removed(topics, without),
-                scores[run.name],
-                score,
-                _place(sign * scores[run.name], others),
-                _place(sign * score, others),
+                len(both),
+                _mean(scores[run.name], both),
+                _mean(fewer, both),
+                _place(sign * _mean(scores[run.name]), others),
+                _place(sign * _mean(fewer), others),
             )
         )
     return sorted(rows, key=lambda row: (row.rank, row.run))
+
+
+def _mean(scores: Mapping[int, float], topics: Collection[int] | None = None) -> float:
+    values = [scores[topic] for topic in (scores if topics is None else topics)]
+    return float(np.mean(values)) if values else float("nan")
 
 
 def _n_removed(topics: Sequence[Topic], without: Sequence[Topic]) -> tuple[int, int]:
