@@ -1,0 +1,82 @@
+"""Task 1: expected nDCG × AWRF of one ranking as a problem in arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.policies.optimisation.divergence import divergence_by_group
+
+LEAST = 1e-12
+"""Stands for zero inside a logarithm."""
+
+
+@dataclass(frozen=True)
+class CompoundProblem:
+    """Maximise relevance · (1 − JSD)^fairness. An outcome is the exposure of each group, and last the relevance."""
+
+    rows: NDArray[np.float64]
+    """Page type by group, for groups that count and that some candidate is in."""
+    page_type: NDArray[np.intp]
+    relevance: NDArray[np.float64]
+    """Probabilities, divided so that the ranking by relevance has 1 in all."""
+    target: NDArray[np.float64]
+    """Wanted share of each group."""
+    unreachable: float
+    """JSD, natural logarithm, of the groups that no candidate is in."""
+    discounts: NDArray[np.float64]
+    fairness: float
+    """Exponent of AWRF; 1 is the measure itself."""
+    log_base: float
+    """Base of the divergence's logarithm."""
+
+    @property
+    def unit(self) -> float:
+        """One natural unit of divergence in the chosen base."""
+        return float(1.0 / np.log(self.log_base))
+
+    def page_scores(self, price: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Value of a unit of exposure of each page, when the groups have these prices."""
+        return np.asarray(self.relevance + (self.rows @ price)[self.page_type])
+
+    def outcome(self, ranking: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Exposure of each group, and last the relevance."""
+        by_type = np.bincount(self.page_type[ranking], self.discounts, minlength=len(self.rows))
+        return np.append(by_type @ self.rows, self.discounts @ self.relevance[ranking])
+
+    def divergence(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """JSD of the exposures of outcomes (last axis) and the target."""
+        by_group = divergence_by_group(shares(outcomes), self.target)
+        return np.asarray(self.unit * (by_group.sum(axis=-1) + self.unreachable))
+
+    def log_score(self, outcomes: NDArray[np.float64], divergence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of the score of outcomes with these divergences."""
+        fair = self.fairness * np.log(np.maximum(_awrf(outcomes, divergence), LEAST))
+        return np.asarray(np.log(np.maximum(outcomes[..., -1], LEAST)) + fair)
+
+    def true_log_score(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of the score of outcomes."""
+        return self.log_score(outcomes, self.divergence(outcomes))
+
+    def awrf(self, outcome: NDArray[np.float64]) -> float:
+        """AWRF of one outcome."""
+        return float(_awrf(outcome, self.divergence(outcome)))
+
+    def least_share(self) -> NDArray[np.float64]:
+        """Smallest share of the exposure, above 0, that a ranking can give to each group."""
+        smallest = np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0)
+        return np.asarray(np.minimum(1.0, smallest * self.discounts[-1] / self.discounts.sum()))
+
+
+def shares(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of each group in the exposure of outcomes; zeros where no group has any."""
+    exposure = outcomes[..., :-1]
+    total = exposure.sum(axis=-1, keepdims=True)
+    return np.asarray(exposure / np.where(total > 0.0, total, 1.0))
+
+
+def _awrf(outcomes: NDArray[np.float64], divergence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 − JSD, and 0 where no group has any exposure."""
+    return np.where(outcomes[..., :-1].any(axis=-1), 1.0 - divergence, 0.0)

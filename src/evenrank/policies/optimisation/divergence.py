@@ -1,0 +1,92 @@
+"""Jensen–Shannon divergence cell by cell, and a smooth convex function below it that rankings cannot tell from it.
+
+JSD(P, T) is a sum over groups of φ(P_g) = ½ P_g log(P_g / M_g) + ½ T_g log(T_g / M_g) with M = (P + T) / 2. The slope
+of φ is infinite at 0, so mixtures can buy fairness with a trace of exposure that no ranking can give: a ranking shows
+a group not at all, or at least at its last rank. Between 0 and that least share we may take the chord, which lies above
+φ. The bound over mixtures becomes tighter and stays valid for every ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALLEST = 1e-300
+"""Keeps logarithms finite; what they are multiplied with is 0 there."""
+
+
+def divergence_by_group(share: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """φ of each group, natural logarithm; `share` may have any leading axes."""
+    both = share + target
+    return np.asarray(0.5 * (_x_log_x(share) + _x_log_x(target) - both * np.log(np.maximum(0.5 * both, SMALLEST))))
+
+
+def _x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x log x, and 0 at 0."""
+    return np.asarray(x * np.log(np.maximum(x, SMALLEST)))
+
+
+@dataclass(frozen=True)
+class ChordedDivergence:
+    """The sum over groups of: the chord up to `least_share`, a parabola that takes up its kink, then φ lowered.
+
+    The parabola lets the slope grow in a line from the chord's to that of φ at `least_share · (1 + width)`. The slope
+    of φ is concave, so it is never above φ's: the function stays below φ on all shares a ranking can give.
+    """
+
+    target: NDArray[np.float64]
+    least_share: NDArray[np.float64]
+    """Smallest share above 0 that a ranking can give to each group."""
+    width: float
+    """Length of the parabola, relative to `least_share`."""
+
+    @cached_property
+    def at_zero(self) -> NDArray[np.float64]:
+        return divergence_by_group(np.zeros_like(self.target), self.target)
+
+    @cached_property
+    def chord_slope(self) -> NDArray[np.float64]:
+        rise = divergence_by_group(self.least_share, self.target) - self.at_zero
+        return np.asarray(rise / self.least_share)
+
+    @cached_property
+    def end(self) -> NDArray[np.float64]:
+        """Share where the parabola ends."""
+        return self.least_share * (1.0 + self.width)
+
+    @cached_property
+    def bend(self) -> NDArray[np.float64]:
+        """Second derivative of the parabola."""
+        return (self._slope_of_phi(self.end) - self.chord_slope) / (self.end - self.least_share)
+
+    @cached_property
+    def lowering(self) -> NDArray[np.float64]:
+        """How much below φ the function runs behind the parabola."""
+        return divergence_by_group(self.end, self.target) - self._near_zero(self.end)
+
+    def value(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The function, summed over groups (the last axis)."""
+        behind = divergence_by_group(share, self.target) - self.lowering
+        return np.asarray(np.where(share < self.end, self._near_zero(share), behind).sum(axis=-1))
+
+    def slope(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """First derivative for each group."""
+        near_zero = self.chord_slope + self.bend * np.maximum(share - self.least_share, 0.0)
+        return np.where(share < self.end, near_zero, self._slope_of_phi(np.maximum(share, self.end)))
+
+    def curvature(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Second derivative for each group."""
+        beyond = np.maximum(share, self.end)
+        of_phi = 0.5 * self.target / (beyond * (beyond + self.target))
+        near_zero = np.where(share < self.least_share, 0.0, self.bend)
+        return np.where(share < self.end, near_zero, of_phi)
+
+    def _near_zero(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        beyond_chord = np.maximum(share - self.least_share, 0.0)
+        return np.asarray(self.at_zero + self.chord_slope * share + 0.5 * self.bend * beyond_chord**2)
+
+    def _slope_of_phi(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(0.5 * np.log(2.0 * share / (share + self.target)))
