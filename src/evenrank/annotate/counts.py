@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from evenrank.annotate.hidden import Visible
-from evenrank.annotate.links import LinkFields
+from evenrank.annotate.links import LinkFields, count_links
 from evenrank.annotate.page import PageCounts, Section
 from evenrank.annotate.templates import template_rules
 
@@ -26,7 +26,7 @@ def count_page(text: str, visible: Visible, links: LinkFields, sections: tuple[S
         n_headings=tuple(levels.count(level) for level in range(1, 7)),
         n_references=visible.n_references,
         n_short_footnotes=len(template_rules().footnote.findall(visible.text)),
-        n_links=len(links.anchors) + visible.references.count("[["),
+        n_links=len(links.anchors) + count_links(visible.references, links.namespaces),
         n_categories=len(links.categories),
     )
 

@@ -14,6 +14,8 @@ _LINE_START = re.compile(r"\n(?:[*#:;]+|-{4,})[ \t]*")
 _SWITCH = re.compile(r"__[A-Z]{3,}__")
 _BROKEN = ("[[", "]]", "{{", "}}", "{|", "|}", "<!--", "-->")
 _EMPTY_PARENTHESES = re.compile(r"\([\s,;:]*\)")
+_BLANKS = re.compile(r"  +")
+_BLANK_LINES = re.compile(r"\n\n\n+")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 
 
@@ -34,21 +36,14 @@ def decode_references(text: str) -> str:
     """Text with `&amp;`, `&#91;` and their like as characters."""
     if "&" not in text:
         return text
-    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text)
+    return _REFERENCE.sub(lambda match: html.unescape(match[0]), text).replace("\xa0", " ")
 
 
 def tidy(text: str) -> str:
     """Text without repeated blanks, empty parentheses and piles of empty lines."""
     text = _EMPTY_PARENTHESES.sub("", text).replace("\xa0", " ").replace("\t", " ")
-    text = _halve(text, "  ", " ").replace(" \n", "\n").replace("\n ", "\n")
-    return _halve(text, "\n\n\n", "\n\n").strip()
-
-
-def _halve(text: str, repeated: str, single: str) -> str:
-    """Text in which `repeated` gave way to `single` until none was left; faster than a pattern, still linear."""
-    while repeated in text:
-        text = text.replace(repeated, single)
-    return text
+    text = _BLANKS.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
+    return _BLANK_LINES.sub("\n\n", text)
 
 
 def one_line(text: str) -> str:

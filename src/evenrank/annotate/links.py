@@ -11,6 +11,8 @@ MAX_NESTING = 4
 """Links inside captions inside links: deeper ones are broken markup."""
 
 _LINK = re.compile(r"\[\[([^\[\]{}|]+)(\|[^\[\]{}]*)?\]\]")
+_LINK_WITH_BRACKETS = re.compile(r"\[\[([^\[\]|]+)(\|(?:[^\[\]]|\[(?!\[)|\](?!\](?!\])))*+)?\]\]")
+_PREFIX = re.compile(r"\[\[\s*(\w+)\s*:")
 _EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|mailto|irc|news):|//)[^\s\[\]<>]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*$")
 _FILE_OPTION = re.compile(
@@ -32,10 +34,14 @@ class LinkFields:
     captions: list[str] = field(default_factory=list)
 
 
-def resolve_links(text: str, fields: LinkFields) -> str:
-    """Text with links replaced by their words, innermost first; what they say goes into `fields`."""
+def resolve_links(text: str, fields: LinkFields, *, is_last: bool = False) -> str:
+    """Text with links replaced by their words, innermost first; what they say goes into `fields`.
+
+    Links that hold braces or single brackets have to wait for the last round, when templates are gone.
+    """
+    pattern = _LINK_WITH_BRACKETS if is_last else _LINK
     for _ in range(MAX_NESTING):
-        parts = _LINK.split(_EXTERNAL.sub(r"\1", text))
+        parts = pattern.split(_EXTERNAL.sub(r"\1", text))
         if len(parts) == 1:
             return parts[0]
         for index in range(1, len(parts), 3):
@@ -69,6 +75,12 @@ def _prefixed(target: str, label: str | None, fields: LinkFields) -> str:
     shown = label[1:] if label and len(label) > 1 else target.lstrip(": ")
     fields.anchors.append(shown)
     return shown
+
+
+def count_links(text: str, namespaces: Namespaces) -> int:
+    """Number of links to pages in a text."""
+    others = namespaces.file | namespaces.category
+    return text.count("[[") - sum(1 for prefix in _PREFIX.findall(text) if prefix.lower() in others)
 
 
 def file_caption(options: str | None) -> str:

@@ -63,7 +63,7 @@ def template_rules() -> TemplateRules:
     table = tomllib.loads(files("evenrank.annotate").joinpath("templates.toml").read_text("utf-8"))
     shown_table, infobox = table["shown"], table["infobox"]
     shown: dict[str, Shown] = {name: _literal(text) for name, text in shown_table["literal"].items()}
-    choices: dict[str, Shown] = {"first": _first, "second": _second, "both": _both, "all": " ".join}
+    choices: dict[str, Shown] = {"first": _first, "second": _second, "last": _last, "both": _both, "all": " ".join}
     for choice, function in choices.items():
         shown |= dict.fromkeys(shown_table[choice], function)
     starts = "|".join(map(re.escape, infobox["starts"]))
@@ -85,6 +85,10 @@ def _first(arguments: list[str]) -> str:
 
 def _second(arguments: list[str]) -> str:
     return arguments[1] if len(arguments) > 1 else ""
+
+
+def _last(arguments: list[str]) -> str:
+    return arguments[-1] if arguments else ""
 
 
 def _both(arguments: list[str]) -> str:

@@ -27,7 +27,7 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
     fields = TemplateFields(LinkFields(namespaces))
     body = lift_templates("\n" + resolve_links(visible.text, fields.links), fields)
     if "[" in body:
-        body = resolve_links(body, fields.links)
+        body = resolve_links(body, fields.links, is_last=True)
     lead, sections = _split_sections(strip_markup(body))
     if not sections and not _STRUCTURE.search(text):
         lead, sections = _first_paragraph(lead)
@@ -69,12 +69,12 @@ def _first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
 
 def _split_sections(text: str) -> tuple[str, tuple[Section, ...]]:
     """Text before the first heading, and the sections."""
-    lead, *rest = _HEADING.split(text + "\n")
+    lead, *rest = _HEADING.split(f"\n{tidy(text)}\n")
     sections = []
     for heading, content in zip(rest[::2], rest[1::2], strict=True):
         level, title = _heading(heading)
-        sections.append(Section(level, title, tidy(decode_references(content))))
-    return tidy(decode_references(lead)), tuple(sections)
+        sections.append(Section(level, title, decode_references(content).strip()))
+    return decode_references(lead).strip(), tuple(sections)
 
 
 def _heading(line: str) -> tuple[int, str]:

@@ -88,7 +88,8 @@ class _Pending:
         data = bytes(memoryview(self.content)[:n_bytes])
         inside = max(index for index, (before, _, _) in enumerate(self.chunks) if before <= n_bytes)
         before, offset, skip = self.chunks[inside]
-        end = Position(offset, skip + n_bytes - before, self.start.line + data.count(b"\n"))
+        line, byte = self.start.line + data.count(b"\n"), self.start.byte + n_bytes
+        end = Position(offset, skip + n_bytes - before, line, byte)
         batch = RawBatch(self.path, self.start, end, data, self.n_file_bytes)
         self.content = self.content[n_bytes:]
         self.chunks = [(0, offset, end.skip), *((b - n_bytes, o, s) for b, o, s in self.chunks[inside + 1 :])]

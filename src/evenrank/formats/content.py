@@ -17,7 +17,7 @@ CHUNK = 1 << 20
 
 
 class Position(NamedTuple):
-    """A place in the content of a file, between two records; three numbers to keep and come back with."""
+    """A place in the content of a file, between two records; four numbers to keep and come back with."""
 
     offset: int = 0
     """Where decompression starts: a byte of a plain file, a bit of a bzip2 file, 0 of a gzip file."""
@@ -25,6 +25,8 @@ class Position(NamedTuple):
     """Bytes of content to leave out from there."""
     line: int = 1
     """Line of the content that starts here."""
+    byte: int = 0
+    """Bytes of content before this place."""
 
 
 START = Position()

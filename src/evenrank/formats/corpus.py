@@ -25,15 +25,16 @@ def parse_corpus(batch: RawBatch) -> ParsedBatch:
     """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped."""
     articles: list[Article] = []
     faults = FaultLog()
+    byte = batch.start.byte
     for line, record in enumerate(batch.data.split(b"\n"), batch.start.line):
-        if not record.strip():
-            continue
         try:
-            fields, is_repaired = _load(record)
-            articles.append(_article(fields))
-            faults.n_repaired += is_repaired
+            if record and not record.isspace():
+                fields, is_repaired = _load(record)
+                articles.append(_article(fields))
+                faults.n_repaired += is_repaired
         except _BrokenRecordError as error:
-            faults.add(batch.path, line, str(error), "this record is left out")
+            faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
+        byte += len(record) + 1
     return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
 
 
