@@ -16,7 +16,7 @@ from evenrank.assessment.votes import Vote, cast_vote
 def vote(store: Store, writer: str, thread: int, n_votes: int) -> None:
     for number in range(n_votes):
         token = f"{writer}-{thread}-{number}"
-        cast_vote(store, Vote(token, 101, thread * n_votes + number, "Ada", "graded", number % 2))
+        cast_vote(store, Vote(token, 101 + thread, number, "Ada", "graded", number % 2))
         os.write(sys.stdout.fileno(), f"{token}\n".encode())
 
 

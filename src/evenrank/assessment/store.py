@@ -25,6 +25,8 @@ class Store:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        # Threads of one process queue here, because SQLite's own waiting is by naps of up to 0.1 s.
+        self._writing = threading.Lock()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -41,16 +43,17 @@ class Store:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write that is stored whole when the block ends well, and safely on the disk by then."""
         connection = self.connection
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError):
-                raise EvenrankError(f"{self.path}: not stored: {error}") from error
-            raise
+        with self._writing:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise EvenrankError(f"{self.path}: not stored: {error}") from error
+                raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
