@@ -1,0 +1,30 @@
+"""Articles → the text fields of an index; a pure function over batches, for any process."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.records import Article
+
+
+class PageFields(NamedTuple):
+    """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
+
+    page_id: int
+    title: str
+    lead: str
+    text: str
+    categories: str
+    infobox: str
+
+
+def page_fields(articles: tuple[Article, ...]) -> list[PageFields]:
+    """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
+    return [_fields(article) for article in articles]
+
+
+def _fields(article: Article) -> PageFields:
+    page = parse_wikitext(article.text)
+    boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
+    return PageFields(article.page_id, article.title, page.lead, page.body, "\n".join(page.categories), boxed)
