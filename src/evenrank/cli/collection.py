@@ -1,0 +1,93 @@
+"""`evenrank collection`: generate, import, download and describe collections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import orjson
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group("collection")
+def command() -> None:
+    """Make, import, download and describe collections."""
+
+
+def _warn(text: str) -> None:
+    click.echo(f"note: {text}", err=True)
+
+
+@command.command("import")
+@click.argument("folder", type=FILE)
+@click.option("--metadata", type=FILE, required=True, help="Page metadata, JSON lines (trec_metadata.json.gz).")
+@click.option("--topics", type=FILE, help="Training topics (trec_topics.json.gz).")
+@click.option(
+    "--eval-topics",
+    type=FILE,
+    multiple=True,
+    help="Evaluation topics, with judgments or with keywords; may be given twice, once for each file.",
+)
+@click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
+def import_command(
+    folder: Path, metadata: Path, topics: Path | None, eval_topics: tuple[Path, ...], corpus: Path | None
+) -> None:
+    """Make the collection FOLDER from official files (or your own in the same formats).
+
+    Sizes, checksums and counts are compared with those of the track. An import that fails or is killed leaves the
+    old collection, or none.
+    """
+    from evenrank.collection.describe import table_text
+    from evenrank.collection.import_files import ImportFiles, import_collection
+
+    files = ImportFiles(metadata, topics, eval_topics, corpus)
+    collection = import_collection(folder, files, warn=_warn)
+    click.echo(table_text(collection))
+
+
+@command.command("describe")
+@click.argument("folder", type=FILE)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def describe_command(folder: Path, form: str) -> None:
+    """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
+    from evenrank.collection.collection import Collection
+    from evenrank.collection.describe import describe, table_text
+
+    collection = Collection.open(folder)
+    if form == "json":
+        click.echo(orjson.dumps(describe(collection), option=orjson.OPT_INDENT_2).decode())
+    else:
+        click.echo(table_text(collection))
+
+
+@command.command("generate")
+@click.argument("folder", type=FILE)
+@click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
+@click.option("--topics", type=click.IntRange(min=1), default=48, show_default=True, help="Half of them for training.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
+def generate_command(folder: Path, pages: int, topics: int, seed: int, text: bool) -> None:
+    """Make an invented collection in FOLDER: official-format files under source/, then imported.
+
+    People, places and articles are invented; groups and quality are mixed as in the published counts.
+    """
+    from evenrank.collection.describe import table_text
+    from evenrank.collection.generate.settings import GenerateSettings, split_topics
+    from evenrank.collection.make import generate_collection
+
+    n_train, n_eval = split_topics(topics)
+    settings = GenerateSettings(n_pages=pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed, with_text=text)
+    click.echo(table_text(generate_collection(folder, settings)))
+
+
+@command.command("download")
+@click.argument("folder", type=FILE)
+@click.option("--source", help="Address to download from.  [default: the one that the paper gives]")
+@click.option("--only", multiple=True, metavar="NAME", help="Download this file alone; may be repeated.")
+def download_command(folder: Path, source: str | None, only: tuple[str, ...]) -> None:
+    """Download the track's files into FOLDER; broken downloads are resumed, sizes and checksums are checked."""
+    from evenrank.collection.download import download
+
+    for path in download(folder, source, only):
+        click.echo(path)

@@ -1,0 +1,46 @@
+"""Plain tables on standard output: what every listing command prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import click
+import orjson
+
+
+def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
+    """Rows as an aligned table, as tab-separated text or as JSON."""
+    if form == "json":
+        click.echo(orjson.dumps([dict(row) for row in rows], option=orjson.OPT_INDENT_2).decode())
+    elif form == "tsv":
+        click.echo("\n".join("\t".join(map(str, line)) for line in _lines(rows)))
+    else:
+        click.echo(aligned(_lines(rows)))
+
+
+def _lines(rows: Sequence[Mapping[str, object]]) -> list[list[object]]:
+    names = list(rows[0]) if rows else []
+    return [list(names), *([row[name] for name in names] for row in rows)]
+
+
+def aligned(lines: Sequence[Sequence[object]]) -> str:
+    """Lines of cells in columns, numbers to the right, a rule under the first line."""
+    texts = [[cell if isinstance(cell, str) else _number(cell) for cell in line] for line in lines]
+    if not texts:
+        return ""
+    widths = [max(len(line[column]) for line in texts) for column in range(len(texts[0]))]
+    is_right = [all(not isinstance(line[c], str) for line in lines[1:]) for c in range(len(widths))]
+    padded = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, is_right, strict=True)
+        ).rstrip()
+        for line in texts
+    ]
+    return "\n".join([padded[0], "  ".join("─" * width for width in widths), *padded[1:]])
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

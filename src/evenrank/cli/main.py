@@ -1,0 +1,78 @@
+"""The command line: one file per command, loaded only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import cast
+
+import click
+
+from evenrank.errors import EvenrankError
+
+COMMANDS: dict[str, str] = {
+    "demo": "The whole chain on a generated collection, with a report; no network.",
+    "collection": "Make, import, download and describe collections.",
+    "annotate": "Page metadata from Wikipedia and Wikidata dumps.",
+    "index": "Build the text index of a collection.",
+    "search": "Find articles by words, for all groups or for one.",
+    "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
+    "pareto": "The trade-off between relevance and fairness of a topic or topic set.",
+    "run": "Check, convert and make run files.",
+    "evaluate": "Score runs: nDCG, AWRF, Score; EE-L, EE-D, EE-R.",
+    "compare": "Paired tests of runs against a baseline.",
+    "report": "Tables, figures and one offline page.",
+    "targets": "The wanted exposure of every group, by topic.",
+    "pool": "Build pools for relevance assessment, and look at them.",
+    "judgments": "Import and export judgments; agreement of assessors.",
+    "policies": "List the ranking policies.",
+    "metrics": "List the measures.",
+    "protocols": "List the scoring protocols and their choices.",
+    "doctor": "Versions, cores, memory and optional parts found.",
+}
+"""Name and short help of every command; `evenrank.cli.NAME` holds it as `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, so that starting is fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return cast(click.Command, import_module(f"evenrank.cli.{cmd_name}").command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="evenrank")
+def cli() -> None:
+    """Fair work lists for Wikipedia, and the bench that proves them fair."""
+
+
+def main() -> None:
+    """Run the command line: exit 0 good, 1 a check failed, 2 usage or bad input, 130 interrupted."""
+    try:
+        code = cli(standalone_mode=False)  # what a command gave to `Exit`, else its own result
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except EvenrankError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

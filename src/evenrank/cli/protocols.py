@@ -1,0 +1,39 @@
+"""`evenrank protocols`: the scoring protocols, made from the registry."""
+
+from __future__ import annotations
+
+import click
+
+from evenrank.cli.listing import print_listing
+from evenrank.metrics.protocol import PROTOCOLS
+
+
+@click.command("protocols")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(form: str) -> None:
+    """List the scoring protocols, knob by knob; `evaluate --set KNOB=VALUE` changes any of them."""
+    if form == "json":
+        print_listing([protocol.settings() for protocol in PROTOCOLS.values()], form)
+        return
+    settings = [protocol.settings() for protocol in PROTOCOLS.values()]
+    rows = [
+        {"knob": knob, **{s["name"]: _shown(s[knob]) for s in settings}}
+        for knob in settings[0]
+        if knob not in ("name", "summary")
+    ]
+    print_listing(rows, form)
+    for protocol in PROTOCOLS.values():
+        click.echo(f"\n{protocol.name}: {protocol.summary}", nl=False)
+    click.echo()
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "as scored"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

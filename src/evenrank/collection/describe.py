@@ -1,0 +1,97 @@
+"""What is in a collection: counts, groups and quality as totals, topics, sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import align
+from evenrank.collection.collection import Collection
+from evenrank.collection.official import official_counts
+from evenrank.records import WORK_ORDER
+
+BLOCK = 1 << 20
+WARNING = (
+    "Gender comes from Wikidata, in four coarse categories; assigning it to people has errors, biases and ethical "
+    "concerns.\nContinents are often missing, not at random. Use both as totals only (see the docs, Limitations)."
+)
+
+
+def describe(collection: Collection) -> dict[str, Any]:
+    """Counts of pages by group and quality, topics and sources, ready for JSON."""
+    joint = group_counts(collection)
+    space = collection.space()
+    names = [dimension.groups for dimension in space.dimensions]
+    return {
+        "path": str(collection.path),
+        "counts": collection.manifest.counts,
+        "official_counts": {k: v == collection.manifest.counts.get(k) for k, v in official_counts().items()},
+        "dimensions": list(collection.manifest.dimensions),
+        "geography_by_gender": {
+            geography: dict(zip(names[1], row, strict=True)) for geography, row in zip(names[0], joint, strict=True)
+        },
+        "quality": quality_counts(collection),
+        "has_text": collection.corpus is not None,
+        "sources": {
+            name: {"path": s.path, "size_bytes": s.size_bytes, "md5": s.md5, "official": s.official}
+            for name, s in collection.manifest.sources.items()
+        },
+        "settings": collection.manifest.settings,
+        "evenrank_version": collection.manifest.evenrank_version,
+        "warning": WARNING.replace("\n", " "),
+    }
+
+
+def group_counts(collection: Collection) -> list[list[int]]:
+    """Pages by geography and gender; a page on two continents counts in both."""
+    space = collection.space()
+    total = np.zeros(space.n_groups)
+    for start in range(0, len(collection), BLOCK):
+        masks: list[NDArray[np.unsignedinteger]] = [
+            np.asarray(collection.masks[d.name][start : start + BLOCK]) for d in space.dimensions
+        ]
+        total += align(masks, space, (False, False)).total()
+    counts: list[list[int]] = total.reshape(space.shape).round().astype(int).tolist()
+    return counts
+
+
+def quality_counts(collection: Collection) -> dict[str, int]:
+    """Pages by quality class."""
+    counts = np.bincount(collection.quality_class, minlength=len(WORK_ORDER) + 1)
+    return dict(zip((*WORK_ORDER, "none"), counts.tolist(), strict=True))
+
+
+def table_text(collection: Collection) -> str:
+    """The description as text for people."""
+    facts = describe(collection)
+    counts = facts["counts"]
+    lines = [f"{collection.path}: {counts['pages']:,} pages" + _corpus_part(counts)]
+    for split, name in (("train", "training"), ("eval", "evaluation")):
+        topics, judgments = counts[f"{split}_topics"], counts[f"{split}_judgments"]
+        lines.append(f"{topics} {name} topics with {judgments:,} relevant pages")
+    lines += ["", _group_table(facts["geography_by_gender"]), ""]
+    lines.append("quality: " + "   ".join(f"{name} {n:,}" for name, n in facts["quality"].items()))
+    lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
+    return "\n".join([*lines, "", WARNING])
+
+
+def _corpus_part(counts: dict[str, int]) -> str:
+    if "corpus_pages" not in counts:
+        return ", no text"
+    without = counts["corpus_pages_without_metadata"]
+    return f", {counts['corpus_pages']:,} articles" + (f" ({without:,} of them without metadata)" if without else "")
+
+
+def _group_table(counts: dict[str, dict[str, int]]) -> str:
+    columns = list(next(iter(counts.values())))
+    lines = [f"{'pages by group':32}" + "".join(f"{name:>12}" for name in columns)]
+    lines += [f"{name:32}" + "".join(f"{row[column]:>12,}" for column in columns) for name, row in counts.items()]
+    return "\n".join(lines)
+
+
+def _source_line(source: dict[str, Any]) -> str:
+    kind = {True: "the track's own file", False: "not the track's own file", None: ""}[source["official"]]
+    md5 = f"md5 {source['md5']}" if source["md5"] else "md5 not computed"
+    return ", ".join(part for part in (source["path"], f"{source['size_bytes']:,} bytes", md5, kind) if part)

@@ -1,0 +1,93 @@
+"""`collection download`: the official files over HTTP, resumed where they broke off, checked when whole."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote, urljoin, urlsplit
+
+from evenrank.collection.official import OfficialFile, base_url, md5_of, official_files
+from evenrank.errors import EvenrankError, input_error
+from evenrank.progress import progress_bar
+
+BLOCK = 1 << 18
+TIMEOUT = 60.0
+N_TRIES = 5
+PARTIAL = ".part"
+
+
+def download(folder: str | os.PathLike[str], source: str | None = None, only: Sequence[str] = ()) -> list[Path]:
+    """Paths of the downloaded files; a file that is already there and whole is kept."""
+    known = official_files()
+    for name in only:
+        if name not in known:
+            raise EvenrankError(f"no official file {name!r} (there is: {', '.join(known)})")
+    address = source or base_url()
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise EvenrankError(f"source {address!r} is not an http or https address")
+    base = address if address.endswith("/") else address + "/"
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_one(folder / name, urljoin(base, quote(name)), known[name]) for name in only or known]
+
+
+def _one(path: Path, url: str, facts: OfficialFile) -> Path:
+    if path.exists() and _fault(path, facts) is None:
+        return path
+    partial = path.with_name(path.name + PARTIAL)
+    for attempt in range(1, N_TRIES + 1):
+        try:
+            _fetch(url, partial, facts)
+            break
+        except urllib.error.HTTPError as error:
+            raise EvenrankError(f"{url}: the server answers {error.code} {error.reason}") from error
+        except (OSError, http.client.HTTPException) as error:
+            if attempt == N_TRIES:
+                text = f"{url}: {error} (what came is kept; the same command goes on from there)"
+                raise EvenrankError(text) from error
+    fault = _fault(partial, facts)
+    if fault:
+        partial.unlink()
+        raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
+    os.replace(partial, path)
+    return path
+
+
+def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
+    """Append what is missing of the file; start anew when the server cannot go on in the middle."""
+    have = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+            return
+        raise
+    with response:
+        goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
+        total = int(response.headers.get("Content-Length", 0)) + (have if goes_on else 0)
+        bar = progress_bar(total or facts.size_bytes, partial.stem, "B", scale=True)
+        bar.update(have if goes_on else 0)
+        try:
+            with partial.open("ab" if goes_on else "wb") as file:
+                while block := response.read(BLOCK):
+                    file.write(block)
+                    bar.update(len(block))
+        finally:
+            bar.close()
+    if total and partial.stat().st_size < total:
+        raise ConnectionError(f"broke off after {partial.stat().st_size:,} of {total:,} bytes")
+
+
+def _fault(path: Path, facts: OfficialFile) -> str | None:
+    """What is wrong with the file; None when size and md5 are right or not known."""
+    size = path.stat().st_size
+    if facts.size_bytes is not None and size != facts.size_bytes:
+        return f"{size:,} bytes, not {facts.size_bytes:,}"
+    if facts.md5 is not None and (found := md5_of(path)) != facts.md5:
+        return f"md5 {found}, not {facts.md5}"
+    return None

@@ -1,0 +1,133 @@
+"""Is a run valid? Every fault with its file and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import Fault
+from evenrank.formats.run_rows import RunRows, read_rows
+from evenrank.records import N_RANKINGS, RANKING_LENGTH
+
+
+def check_run(collection: Collection, path: str | os.PathLike[str]) -> list[Fault]:
+    """All faults of a run file: of its form, of its ids, of its rankings. An empty list is a valid run."""
+    rows = read_rows(path)
+    if len(rows.pages) == 0:
+        return sorted(rows.faults)
+    check = _Check(collection, str(path), rows)
+    found = [*rows.faults, *check.ids(), *check.repeated(), *check.interleaved(), *check.sizes()]
+    return sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
+
+
+@dataclass
+class _Check:
+    """The checks of one file; rankings are numbered in the order in which they first appear."""
+
+    collection: Collection
+    path: str
+    rows: RunRows
+
+    def __post_init__(self) -> None:
+        self._key = self.rows.topic_ids.astype(np.int64) << 32 | self.rows.repeats
+
+    def _fault(self, row: int, found: str, fix: str) -> Fault:
+        return Fault(self.path, int(self.rows.lines[row]), found, fix)
+
+    def ids(self) -> Iterator[Fault]:
+        """Topics and pages that the collection does not have, once each, where they first stand."""
+        topics, first = np.unique(self.rows.topic_ids, return_index=True)
+        for topic, row in zip(topics.tolist(), first, strict=True):
+            if topic not in self.collection.topic_by_id:
+                yield self._fault(row, f"topic {topic} is not in the collection", "leave it out")
+        pages, first = np.unique(self.rows.pages, return_index=True)
+        for index in np.flatnonzero(self.collection.rows_of(pages) < 0):
+            fix = "it can give no exposure; leave it out"
+            yield self._fault(first[index], f"page {pages[index]} has no metadata", fix)
+
+    def repeated(self) -> Iterator[Fault]:
+        """Pages that stand twice in a ranking, where they stand again."""
+        ranking = np.unique(self._key, return_inverse=True)[1].astype(np.int64)
+        key = ranking << 32 | self.rows.pages
+        order = np.argsort(key, kind="stable")
+        for place in np.flatnonzero(key[order][1:] == key[order][:-1]) + 1:
+            row = order[place]
+            yield self._fault(row, f"page {self.rows.pages[row]} stands twice in {self._named(row)}", "keep the first")
+
+    def interleaved(self) -> Iterator[Fault]:
+        """Lines where a topic or a ranking goes on after another one had begun."""
+        for ids, what in ((self.rows.topic_ids, "topic"), (self._key, "ranking")):
+            for row in _resumed(ids):
+                if what == "topic" or self._topic_goes_on(row):
+                    found = (
+                        f"{self._named(row)} goes on here" if what == "ranking" else f"topic {ids[row]} goes on here"
+                    )
+                    yield self._fault(row, found, f"keep the lines of a {what} together")
+
+    def _topic_goes_on(self, row: int) -> bool:
+        return row > 0 and bool(self.rows.topic_ids[row] == self.rows.topic_ids[row - 1])
+
+    def sizes(self) -> Iterator[Fault]:
+        """Rankings that are too long or too short, and sequences with missing or extra rankings."""
+        yield from self._lengths()
+        if self.rows.task == 2:
+            yield from self._repeat_numbers()
+        yield from self._missing_topics()
+
+    def _lengths(self) -> Iterator[Fault]:
+        wanted = RANKING_LENGTH[self.rows.task]
+        _, first, counts = np.unique(self._key, return_index=True, return_counts=True)
+        for row, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
+            if count != wanted:
+                fix = "shorten it" if count > wanted else f"add {wanted - count}"
+                yield self._fault(row, f"{self._named(row)} has {count} pages, not {wanted}", fix)
+
+    def _repeat_numbers(self) -> Iterator[Fault]:
+        wanted = N_RANKINGS[2]
+        expected = np.arange(1, wanted + 1)
+        for topic in np.unique(self.rows.topic_ids).tolist():
+            mine = self.rows.topic_ids == topic
+            numbers = np.unique(self.rows.repeats[mine])
+            missing = np.setdiff1d(expected, numbers)
+            if len(missing):
+                found = f"topic {topic} has no ranking {_ranges(missing)}"
+                yield Fault(self.path, 0, found, f"give rankings 1 to {wanted}")
+            for number in np.setdiff1d(numbers, expected).tolist():
+                row = int(np.flatnonzero(mine & (self.rows.repeats == number))[0])
+                yield self._fault(row, f"topic {topic} has a ranking {number}", f"number rankings 1 to {wanted}")
+
+    def _missing_topics(self) -> Iterator[Fault]:
+        known = {topic.id: topic.split for topic in self.collection.topics}
+        answered = {topic for topic in np.unique(self.rows.topic_ids).tolist() if topic in known}
+        splits = {known[topic] for topic in answered}
+        missing = [topic for topic, split in known.items() if split in splits and topic not in answered]
+        if missing:
+            found = f"no ranking for topics {_ranges(np.array(sorted(missing)))}"
+            yield Fault(self.path, 0, found, "answer every topic of the split")
+
+    def _named(self, row: int) -> str:
+        name = f"topic {self.rows.topic_ids[row]}"
+        return name if self.rows.task == 1 else f"{name}, ranking {self.rows.repeats[row]}"
+
+
+def _resumed(ids: NDArray[np.integer]) -> list[int]:
+    """Rows where an id begins again that had ended before."""
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    _, first = np.unique(ids[starts], return_index=True)
+    again = np.ones(len(starts), bool)
+    again[first] = False
+    rows: list[int] = starts[again].tolist()
+    return rows
+
+
+def _ranges(numbers: NDArray[np.integer]) -> str:
+    """Ascending numbers as text: 3, 5–9."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    parts = np.split(numbers, breaks)
+    shown = [str(part[0]) if len(part) == 1 else f"{part[0]}–{part[-1]}" for part in parts[:12]]
+    return ", ".join(shown) + (" …" if len(parts) > 12 else "")
