@@ -16,7 +16,7 @@ _MARKS = ("[[", "{{", "{|", "''", "__", "[http", "[//", "\n*", "\n#", "\n:", "\n
 _FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
 _TAG_OR_REFERENCE = re.compile(r"<[a-zA-Z/!]|&#?\w{1,31};")
 _STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
-_HEADING = re.compile(r"\n(=[^\n]*=)[ \t]*(?=\n)")
+_HEADING = re.compile(r"\n(=[^\n]+=)[ \t]*(?=\n)")
 
 
 def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:

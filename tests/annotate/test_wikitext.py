@@ -1,0 +1,188 @@
+"""Each kind of wikitext, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenrank.annotate.namespaces import Namespaces
+from evenrank.annotate.page import PageText, Section
+from evenrank.annotate.wikitext import parse_wikitext
+
+PAGE = """{{Short description|A town}}
+{{Infobox settlement
+| name = [[Foo]]<ref>a</ref>
+| population = {{formatnum|1,200}} ({{As of|2015}})
+| leader = {{ubl|[[Ann Lee|Ann]]|{{nowrap|Bo Kim}}}}
+| empty =
+| image = Foo hall.jpg
+}}
+'''Foo''' ({{IPAc-en|f|uː}}) is a ''[[town]]'' in [[Bar (region)|Bar]].<ref name="x">See [[Baz]].</ref> It has<!-- not
+shown --> parks.<ref name="x" />
+
+[[File:Foo.jpg|thumb|200px|The [[town hall|hall]] of ''Foo'']]
+== History ==
+Founded in 900&nbsp;AD &amp; rebuilt. See [http://example.org the site] and [http://example.org].
+=== Early<ref>b</ref> ===
+* one
+* two
+{| class="wikitable"
+! scope="col" | Year !! People
+|-
+| style="text-align:right" | 1900 || [[Ten|10]]
+|-
+| 1910
+| {{flag|France}} 20
+|}
+After the table.{{sfn|Lee|2001}}
+<gallery>
+File:A.jpg|Old [[market]]
+B.png
+</gallery>
+== See also ==
+* [[:Category:Towns]]
+[[de:Foo]]
+[[Category:Towns in Bar|Foo]]
+[[Category:900s_establishments]]
+"""
+
+
+@pytest.fixture(scope="module")
+def page() -> PageText:
+    return parse_wikitext(PAGE)
+
+
+def test_lead_is_text_before_the_first_heading(page: PageText) -> None:
+    assert page.lead == "Foo is a town in Bar. It has parks."
+
+
+def test_sections_have_level_title_and_text(page: PageText) -> None:
+    assert page.sections == (
+        Section(2, "History", "Founded in 900 AD & rebuilt. See the site and ."),
+        Section(3, "Early", "one\ntwo\n\nAfter the table."),
+        Section(2, "See also", "Category:Towns"),
+    )
+
+
+def test_body_is_lead_and_sections(page: PageText) -> None:
+    assert page.body.startswith("Foo is a town in Bar. It has parks.\nHistory\nFounded in 900 AD")
+    assert page.body.endswith("After the table.\nSee also\nCategory:Towns")
+
+
+def test_infobox_values_are_clean(page: PageText) -> None:
+    assert page.infobox == (
+        ("name", "Foo"),
+        ("population", "1,200 (2015)"),
+        ("leader", "Ann Bo Kim"),
+        ("image", "Foo hall.jpg"),
+    )
+    assert page.infobox_values == "Foo\n1,200 (2015)\nAnn Bo Kim\nFoo hall.jpg"
+
+
+def test_table_cells_are_words_of_their_own_field(page: PageText) -> None:
+    assert page.tables == "Year People 1900 10 1910 France 20"
+    assert "1900" not in page.body
+
+
+def test_links_give_anchors_categories_and_captions(page: PageText) -> None:
+    assert sorted(page.anchors) == ["10", "Ann", "Bar", "Category:Towns", "Foo", "hall", "market", "town"]
+    assert page.categories == ("Towns in Bar", "900s establishments")
+    assert page.captions == ("The hall of Foo", "Old market")
+
+
+def test_counts(page: PageText) -> None:
+    counts = page.counts
+    assert counts.n_bytes == len(PAGE.encode())
+    assert counts.n_references == 4
+    assert counts.n_short_footnotes == 1
+    assert counts.n_headings == (0, 2, 1, 0, 0, 0)
+    assert counts.headings(2, 3) == 3
+    assert counts.n_media == 4  # the link, the infobox image, two in the gallery
+    assert counts.n_links == 9  # eight anchors and the link in a reference
+    assert counts.n_categories == 2
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "body"),
+    [
+        ("'''''both''''' ''i'' '''b'''", "both i b"),
+        ("[[cat]]s and [[dog|the dogs]]", "cats and the dogs"),
+        ("[[Logogram|[L]ogographic]] script", "[L]ogographic script"),
+        ("[[brace|{]] sign", "{ sign"),
+        ("a {{x|{{y|{{z}}}}}} b", "a b"),
+        ("{{lang|la|[[Homo sapiens|homo]]}} est", "homo est"),
+        ("[[a|{{nowrap|b c}}]] d", "b c d"),
+        ("{{convert|5|km|mi}} away", "5 km away"),
+        ("''Eagle''{{'s}} crew", "Eagle's crew"),
+        ("x<sub>2</sub> a<br />b", "x2 a\nb"),
+        ("<nowiki>[[not]] a '''link'''</nowiki> [[yes]]", "[[not]] a '''link''' yes"),
+        ("E = <math>mc^2</math> [[a]]", "E = a"),
+        ("a <ref>unclosed [[b]]", "a unclosed b"),
+        ("a <!-- unclosed [[b]]", "a unclosed b"),
+        ("a {{unclosed [[b]]", "a unclosed b"),
+        ("a [[unclosed '''b'''", "a unclosed b"),
+        ("a }} ]] |} b [[c]]", "a b c"),
+        ("<REF>x</Ref >a[[b]]", "ab"),
+        ("<references><ref name=a>x</ref></references>a[[b]]", "ab"),
+        ("&lt;ref&gt; &#91;&#x5d; &unknown; [[a]]", "<ref> [] &unknown; a"),
+        ("__NOTOC__\n----\n;term:def [[a]]", "term:def a"),
+        ("[https://x.org/a?b=c [[label]] two] [//x.org three]", "label two three"),
+        ("[[File:a.jpg|thumb|left|Cap {{lang|fr|''tion''}} [[b]] [http://x y]]]Text", "Text"),
+        ("a\r\n\r\n== H ==\r\nb [[c]]", "a\nH\nb c"),
+        ("null\0byte [[a]]", "null\N{REPLACEMENT CHARACTER}byte a"),
+        ("==", "=="),
+        ("= Top =\n[[a]]", "Top\na"),
+    ],
+)
+def test_markup(wikitext: str, body: str) -> None:
+    assert parse_wikitext(wikitext).body == body
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "title"),
+    [
+        ("== a ==", 2, "a"),
+        ("=== a ==", 2, "= a"),
+        ("====== f ======", 6, "f"),
+        ("=====", 2, "="),
+        ("== ''a''[[b]] ==", 2, "ab"),
+    ],
+)
+def test_headings(line: str, level: int, title: str) -> None:
+    assert parse_wikitext(f"x\n{line}\ny").sections == (Section(level, title, "y"),)
+
+
+def test_heading_inside_a_template_or_comment_is_none() -> None:
+    page = parse_wikitext("a {{box|\n== no ==\n}} <!--\n== no ==\n--> b\n==yes==\n")
+    assert [section.title for section in page.sections] == ["yes"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "One line.", "First.\nSecond: 3 < 4 & 5 = 5.\n\nThird.\n", "\n\nLate start.\nNext."]
+)
+def test_plain_text_passes_unchanged(text: str) -> None:
+    page = parse_wikitext(text)
+    assert page.body == text
+    assert page.counts.n_bytes == len(text)
+
+
+def test_plain_text_is_led_by_its_first_paragraph() -> None:
+    page = parse_wikitext("First paragraph.\nSecond one.\nThird.")
+    assert page.lead == "First paragraph."
+    assert page.sections == (Section(0, "", "Second one.\nThird."),)
+    assert page.counts.n_headings == (0,) * 6
+
+
+def test_table_in_a_table_and_in_an_infobox() -> None:
+    page = parse_wikitext("{{Infobox x|a=\n{|\n|one\n{|\n|two\n|}\n|}\n|b=three}}[[text]]")
+    assert page.tables.split() == ["two", "one"]
+    assert page.infobox == (("b", "three"),)
+    assert page.body == "text"
+
+
+def test_names_of_another_language() -> None:
+    german = Namespaces.local(file="Datei", category="Kategorie")
+    page = parse_wikitext("[[Datei:A.jpg|mini|Ein [[Haus]]]] Text [[Kategorie:Ort]] [[Category:B]]", german)
+    assert page.body == "Text"
+    assert page.categories == ("Ort", "B")
+    assert page.captions == ("Ein Haus",)
+    assert page.counts.n_media == 1
