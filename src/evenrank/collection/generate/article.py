@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import cycle
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.lexicon import Pattern
-from evenrank.collection.generate.markup import categories, image, infobox, plain, reference, table
+from evenrank.collection.generate.markup import categories, image, infobox, reference, table
 from evenrank.collection.generate.plan import Plan
-from evenrank.collection.generate.prose import Prose, Voice, say, with_articles
+from evenrank.collection.generate.prose import Prose, constant, plain, say, with_articles
 from evenrank.collection.generate.subject import Subject
 
 SENTENCES_OF_STUB, SENTENCES_OF_BEST = 3, 120
 """Sentences of the poorest and of the best article."""
 
 
+def expected_sentences(score: ArrayLike) -> NDArray[np.float64]:
+    """Sentences of an article with this quality score, on average."""
+    amount: NDArray[np.float64] = SENTENCES_OF_STUB + SENTENCES_OF_BEST * np.asarray(score, np.float64) ** 1.6
+    return amount
+
+
 def write_article(plan: Plan, prose: Prose, subject: Subject) -> str:
     """The wikitext of one article."""
     rng, score = prose.rng, subject.score
-    n = round((SENTENCES_OF_STUB + SENTENCES_OF_BEST * score**1.6) * rng.lognormal(0, 0.2)) + 1
+    n = round(float(expected_sentences(score)) * rng.lognormal(0, 0.2)) + 1
     sentences = _sentences(prose, subject, n)
     n_lead = min(n, 2 + round(4 * score))
     parts = [*_top(subject, rng), " ".join([_opening(subject, rng), *sentences[:n_lead]])]
@@ -52,18 +61,10 @@ def _sentences(prose: Prose, subject: Subject, n: int) -> list[str]:
 def _opening(subject: Subject, rng: np.random.Generator) -> str:
     """The first sentence, with the title in bold; a second continent is named in a second one."""
     choices = _openings(subject.kind, subject.located)
-    voice = subject.shown_voice | {"born": lambda: _life(subject.voice, rng)}
-    text = say(choices[rng.integers(len(choices))], voice)
+    text = say(choices[rng.integers(len(choices))], subject.shown_voice)
     if subject.second_country:
         text += f" It is also connected with [[{_bare(subject.second_country.name)}]]."
     return text
-
-
-def _life(voice: Voice, rng: np.random.Generator) -> str:
-    """Dates of a life."""
-    year, day = int(rng.integers(1800, 1998)), int(rng.integers(1, 29))
-    born = f"{day} {voice['month']()} {year}"
-    return f"born {born}" if year > 1940 else f"{born} – {year + int(rng.integers(30, 95))}"
 
 
 @cache
@@ -73,18 +74,22 @@ def _openings(kind: str, located: bool) -> list[Pattern]:
 
 
 def _top(subject: Subject, rng: np.random.Generator) -> list[str]:
-    """Short description and infobox, for all but the poorest articles."""
-    voice = subject.shown_voice
+    """The infobox, for all but the poorest articles."""
     if rng.random() > 0.35 + 2 * subject.score:
         return []
-    place = plain(voice["place"]()) + (f", [[{_bare(subject.country.name)}]]" if subject.located else "")
+    voice = subject.shown_voice
+    home = voice["town"]() + (f", [[{_bare(subject.country.name)}]]" if subject.located else "")
     fields = {"image": f"{subject.title.replace(' ', '_')}.jpg"} if rng.random() < subject.score else {}
-    if subject.kind == "person":
-        fields |= {"birth_place": place, "occupation": plain(voice["role"]()), "years_active": f"{voice['year']()}–"}
-    else:
-        fields |= {"location": place, "established": voice["year"](), "type": plain(voice["site"]())}
-    kind = tables.toml("articles")[subject.kind]["infobox"]
-    return ["{{Use dmy dates|date=May 2021}}\n" + infobox(kind, subject.title, fields)]
+    kind, patterns = _infobox(subject.kind)
+    said = {field: say(pattern, voice | {"home": constant(home)}) for field, pattern in patterns.items()}
+    return ["{{Use dmy dates|date=May 2021}}\n" + infobox(kind, subject.title, fields | said)]
+
+
+@cache
+def _infobox(kind: str) -> tuple[str, dict[str, Pattern]]:
+    """Template and parameters of a kind's infobox."""
+    entry = tables.toml("articles")[kind]
+    return entry["infobox"], {field: Pattern.parse(text) for field, text in entry["fields"].items()}
 
 
 def _sections(subject: Subject, sentences: list[str], rng: np.random.Generator) -> list[str]:
@@ -93,39 +98,31 @@ def _sections(subject: Subject, sentences: list[str], rng: np.random.Generator) 
     parts: list[str] = []
     done = 0
     while done < len(sentences):
-        n_section = int(rng.integers(4, 11))
-        n_done = len(parts)
-        parts.append(_heading(headings, len(parts)))
+        middle, end = done + int(rng.integers(3, 6)), done + int(rng.integers(4, 11))
+        parts.append(next(headings))
         if rng.random() < 0.15 + 0.6 * subject.score:
-            parts.append(image(subject.voice, subject.title, n_done))
-        middle = done + max(3, n_section // 2)
-        end = done + n_section
+            parts.append(image(subject.voice, subject.title, done))
         parts += [" ".join(part) for part in (sentences[done:middle], sentences[middle:end]) if part]
-        done = end
+        done = max(middle, end)
     if subject.score > 0.4 and rng.random() < 0.5:
         parts.append(table(subject.voice, int(rng.integers(3, 9))))
     if parts and rng.random() < 0.05:
-        parts.append(f"<!-- Please do not change the {subject.voice['noun']()} without a source. -->")
+        parts.append(f"<!-- Please do not move the {subject.voice['object']()} without a source. -->")
     return parts
 
 
-def _headings(kind: str, rng: np.random.Generator) -> list[str]:
-    """Headings in an order of their own, the kind's before the general ones."""
+def _headings(kind: str, rng: np.random.Generator) -> Iterator[str]:
+    """Headings: those of the kind in their order, then general ones; some have headings below them."""
     known: dict[str, Any] = tables.toml("articles")
-    own, general, sub = known[kind]["headings"], known["headings"]["general"], known["headings"]["sub"]
-    main = [own[i] for i in np.sort(rng.permutation(len(own))[:5])] + [
-        general[i] for i in rng.permutation(len(general))
-    ]
-    below = [sub[i] for i in rng.permutation(len(sub))]
-    lines = []
-    for i, heading in enumerate(dict.fromkeys(main)):
-        lines.append(f"== {heading} ==")
-        lines += [f"=== {below[i]} ==="] if i < len(below) and i % 2 else []
-    return lines
-
-
-def _heading(headings: list[str], number: int) -> str:
-    return headings[number % len(headings)]
+    own, general, below = known[kind]["headings"], known["headings"]["general"], known["headings"]["sub"]
+    chosen = [own[i] for i in np.sort(rng.permutation(len(own))[:6])]
+    main = dict.fromkeys([*chosen, *(general[i] for i in rng.permutation(len(general)))])
+    lower = iter([below[i] for i in rng.permutation(len(below))])
+    for heading in cycle(main):
+        yield f"== {heading} =="
+        for _ in range(max(0, int(rng.integers(-2, 3)))):
+            if (sub := next(lower, None)) is not None:
+                yield f"=== {sub} ==="
 
 
 def _bottom(plan: Plan, subject: Subject, rng: np.random.Generator) -> list[str]:
@@ -151,9 +148,11 @@ def _category_names(plan: Plan, subject: Subject, rng: np.random.Generator) -> l
     if subject.located:
         people = f"{subject.country.demonym} people"
         names.append(people if subject.kind == "person" else f"{subject.kind}s in {subject.country.name}")
-    year = subject.voice["year"]()
-    names.append(f"{year} births" if subject.kind == "person" else f"{year} establishments")
-    return [*names, *(f"{subject.voice['adj']()} {subject.voice['nouns']()}" for _ in range(round(3 * subject.score)))]
+    names.append(f"{subject.start} births" if subject.kind == "person" else f"{subject.start} establishments")
+    return [
+        *names,
+        *(f"{subject.voice['adj']()} {subject.voice['objects']()}" for _ in range(round(3 * subject.score))),
+    ]
 
 
 def _bare(country: str) -> str:

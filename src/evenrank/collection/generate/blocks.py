@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.collection.generate.article import expected_sentences
 from evenrank.collection.generate.corpus import corpus_lines
 from evenrank.collection.generate.gzip_parts import NO_PART, Part, compress_part
 from evenrank.collection.generate.metadata import metadata_lines
@@ -37,7 +38,7 @@ class Block:
     topic: NDArray[np.int16]
     """Number of the topic's theme."""
     is_relevant: NDArray[np.bool_]
-    strength: NDArray[np.float32]
+    visibility: NDArray[np.float32]
 
     def without_lines(self) -> Block:
         """The same block once its lines are written, so that they need not stay in memory."""
@@ -49,6 +50,7 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
     plan = make_plan(settings)
     pages = draw_pages(plan, number)
     members = pages.members
+    length = expected_sentences(pages.score) / expected_sentences(0.3)
     of_topic = members.theme < settings.n_topics
     metadata = metadata_lines(pages, derive(settings.seed, "metadata", number))
     return Block(
@@ -58,7 +60,7 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
         page_id=pages.page_id[members.page[of_topic]],
         topic=members.theme[of_topic].astype(np.int16),
         is_relevant=members.is_relevant[of_topic],
-        strength=members.strength[of_topic].astype(np.float32),
+        visibility=(members.strength * length[members.page] ** 0.3)[of_topic].astype(np.float32),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from urllib.parse import quote
 
 import orjson
@@ -22,9 +23,10 @@ def corpus_lines(plan: Plan, pages: PageBlock, block: int) -> bytes:
     seed = plan.settings.seed
     prose = Prose(make_lexicon(plan), derive(seed, "text", block))
     offset = int(derive(seed, "names").integers(1 << 30))
+    first = block * (BLOCK + ceil(BLOCK * plan.settings.unlisted_share))
     lines = []
     for row, page_id in enumerate(pages.page_id.tolist()):
-        subject = make_subject(prose, pages, row, 2 * BLOCK * block + row, offset)
+        subject = make_subject(prose, pages, row, first + row, offset)
         url = WIKI + quote(subject.title.replace(" ", "_"))
         text = write_article(plan, prose, subject)
         lines.append(orjson.dumps({"id": page_id, "title": subject.title, "url": url, "text": text}))

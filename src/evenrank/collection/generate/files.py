@@ -98,7 +98,7 @@ def _by_topic(blocks: Sequence[Block], n_topics: int) -> list[TopicPages]:
         for column in (
             [block.page_id for block in blocks],
             [block.is_relevant for block in blocks],
-            [block.strength for block in blocks],
+            [block.visibility for block in blocks],
         )
     ]
     return [TopicPages(*parts) for parts in zip(*columns, strict=True)]

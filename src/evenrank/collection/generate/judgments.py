@@ -17,7 +17,7 @@ N_SYSTEMS = 13
 TIERS = (1, 2, 3)
 TIER_SHARES = (0.25, 0.5, 0.25)
 """How many topics were assessed down to each tier."""
-TIER_DEPTHS = (0.45, 0.7, 0.85)
+TIER_DEPTHS = (0.5, 0.75, 0.88)
 """Part of the relevant pages that each tier finds, as long as the pool is not too large to assess."""
 MEDIAN_FOUND, FOUND_SPREAD = 330, 0.45
 """Relevant pages that assessors find at most: median and log-normal spread over topics."""
@@ -29,7 +29,8 @@ class TopicPages:
 
     page_id: NDArray[np.int32]
     is_relevant: NDArray[np.bool_]
-    strength: NDArray[np.float64]
+    visibility: NDArray[np.float32]
+    """How easily a system finds the page: the strength of its text, and its length."""
 
     @property
     def n_relevant(self) -> int:
@@ -58,9 +59,9 @@ def training_judgments(settings: GenerateSettings, topics: Sequence[TopicPages])
 
 
 def _tagged(topic: TopicPages, n: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """`n` relevant pages, drawn without replacement with weights that grow with the strength."""
+    """`n` relevant pages, drawn without replacement with weights that grow with the visibility."""
     pages = topic.page_id[topic.is_relevant]
-    keys = rng.exponential(size=len(pages)) / (0.3 + topic.strength[topic.is_relevant])
+    keys = rng.exponential(size=len(pages)) / (0.3 + topic.visibility[topic.is_relevant])
     return np.sort(pages[np.argsort(keys, kind="stable")[:n]])
 
 
@@ -106,16 +107,16 @@ def _with_strays(topic: TopicPages, strays: NDArray[np.int32], rng: np.random.Ge
     return TopicPages(
         np.concatenate([topic.page_id, extra]),
         np.concatenate([topic.is_relevant, np.zeros(len(extra), bool)]),
-        np.concatenate([topic.strength, np.full(len(extra), 0.01)]),
+        np.concatenate([topic.visibility, np.full(len(extra), 0.01)]),
     )
 
 
 def _best_ranks(candidates: TopicPages, rng: np.random.Generator) -> NDArray[np.float64]:
     """The best rank that a page has in any system; ties go to the better mean rank."""
     n = len(candidates.page_id)
-    noise = rng.uniform(0.3, 1.2, (N_SYSTEMS, 1)) * rng.standard_normal((N_SYSTEMS, n))
+    noise = rng.uniform(0.2, 0.9, (N_SYSTEMS, 1)) * rng.standard_normal((N_SYSTEMS, n))
     skill = rng.uniform(0, 1.0, (N_SYSTEMS, 1)) * candidates.is_relevant
-    scores = np.log(candidates.strength + 0.01) + skill + noise
+    scores = np.log(candidates.visibility + 0.01) + skill + noise
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
     best: NDArray[np.float64] = ranks.min(axis=0) + ranks.mean(axis=0) / (n + 1)
     return best

@@ -20,7 +20,10 @@ LINKED = 0.12
 """Part of the words of a theme that are links."""
 N_PLACES, N_PEOPLE = 80, 400
 """Places of a country and people of a continent that articles mention."""
+KINDS = ("person", "place", "organisation", "work", "event", "concept")
+"""Kinds of articles."""
 TOPICAL_KINDS = ("thing", "field", "role", "site", "jargon")
+"""Slots that a theme fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Lexicon:
     """Pickers and patterns for all articles of a collection."""
 
     general: dict[str, Picker]
-    """By slot: adj, noun, nouns, verb, adverb and the like."""
+    """By slot of the general sentences."""
     countries: dict[int, tuple[Country, ...]]
     """By continent."""
     people: dict[int, Picker]
@@ -80,18 +83,8 @@ def make_lexicon(plan: Plan) -> Lexicon:
 
 
 def _general_pickers() -> dict[str, Picker]:
-    words = tables.toml("words")
-    slots = {"noun": "nouns", "nouns": "plurals", "adj": "adjectives", "verb": "verbs", "adverb": "adverbs"}
-    pickers = {slot: Picker.zipf(words[column]) for slot, column in slots.items()}
-    for slot, column in {"plainrole": "roles", "month": "months", "publisher": "publishers", "paper": "papers"}.items():
-        pickers[slot] = Picker.weighted(words[column], np.ones(len(words[column])))
-    years = list(range(1780, 2021))
-    pickers["year"] = Picker.weighted([str(year) for year in years], np.linspace(0.2, 1, len(years)))
-    pickers["decade"] = Picker.zipf([f"{year}s" for year in range(2010, 1780, -10)])
-    pickers["century"] = Picker.zipf(["19th", "18th", "17th", "16th", "15th", "14th", "13th", "12th"])
-    pickers["number"] = Picker.zipf([str(n) for n in [*range(11, 100), *range(100, 1000, 7)]])
-    pickers["small"] = Picker.zipf(["three", "two", "four", "five", "six", "seven", "eight", "nine", "twelve"])
-    return pickers
+    pickers = {slot: Picker.zipf(words) for slot, words in tables.toml("words").items()}
+    return pickers | {"number": Picker.zipf([str(n) for n in [*range(11, 100), *range(100, 1000, 7)]])}
 
 
 def _countries(seed: int, continent: str) -> tuple[Country, ...]:
@@ -134,13 +127,14 @@ def _linked_picker(words: tuple[str, ...], weights: np.ndarray) -> Picker:
 
 
 def _patterns() -> dict[tuple[str, str, bool], list[Pattern]]:
-    """Sentence patterns for each kind of article."""
+    """Sentence patterns for each kind of article; those of the kind itself count twice."""
     table = tables.toml("sentences")
     patterns = {}
-    for kind in ("person", "place", "organisation", "work", "event", "concept"):
+    for kind in KINDS:
         for located in (False, True):
-            levels = ("any", "located") if located else ("any",)
-            plain = [s for part in ("general", kind, kind) for level in levels for s in table[part][level]]
+            levels = ["any", *["impersonal"] * (kind != "person")]
+            levels += [{"any": "located", "impersonal": "impersonal_located"}[level] for level in levels if located]
+            plain = [s for part in ("general", kind, kind) for level in levels for s in table[part].get(level, [])]
             topical = [s for level in levels for s in table["topical"][level]] + table[kind].get("topical", [])
             patterns[kind, "general", located] = [Pattern.parse(s) for s in plain]
             patterns[kind, "topical", located] = [Pattern.parse(s) for s in topical]

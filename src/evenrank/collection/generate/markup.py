@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.collection.generate.prose import Voice, capitalised
+from evenrank.collection.generate.prose import Voice, capitalised, plain
 
 REFERENCES = (
     "<ref>{{{{cite book |last={last} |first={first} |title={Title} |year={year} |publisher={publisher} "
@@ -17,19 +17,14 @@ REFERENCES = (
 )
 
 
-def plain(text: str) -> str:
-    """A word without its link."""
-    return text[2:-2].split("|")[-1] if text.startswith("[[") else text
-
-
 def reference(voice: Voice, shape: int, number: int) -> str:
     """A footnote with a citation template; `shape` picks the template."""
     first, last = plain(voice["person"]()).split(" ", 1)
     return REFERENCES[shape % len(REFERENCES)].format(
         first=first,
         last=last,
-        Title=f"{capitalised(voice['adj']())} {voice['nouns']()} of {plain(voice['place']())}",
-        Noun=capitalised(voice["noun"]()),
+        Title=f"{capitalised(voice['adj']())} {voice['objects']()} of {plain(voice['place']())}",
+        Noun=capitalised(voice["group"]()) + " Studies",
         year=voice["year"](),
         month=voice["month"](),
         publisher=voice["publisher"](),
@@ -51,14 +46,14 @@ def image(voice: Voice, title: str, number: int) -> str:
     side = ("", "|left", "|upright")[number % 3]
     name = f"{title.replace(' ', '_')}_{number}.jpg"
     return (
-        f"[[File:{name}|thumb{side}|The {voice['adj']()} {voice['noun']()} in {voice['place']()}, {voice['year']()}]]"
+        f"[[File:{name}|thumb{side}|A {voice['adj']()} {voice['object']()} in {voice['place']()}, {voice['year']()}]]"
     )
 
 
 def table(voice: Voice, n_rows: int) -> str:
     """A small table of years, nouns and numbers."""
     rows = [
-        f"|-\n| {voice['year']()} || {voice['place']()} || {voice['noun']()} || {voice['number']()}"
+        f"|-\n| {voice['year']()} || {voice['place']()} || {voice['occasion']()} || {voice['number']()}"
         for _ in range(n_rows)
     ]
     return "\n".join(['{| class="wikitable"', "! Year !! Place !! Subject !! Number", *rows, "|}"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import gcd, prod
 
@@ -37,41 +36,34 @@ def person_names(continent: str, n: int, rng: np.random.Generator) -> list[str]:
     return [f"{a}{b} {c}{d}{e}" for a, b, c, d, e in zip(*picked, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class UniqueName:
-    """Names that differ from page to page: a page's number, scrambled, written in syllables."""
+def unique_person(continent: str, gender: str, number: int, offset: int) -> tuple[str, str]:
+    """Given name and surname of page `number`: no two pages of a continent and gender share both.
 
-    parts: tuple[list[str], ...]
-    """Syllable lists; a name takes one from each."""
-    offset: int
-    """Where the numbering starts, from the seed."""
-
-    def of(self, number: int) -> list[str]:
-        """The syllables of page `number`; a numeral is added when the syllables are used up."""
-        size = prod(len(part) for part in self.parts)
-        scrambled = ((number + self.offset) * _multiplier(size)) % size
-        digits = _digits(scrambled, self.parts)
-        turn = number // size
-        return [*digits[:-1], digits[-1] + (f" {turn + 1}" if turn else "")]
-
-
-def surname_parts(continent: str) -> tuple[list[str], ...]:
-    """Syllable lists of surnames."""
-    lists = syllables(continent)
-    return lists["starts"], lists["middles"], lists["middles"][1:], lists["surname_ends"]
-
-
-def given_parts(continent: str, gender: str) -> tuple[list[str], ...]:
-    """Syllable lists of given names; people outside female and male draw from both lists."""
+    People outside female and male draw from both lists of given names.
+    """
     lists = syllables(continent)
     ends = {"female": lists["female_ends"], "male": lists["male_ends"]}
-    return lists["starts"], ends.get(gender, lists["female_ends"] + lists["male_ends"])
+    given_ends = ends.get(gender, lists["female_ends"] + lists["male_ends"])
+    parts = (lists["starts"], given_ends, lists["starts"], lists["middles"], lists["surname_ends"])
+    turn, digits = _scrambled(number, offset, parts)
+    extra = lists["middles"][turn % len(lists["middles"])]
+    return digits[0] + digits[1], digits[2] + digits[3] + extra + digits[4]
 
 
-def stem_parts(continent: str) -> tuple[list[str], ...]:
-    """Syllable lists of places with unique names."""
+def unique_place(continent: str, number: int, offset: int) -> str:
+    """Name of a place for page `number`; a further syllable for every turn through the list of names."""
     lists = syllables(continent)
-    return lists["starts"], lists["middles"], lists["middles"][1:], lists["place_ends"]
+    turn, digits = _scrambled(number, offset, (lists["starts"], lists["middles"], lists["place_ends"]))
+    middles = lists["middles"]
+    extra = middles[turn % len(middles)] + (middles[turn // len(middles) % len(middles)])
+    return digits[0] + digits[1] + extra + digits[2]
+
+
+def _scrambled(number: int, offset: int, parts: tuple[list[str], ...]) -> tuple[int, list[str]]:
+    """How often the names were used up before `number`, and its syllables: the number, scrambled, is their index."""
+    size = prod(len(part) for part in parts)
+    turn, rest = divmod(number, size)
+    return turn, _digits((rest + offset) * _multiplier(size) % size, parts)
 
 
 @cache

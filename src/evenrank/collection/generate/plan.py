@@ -16,7 +16,7 @@ from evenrank.rng import derive
 
 GENDERS = ("unknown", "female", "male", "third")
 """Gender groups in the order of the published counts."""
-TRAIN_PER_PAGE, EVAL_PER_PAGE, BACKGROUND_PER_PAGE = 0.6, 0.45, 0.35
+TRAIN_PER_PAGE, EVAL_PER_PAGE, BACKGROUND_PER_PAGE = 0.5, 0.38, 0.25
 """Themes of each sort that a page has on average."""
 MAX_SHARE = {"train": 0.03, "eval": 0.02}
 """No topic covers more of the pages than this on average, however few the topics are."""
@@ -24,7 +24,7 @@ MIN_RELEVANT = 10
 """Relevant pages that a topic of a small collection has on average."""
 POOLED_SHARE = 0.65
 """Part of the relevant pages that assessors find, on average."""
-DISTRACTORS = 0.8
+DISTRACTORS = 0.5
 """Pages that mention a theme without belonging to it, for each page that belongs (median over themes)."""
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenrank.collection.generate.lexicon import TOPICAL_KINDS, Country, Lexicon, Pattern
 from evenrank.collection.generate.pages import N_ASPECTS
+from evenrank.collection.generate.years import Years
 
 Voice = dict[str, Callable[[], str]]
 """By slot: where the next word comes from."""
@@ -18,8 +19,9 @@ PRONOUNS = {
     "male": {"They": "He", "they": "he", "their": "his", "their_cap": "His", "them": "him"},
     "third": {"They": "They", "they": "they", "their": "their", "their_cap": "Their", "them": "them"},
 }
-AN = re.compile(r"\b([Aa]) (?=(?:\[\[)?(?:[aio]|e(?!u)|u[nr](?!i)))")
-"""An indefinite article before a vowel sound, also when the word is a link."""
+VOWEL = r"(?=(?:\[\[)?(?:[AIOaio]|[Ee](?!u)|[Uu][nr](?!i)))"
+"""Before a vowel sound, also when the word is a link."""
+SMALL_AN, LARGE_AN = re.compile(" a " + VOWEL), re.compile(r"\bA " + VOWEL)
 
 
 def constant(text: str) -> Callable[[], str]:
@@ -36,22 +38,23 @@ class Prose:
         self.general: Voice = {slot: p.stream(rng, 512).__next__ for slot, p in lexicon.general.items()}
         self.people = {code: picker.stream(rng, 256).__next__ for code, picker in lexicon.people.items()}
 
-    def page_voice(self, continent: int, country: Country, gender: str, title: str, shorts: list[str]) -> Voice:
+    def page_voice(self, continent: int, country: Country, gender: str, years: Years) -> Voice:
         """The voice of an article outside its themes."""
         place = country.places.stream(self.rng, 32).__next__
         voice = self.general | {
             "place": place,
+            "town": lambda: plain(place()),
             "jargon": place,
             "person": self.people[continent],
             "country": constant(country.name),
             "demonym": constant(country.demonym),
-            "title": constant(title),
-            "name": constant(f"'''{title}'''"),
-            "short": self._any_of(shorts).__next__,
+            "year": years.year,
+            "later": years.later,
+            "decade": years.decade,
             "role": self.general["plainrole"],
-            "site": self.general["noun"],
-            "field": self.general["noun"],
-            "thing": self.general["nouns"],
+            "site": self.general["plainsite"],
+            "field": self.general["plainfield"],
+            "thing": self.general["objects"],
         }
         return voice | {slot: constant(word) for slot, word in PRONOUNS.get(gender, {}).items()}
 
@@ -61,9 +64,22 @@ class Prose:
         known = TOPICAL_KINDS if aspect < N_ASPECTS else TOPICAL_KINDS[:-1]
         return voice | {kind: pickers[kind].stream(self.rng, 16).__next__ for kind in known}
 
+    def naming(self, title: str, calls: list[str]) -> Voice:
+        """Slots for the page's title and for what later sentences call its subject."""
+        return {
+            "title": constant(title),
+            "name": constant(f"'''{title}'''"),
+            "short": self._any_of(calls).__next__,
+        }
+
     def _any_of(self, words: list[str]) -> Iterator[str]:
         while True:
             yield from (words[i] for i in self.rng.integers(0, len(words), 16))
+
+
+def plain(text: str) -> str:
+    """A word without its link."""
+    return text[2:-2].split("|")[-1] if text.startswith("[[") else text
 
 
 def say(pattern: Pattern, voice: Voice) -> str:
@@ -82,4 +98,4 @@ def capitalised(text: str) -> str:
 
 def with_articles(text: str) -> str:
     """The text with "an" for "a" before vowels."""
-    return AN.sub(r"\1n ", text)
+    return LARGE_AN.sub("An ", SMALL_AN.sub(" an ", text))

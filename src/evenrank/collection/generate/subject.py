@@ -9,15 +9,17 @@ import numpy as np
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.lexicon import Country
-from evenrank.collection.generate.markup import plain
-from evenrank.collection.generate.names import UniqueName, given_parts, stem_parts, surname_parts
+from evenrank.collection.generate.names import unique_person, unique_place
 from evenrank.collection.generate.pages import N_ASPECTS, PageBlock
 from evenrank.collection.generate.plan import GENDERS
-from evenrank.collection.generate.prose import Prose, Voice, capitalised
+from evenrank.collection.generate.prose import Prose, Voice, capitalised, constant, plain, with_articles
 from evenrank.collection.generate.themes import CONTINENTS
+from evenrank.collection.generate.years import Years, draw_start
 
 SHOWN = 0.1
 """Strength from which the first sentence, the title and the infobox may show a theme."""
+SETTLED = [code for code, name in enumerate(CONTINENTS) if name not in ("Unknown", "Antarctica")]
+"""Continents that lend names to pages without a geography."""
 MAX_TOPICAL = 0.85
 """Largest part of an article that speaks about its themes."""
 
@@ -36,6 +38,8 @@ class Subject:
     country: Country
     second_country: Country | None
     score: float
+    start: int
+    """Year of birth or foundation."""
     voice: Voice
     shown_voice: Voice
     """The voice of the theme that the opening shows, or the plain voice."""
@@ -51,7 +55,7 @@ def make_subject(prose: Prose, pages: PageBlock, row: int, number: int, offset: 
     rng = prose.rng
     gender = GENDERS[pages.gender[row]]
     known = int(pages.geography[row])
-    continent = known or int(rng.integers(1, len(CONTINENTS)))
+    continent = known or int(rng.choice(SETTLED))
     country = _country(prose, continent)
     second = int(pages.second_geography[row])
     kind = "person" if pages.gender[row] else _kind(bool(known), rng)
@@ -59,12 +63,12 @@ def make_subject(prose: Prose, pages: PageBlock, row: int, number: int, offset: 
     mine = slice(*members.page.searchsorted([row, row + 1]))
     strength, relevant, theme = members.strength[mine], members.is_relevant[mine], members.theme[mine]
     aspect = np.where(relevant, members.aspect[mine], N_ASPECTS)
-    bare = prose.page_voice(continent, country, gender, "", [""])
+    start = draw_start(rng)
+    bare = prose.page_voice(continent, country, gender, Years(start + (20 if gender != "unknown" else 0), rng))
     theme_voices = [prose.theme_voice(bare, int(t), int(a)) for t, a in zip(theme, aspect, strict=True)]
     shown = _shown(strength * relevant, theme_voices, bare)
-    title, shorts, sort_key = _naming(kind, gender, CONTINENTS[continent], number, offset, shown)
-    named = prose.page_voice(continent, country, gender, title, shorts)
-    naming = {slot: named[slot] for slot in ("title", "name", "short")}
+    title, calls, sort_key = _naming(kind, gender, CONTINENTS[continent], number, offset, shown)
+    naming = prose.naming(title, calls) | {"born": constant(_life(start, bare))}
     return Subject(
         kind=kind,
         title=title,
@@ -74,6 +78,7 @@ def make_subject(prose: Prose, pages: PageBlock, row: int, number: int, offset: 
         country=country,
         second_country=_country(prose, second) if second else None,
         score=float(pages.score[row]),
+        start=start,
         voice=bare | naming,
         shown_voice=shown | naming,
         theme_voices=[voice | naming for voice in theme_voices],
@@ -113,19 +118,23 @@ def _naming(
 ) -> tuple[str, list[str], str]:
     """Title, what later sentences call the subject, and the sort key."""
     if kind == "person":
-        given, surname_syllables = given_parts(continent, gender), surname_parts(continent)
-        syllables = UniqueName((*given, *surname_syllables), offset).of(number)
-        first, last = "".join(syllables[: len(given)]), "".join(syllables[len(given) :])
+        first, last = unique_person(continent, gender, number, offset)
         return f"{first} {last}", [last], f"{last}, {first}"
     entry = tables.toml("articles")[kind]
-    stem = "".join(UniqueName(stem_parts(continent), offset).of(number))
+    stem = unique_place(continent, number, offset)
     pattern = entry["titles"][number // 7 % len(entry["titles"])]
     title = _title(pattern, stem, voice)
-    return title, [title if len(title) < 25 else stem, *(call[0].lower() + call[1:] for call in entry["calls"])], ""
+    return title, [title if len(title) < 25 else stem, *entry["calls"]], ""
+
+
+def _life(start: int, voice: Voice) -> str:
+    """Dates of a life that began in year `start`."""
+    born = f"{start * 13 % 28 + 1} {voice['month']()} {start}"
+    return f"born {born}" if start > 1935 else f"{born} – {start + 66 + start * 7 % 25}"
 
 
 def _title(pattern: str, stem: str, voice: Voice) -> str:
-    words = {slot: plain(voice[slot]()) for slot in ("site", "field", "thing", "noun", "adj", "year")}
+    words = {slot: plain(voice[slot]()) for slot in ("site", "field", "thing", "role", "object", "adj", "year")}
     capitals = {slot.capitalize(): capitalised(word) for slot, word in words.items()}
-    capitals["Site"] = words["site"].title().replace("'S", "'s")
-    return pattern.format(stem=stem, **words, **capitals)
+    capitals["Site"] = words["site"].title().replace("'S", "'s").replace(" Of ", " of ").replace(" For ", " for ")
+    return with_articles(pattern.format(stem=stem, **words, **capitals))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.judgments import Pool
-from evenrank.collection.generate.picker import zipf_weights
 from evenrank.collection.generate.themes import Theme
 from evenrank.rng import derive
 
@@ -57,8 +56,8 @@ def keywords(theme: Theme, rng: np.random.Generator) -> list[str]:
     known = [*theme.things, *theme.fields, *theme.roles, *theme.sites]
     weights = rng.dirichlet(np.full(len(known), 0.7))
     chosen = [known[i] for i in np.argsort(-weights)[: max(1, n - n_general - n // 8)]]
-    general = tables.toml("words")["nouns"]
-    common = rng.choice(len(general), n_general, replace=False, p=zipf_weights(len(general)))
+    general = [word for slot in ("effort", "object", "group") for word in tables.toml("words")[slot]]
+    common = rng.choice(len(general), n_general, replace=False)
     rare = [term.lower() for term in theme.jargon[: n // 8]]
     words = dict.fromkeys([theme.subject.lower(), *chosen, *rare, *(general[i] for i in common)])
     return list(words)[:MAX_KEYWORDS]
