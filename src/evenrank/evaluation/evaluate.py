@@ -14,6 +14,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.intervals import Interval, intervals
+from evenrank.evaluation.knobs import check_knob, knob_names
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.score_task1 import score_task1
@@ -58,19 +59,21 @@ def settle_protocol(protocol: str | Protocol, **knobs: Any) -> Protocol:
             raise EvenrankError(f"no protocol {protocol!r} (there is: {', '.join(PROTOCOLS)})")
         protocol = PROTOCOLS[protocol]
     depth, rankings = knobs.pop("depth", None), knobs.pop("rankings", None)
-    for name, value in (("depth", depth), ("rankings", rankings)):
-        if value is not None and value < 1:
-            raise EvenrankError(f"{name} must be at least 1, not {value}")
     if depth is not None:
         knobs = {"task1_depth": depth, "task2_depth": depth} | knobs
     if rankings is not None:
         knobs = {"task2_rankings": rankings} | knobs
     if depth is not None or rankings is not None:
         knobs = {"min_tier": 0} | knobs
-    try:
-        return replace(protocol, **knobs)
-    except TypeError as error:
-        raise EvenrankError(f"no such knob of a protocol: {error}") from error
+    unknown = sorted(set(knobs) - set(knob_names()))
+    if unknown:
+        raise EvenrankError(f"no such knob of a protocol: {', '.join(unknown)} (there is: {', '.join(knob_names())})")
+    for name, value in knobs.items():
+        try:
+            check_knob(name, value)
+        except ValueError as error:
+            raise EvenrankError(f"{name}: {error}") from error
+    return replace(protocol, **knobs)
 
 
 @dataclass
@@ -87,15 +90,20 @@ class _Evaluation:
 
     def results(self, runs: Sequence[Run]) -> Results:
         per_run = [self._scores(run) for run in runs]
-        main = [
-            np.array([s[MAIN[r.task].name] for s in scores.values()])
-            for r, (scores, _) in zip(runs, per_run, strict=True)
-        ]
-        ends = intervals(main, self.protocol)
+        ends = self._intervals(runs, [scores for scores, _ in per_run])
         rows = [
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
         return Results(self.protocol, self.groups, tuple(rows))
+
+    def _intervals(self, runs: Sequence[Run], scores_of: Sequence[dict[int, dict[str, float]]]) -> list[Interval]:
+        """Intervals of the runs' main measures; each task has a stream of resamples of its own."""
+        ends: dict[str, Interval] = {}
+        for task, main in MAIN.items():
+            of_task = {r.name: s for r, s in zip(runs, scores_of, strict=True) if r.task == task}
+            values = [np.array([row[main.name] for row in scores.values()]) for scores in of_task.values()]
+            ends |= zip(of_task, intervals(values, self.protocol), strict=True)
+        return [ends[run.name] for run in runs]
 
     def _scores(self, run: Run) -> tuple[dict[int, dict[str, float]], list[str]]:
         """Scores by topic, and notes on what was left out."""

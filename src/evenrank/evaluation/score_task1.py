@@ -33,7 +33,8 @@ def score_task1(ranked: RankedPages, truth: TopicTruth) -> dict[str, float]:
 def task1_exposure(ranked: RankedPages, protocol: Protocol) -> NDArray[np.float64]:
     """Attention that a ranking gives to each group (the paper's cumulated attention), as a share of all there is."""
     weights = discounts(len(ranked.pages), protocol.discount_type)
-    exposure = ranked.alignment.total(weights.astype(np.float64)) / max(weights.sum(), 1.0)
+    total = ranked.alignment.total(weights.astype(np.float64))
+    exposure: NDArray[np.float64] = total / max(weights.sum(), 1.0)
     if not protocol.keeps_unknown_task1:
         exposure[0] = 0.0
     return exposure

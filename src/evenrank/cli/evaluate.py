@@ -1,0 +1,89 @@
+"""`evenrank evaluate`: one line scores any number of runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+
+if TYPE_CHECKING:
+    from evenrank.evaluation.results import Results
+
+FORMATS = ("table", "tsv", "csv", "json", "latex")
+
+
+@click.command("evaluate")
+@click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@protocol_options
+@depth_options
+@click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--topic-stats",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="OUTDIR",
+    help="Also write topic scores and statistics over the runs as CSV files.",
+)
+def command(
+    collection: Path,
+    runs: tuple[Path, ...],
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None,
+    rankings: int | None,
+    judged_only: bool,
+    per_topic: bool,
+    form: str,
+    topic_stats: Path | None,
+) -> None:
+    """Score runs on a collection: per run with confidence intervals, and per topic with -q.
+
+    The task is told from the run file's columns; runs of both tasks give two tables. Best runs come first and best
+    values are bold, by the direction of each measure. Settings and notes go to standard error.
+    """
+    from evenrank.collection.collection import Collection
+    from evenrank.evaluation.score_files import score_files
+
+    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
+    opened = Collection.open(collection)
+    results = score_files(
+        opened, runs, options.protocol, options.groups, options.knobs, judged_only=options.judged_only
+    )
+    if topic_stats is not None:
+        from evenrank.evaluation.feedback import write_topic_stats
+
+        write_topic_stats(results, topic_stats)
+    click.echo(rendered(results, form, per_topic), nl=False)
+    say_notes(results, with_settings=form != "json")
+
+
+def rendered(results: Results, form: str, per_topic: bool) -> str:
+    """The results in one of `FORMATS`."""
+    if form == "json":
+        import orjson
+
+        return orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    from evenrank.evaluation.table_text import text_of
+    from evenrank.evaluation.tables import RENDERERS, runs_table, topics_table
+
+    tables = [(topics_table if per_topic else runs_table)(results, task) for task in results.tasks]
+    if form == "table":
+        return "\n".join(text_of(table, bold=sys.stdout.isatty()) for table in tables)
+    return "\n".join(RENDERERS[form](table) for table in tables)
+
+
+def say_notes(results: Results, *, with_settings: bool) -> None:
+    """Settings of the protocol and notes on runs, on standard error."""
+    from evenrank.evaluation.tables import settings_lines
+
+    if with_settings:
+        click.echo("\n".join(settings_lines(results)), err=True)
+    for run in results.runs:
+        for note in run.notes:
+            click.echo(f"{run.run}: {note}", err=True)

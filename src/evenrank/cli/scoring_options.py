@@ -1,0 +1,78 @@
+"""Options that every scoring command has: the protocol, its knobs, and which pages count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from evenrank.metrics.protocol import PROTOCOLS
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """How runs are to be scored, as said on the command line."""
+
+    protocol: str
+    groups: str
+    knobs: dict[str, Any]
+    judged_only: bool = False
+
+
+def protocol_options(command: F) -> F:
+    """`--protocol`, `--groups` and `--set`."""
+    decorators = (
+        click.option(
+            "--protocol",
+            type=click.Choice(list(PROTOCOLS)),
+            default="official-2021",
+            show_default=True,
+            help="Set of scoring choices.",
+        ),
+        click.option(
+            "--groups",
+            default="intersection",
+            show_default=True,
+            metavar="intersection|geography|…",
+            help="Dimensions of the groups: a name, or several joined by commas.",
+        ),
+        click.option(
+            "--set", "settings", multiple=True, metavar="KNOB=VALUE", help="Change one choice of the protocol."
+        ),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def depth_options(command: F) -> F:
+    """`--depth`, `--rankings` and `--judged-only`."""
+    at_least_one = click.IntRange(min=1)
+    decorators = (
+        click.option("--depth", type=at_least_one, help="Pages of each ranking that are scored."),
+        click.option("--rankings", type=at_least_one, help="Rankings of a Task 2 sequence that are scored."),
+        click.option("--judged-only", is_flag=True, help="Take pages that nobody judged out of the rankings first."),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+def scoring_options(
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None = None,
+    rankings: int | None = None,
+    judged_only: bool = False,
+) -> ScoringOptions:
+    """The options as one value; faults of `--set` are reported all at once."""
+    from evenrank.evaluation.knobs import parse_knobs
+
+    knobs = parse_knobs(settings)
+    knobs |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
+    return ScoringOptions(protocol, groups, knobs, judged_only)

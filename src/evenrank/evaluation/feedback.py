@@ -1,0 +1,67 @@
+"""Files back to participants: topic statistics of the field, and each run's own scores beside them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.table import Column, Table
+from evenrank.evaluation.table_delimited import csv_of
+from evenrank.evaluation.tables import topics_table
+from evenrank.evaluation.topic_stats import TopicStats, topic_stats, topic_stats_table
+from evenrank.formats.atomic import atomic_file
+from evenrank.metrics.registry import measures_of
+
+FIELD = ("median", "min", "max")
+"""What a participant learns about the other runs."""
+
+
+def write_topic_stats(results: Results, folder: Path) -> list[Path]:
+    """Topic scores and topic statistics of each task as CSV files in `folder`; gives their paths."""
+    written = []
+    for task in results.tasks:
+        scores = topics_table(results, task)
+        per_topic = Table(scores.columns, tuple(row for row in scores.rows if row[1] != "all"))
+        for name, table in (("scores", per_topic), ("stats", topic_stats_table(results, task))):
+            path = folder / f"task{task}-topic-{name}.csv"
+            _write(path, csv_of(table))
+            written.append(path)
+    return written
+
+
+def write_feedback(results: Results, folder: Path) -> list[Path]:
+    """A CSV file per run: its score on each topic with the field's median, least and largest; gives their paths."""
+    written = []
+    for task in results.tasks:
+        stats = topic_stats(results, task)
+        for run in results.of_task(task):
+            path = folder / f"{file_name(run.run)}.csv"
+            _write(path, csv_of(feedback_table(run, stats)))
+            written.append(path)
+    return written
+
+
+def feedback_table(run: RunResult, stats: TopicStats) -> Table:
+    """A row per topic: `nDCG`, `nDCG.median`, `nDCG.min`, `nDCG.max`, and so for each measure."""
+    names = [measure.name for measure in measures_of(run.task)]
+    columns = [Column("topic")]
+    for name in names:
+        columns += [Column(name), *(Column(f"{name}.{statistic}") for statistic in FIELD)]
+    rows = []
+    for topic, scores in run.topics.items():
+        cells: list[int | float] = [topic]
+        for name in names:
+            cells += [scores[name], *(stats[topic][name][statistic] for statistic in FIELD)]
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows))
+
+
+def file_name(run: str) -> str:
+    """A run's name with what file systems do not like replaced."""
+    return re.sub(r"[^\w.-]", "_", run).lstrip(".") or "_"
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_file(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,94 @@
+"""Knobs of a protocol as text: `task1_depth=50`, `log_base=2`, `normalised=geography,gender`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from evenrank.errors import EvenrankError
+from evenrank.metrics.protocol import Protocol
+
+NOT_KNOBS = ("name", "summary")
+MAY_BE_ZERO = ("min_tier", "interval_seed")
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Protocol)
+
+
+def knob_names() -> tuple[str, ...]:
+    """The knobs that can be set."""
+    return tuple(field.name for field in fields(Protocol) if field.name not in NOT_KNOBS)
+
+
+def parse_knobs(settings: Iterable[str]) -> dict[str, Any]:
+    """Knob values from `name=value` texts; all faults come in one EvenrankError."""
+    knobs: dict[str, Any] = {}
+    faults = []
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        try:
+            if not equals or name not in knob_names():
+                raise ValueError(f"write KNOB=VALUE, where KNOB is one of: {', '.join(knob_names())}")
+            knobs[name] = _parse(text.strip(), _hints()[name])
+            check_knob(name, knobs[name])
+        except ValueError as error:
+            faults.append(f"--set {setting}: {error}")
+    if faults:
+        raise EvenrankError("\n".join(faults))
+    return knobs
+
+
+def check_knob(name: str, value: Any) -> None:
+    """ValueError when a knob cannot have the value; it says what would be right."""
+    hint = _hints()[name]
+    if get_origin(hint) is Literal and value not in get_args(hint):
+        raise ValueError(f"{value!r} is not one of: {', '.join(map(str, get_args(hint)))}")
+    if type(value) is int and value < (name not in MAY_BE_ZERO):
+        raise ValueError(f"{value} is too small")
+    if name == "confidence" and not 0.0 < value < 1.0:
+        raise ValueError(f"{value} is not between 0 and 1")
+    if name == "log_base" and not 1.0 < value < math.inf:
+        raise ValueError(f"{value} is not a number above 1")
+
+
+def _parse(text: str, hint: Any) -> Any:
+    """The value that the text stands for, by the knob's type."""
+    if hint is bool:
+        return _parse_choice(text.casefold(), _TRUTH)
+    if hint is float:
+        return math.e if text == "e" else _number(text, float)
+    if hint is int:
+        return _number(text, int)
+    if get_origin(hint) is Literal:
+        return _parse_choice(text.replace("-", " "), {str(value): value for value in get_args(hint)})
+    if int in get_args(hint):
+        return None if text.casefold() == "none" else _number(text, int)
+    return _names(text)
+
+
+def _number(text: str, kind: type[int] | type[float]) -> float:
+    try:
+        return kind(text)
+    except ValueError:
+        wanted = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{text!r} is not {wanted}") from None
+
+
+def _parse_choice(text: str, choices: dict[str, Any]) -> Any:
+    if text not in choices:
+        raise ValueError(f"{text!r} is not one of: {', '.join(choices)}")
+    return choices[text]
+
+
+def _names(text: str) -> tuple[str, ...] | str:
+    """`all`, `none`, or names of dimensions joined by commas."""
+    if text == "all":
+        return "all"
+    return () if text in ("", "none") else tuple(part.strip() for part in text.split(","))

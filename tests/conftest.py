@@ -1,0 +1,53 @@
+"""Data that tests of several rooms share: the golden collection and the published tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.import_files import ImportFiles, import_collection
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def golden_folder() -> Path:
+    """A small data set in the official formats, with what the organisers' code prints for it under `expected`."""
+    return HERE / "golden"
+
+
+@pytest.fixture(scope="session")
+def golden_files(golden_folder: Path) -> ImportFiles:
+    data = golden_folder / "data"
+    return ImportFiles(
+        metadata=data / "trec_metadata_eval.json.gz",
+        topics=data / "trec_topics.json.gz",
+        eval_topics=(data / "eval-topics-with-qrels.json.gz",),
+    )
+
+
+@pytest.fixture(scope="session")
+def golden_collection(golden_files: ImportFiles, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return import_collection(tmp_path_factory.mktemp("golden") / "collection", golden_files)
+
+
+@pytest.fixture(scope="session")
+def golden_runs(golden_folder: Path) -> list[Path]:
+    """Three runs of Task 1 and three of Task 2."""
+    return sorted((golden_folder / "runs").glob("*.gz"))
+
+
+@pytest.fixture(scope="session")
+def published_folder() -> Path:
+    """The tables that the organisers published."""
+    return HERE / "published"
+
+
+@pytest.fixture(scope="session")
+def worked_examples(published_folder: Path) -> dict[str, Any]:
+    examples: dict[str, Any] = json.loads((published_folder / "worked_examples.json").read_text("utf-8"))
+    return examples
