@@ -42,7 +42,7 @@ class Tier:
                 yield topic, run.ranking(int(index))[: self.depth]
 
 
-TRACK_TIERS = (Tier(task=1, depth=20, n_rankings=1), Tier(task=2, depth=5, n_rankings=25))
+TRACK_TIERS = (Tier(task=1, depth=20), Tier(task=2, depth=5, n_rankings=25))
 """The tiers of the 2021 track (the paper's section on annotations)."""
 
 

@@ -1,0 +1,162 @@
+"""`evenrank judgments`: a judgments file from the pool to trusted qrels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+
+if TYPE_CHECKING:
+    from evenrank.assessment.agreement import Agreement, Disagreement
+    from evenrank.assessment.reliability import Estimate
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+FORMS = ["qrels", "topics", "votes"]
+
+
+@click.group(name="judgments")
+def command() -> None:
+    """Votes of assessors in one file: made, filled, brought in and out, checked for agreement."""
+
+
+@command.command()
+@click.argument("store", type=NEW_FILE)
+@click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
+@click.option("--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="For topic titles.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Start of all shuffling and sampling.")
+def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
+    """Make a judgments file, or add the new pages of a grown pool to it."""
+    from evenrank.assessment.assignments import load_pool
+    from evenrank.assessment.pool_file import read_pool
+    from evenrank.assessment.store import create_store
+    from evenrank.collection.collection import Collection
+
+    read = read_pool(pool)
+    titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
+    with create_store(store, seed) as opened:
+        click.echo(f"{load_pool(opened, read, titles):,} new pages of {len(read.pages):,}", err=True)
+
+
+@command.command()
+@click.argument("store", type=FILE)
+@click.argument("name")
+@click.option("--organiser", is_flag=True, help="May also see the state of the work and settle disagreements.")
+def assessor(store: Path, name: str, organiser: bool) -> None:
+    """Print the secret of a new link for NAME; an earlier link stops working."""
+    from evenrank.assessment.assessors import add_assessor
+    from evenrank.assessment.store import open_store
+
+    with open_store(store) as opened:
+        click.echo(add_assessor(opened, name, "organiser" if organiser else "assessor"))
+
+
+@command.command()
+@click.argument("store", type=FILE)
+@click.option("--overlap", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
+@click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
+def assign(store: Path, overlap: float, judges: int) -> None:
+    """Give every page that nobody has yet to an assessor, and a sample of them to several."""
+    from evenrank.assessment.assessors import assessors
+    from evenrank.assessment.assignments import Overlap
+    from evenrank.assessment.assignments import assign as give
+    from evenrank.assessment.store import open_store
+
+    with open_store(store) as opened:
+        names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
+        n_given = give(opened, names, Overlap(overlap, judges))
+        click.echo(f"{n_given:,} pages given to {len(names)} assessors", err=True)
+
+
+@command.command()
+@click.argument("store", type=FILE)
+@FORMAT
+def progress(store: Path, form: str) -> None:
+    """How far the work is: each tier of each topic, and each assessor."""
+    from evenrank.assessment.coverage import coverage, max_tiers, pace
+    from evenrank.assessment.store import open_store
+
+    with open_store(store) as opened:
+        tiers, deepest, paces = coverage(opened), max_tiers(opened), pace(opened)
+    if form == "json":
+        rows = [asdict(row) | {"max_tier": deepest[row.topic]} for row in tiers]
+        return echo_json({"tiers": rows, "assessors": [asdict(row) | {"hours_left": row.hours_left} for row in paces]})
+    states = ["relevant", "not relevant", "unassessable", "disputed", "skipped", "untouched"]
+    echo_table(["topic", "tier", *states], [list(asdict(row).values()) for row in tiers])
+    cells = [[p.assessor, p.n_votes, p.n_open, _seconds(p.median_seconds), _seconds(p.hours_left)] for p in paces]
+    echo_table(["assessor", "votes", "open", "seconds a page", "hours left"], cells)
+    return None
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+@command.command(name="import")
+@click.argument("store", type=NEW_FILE)
+@click.argument("file", type=FILE)
+@click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
+@click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
+def import_(store: Path, file: Path, form: str, name: str) -> None:
+    """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
+    from evenrank.assessment.imports import IMPORTS
+    from evenrank.assessment.store import create_store
+
+    with create_store(store) as opened:
+        click.echo(f"{IMPORTS[form](opened, file, name):,} new votes", err=True)
+
+
+@command.command()
+@click.argument("store", type=FILE)
+@click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
+@click.option("-o", "--output", type=NEW_FILE, required=True)
+def export(store: Path, form: str, output: Path) -> None:
+    """Write settled grades (qrels, topics) or every vote (votes); what is undecided is never a 0."""
+    from evenrank.assessment.exports import EXPORTS, left_out
+    from evenrank.assessment.store import open_store
+
+    with open_store(store) as opened:
+        EXPORTS[form](opened, output)
+        undecided = left_out(opened) if form != "votes" else {}
+    if undecided:
+        counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
+        click.echo(f"left out, because they have no settled grade: {counts}", err=True)
+
+
+@command.command()
+@click.argument("store", type=FILE)
+@click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
+@FORMAT
+def agreement(store: Path, resamples: int, form: str) -> None:
+    """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
+    from evenrank.assessment.agreement import agreement as measure
+    from evenrank.assessment.reliability import Bootstrap
+    from evenrank.assessment.store import open_store
+
+    with open_store(store) as opened:
+        found = measure(opened, Bootstrap(n_resamples=resamples))
+    if form == "json":
+        return echo_json(asdict(found))
+    _echo_agreement(found)
+    return None
+
+
+def _echo_agreement(found: Agreement) -> None:
+    pairs = [(f"Cohen's κ, {p.first} and {p.second}", p.n_pages, shown(p.observed), p.kappa) for p in found.pairs]
+    estimates = [("Krippendorff's α", found.n_pages, "–", found.alpha), *pairs]
+    names = ["agreement", "pages", "observed", "value", "low", "high"]
+    echo_table(names, [[*cells, *_estimate(estimate)] for *cells, estimate in estimates])
+    echo_table(["topic", "page", "state", "votes"], [_disagreement(entry) for entry in found.disagreements])
+
+
+def _disagreement(entry: Disagreement) -> list[object]:
+    votes = [f"{vote.assessor}: {vote.outcome if vote.grade is None else vote.grade}" for vote in entry.votes]
+    return [entry.topic, entry.page, "settled" if entry.is_settled else "open", ", ".join(votes)]
+
+
+def _estimate(estimate: Estimate) -> list[str]:
+    return [shown(value) for value in (estimate.value, estimate.low, estimate.high)]

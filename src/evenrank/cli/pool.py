@@ -1,0 +1,135 @@
+"""`evenrank pool`: which pages to judge, what that costs, and what it does to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.pool_effects import judged, leave_one_out
+
+if TYPE_CHECKING:
+    from evenrank.assessment.pool import Pool
+    from evenrank.assessment.pool_statistics import PoolStatistics
+    from evenrank.collection.collection import Collection
+
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(name="pool")
+def command() -> None:
+    """Pages to judge, taken from runs in tiers."""
+
+
+command.add_command(judged)
+command.add_command(leave_one_out)
+
+
+@command.command()
+@click.argument("collection", metavar="DIR", type=FOLDER)
+@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--output", metavar="POOL", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@click.option(
+    "--tier",
+    "tiers",
+    metavar="TASK:DEPTH[xRANKINGS]",
+    multiple=True,
+    help="A tier, the first one first; may be given many times.  [default: 1:20 and 2:5x25, as in 2021]",
+)
+@click.option("--budget", type=click.IntRange(min=1), help="Most pages of one topic.")
+@click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
+@click.option("--new", is_flag=True, help="Start over instead of adding to the POOL that is there.")
+def build(
+    collection: Path,
+    runs: Sequence[Path],
+    output: Path,
+    tiers: Sequence[str],
+    budget: int | None,
+    topics: str,
+    new: bool,
+) -> None:
+    """Pool the heads of runs; a POOL that is there is added to, and its pages keep their tier."""
+    from evenrank.assessment.pool import build_pool
+    from evenrank.assessment.pool_file import read_pool, write_pool
+    from evenrank.assessment.tiers import TRACK_TIERS, parse_tier
+    from evenrank.collection.collection import Collection
+    from evenrank.formats.runs import read_run
+    from evenrank.progress import track
+
+    start = read_pool(output) if output.exists() and not new else None
+    opened = Collection.open(collection)
+    loaded = [read_run(path) for path in track(runs, "runs", len(runs), "run")]
+    chosen = tuple(map(parse_tier, tiers)) or (start.tiers if start else TRACK_TIERS)
+    limit = budget if budget is not None or start is None else start.budget
+    pool = build_pool(loaded, chosen, limit, chosen_topics(opened, topics), start)
+    write_pool(output, pool)
+    _tell(pool, start, opened)
+
+
+def chosen_topics(collection: Collection, wanted: str) -> set[int]:
+    """Ids of the topics of a split, of all, or of those listed."""
+    if wanted in ("train", "eval", "all"):
+        return {topic.id for topic in collection.topics if wanted in (topic.split, "all")}
+    ids = [part.strip() for part in wanted.split(",")]
+    unknown = [part for part in ids if not part.isdecimal() or int(part) not in collection.topic_by_id]
+    if unknown:
+        raise click.BadParameter(f"not in the collection: {', '.join(unknown)}", param_hint="--topics")
+    return {int(part) for part in ids}
+
+
+def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
+    """What was done, on standard error."""
+    import numpy as np
+
+    n_new = len(pool.pages) - (len(start.pages) if start else 0)
+    n_topics = len({entry.topic for entry in pool.pages})
+    click.echo(
+        f"{len(pool.pages):,} pages of {n_topics} topics from {len(pool.runs)} runs, {n_new:,} of them new", err=True
+    )
+    pages = np.array([entry.page for entry in pool.pages], np.int32)
+    if n_missing := int((collection.rows_of(pages) < 0).sum()):
+        click.echo(f"{n_missing:,} pages have no metadata in {collection.path}", err=True)
+    if pool.cut:
+        click.echo(f"the budget ended {len(pool.cut)} topics early: {', '.join(map(str, pool.cut))}", err=True)
+
+
+@command.command()
+@click.argument("pool", type=FILE)
+@click.option("--seconds", type=click.FloatRange(min=0), default=45.0, show_default=True, help="Time for one judgment.")
+@click.option("--overlap", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share judged twice.")
+@FORMAT
+def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
+    """Size of a pool, overlap between runs, pages that only one run brought, and projected hours."""
+    from evenrank.assessment.pool_file import read_pool
+    from evenrank.assessment.pool_statistics import pool_statistics
+
+    read = read_pool(pool)
+    counts = pool_statistics(read)
+    hours = counts.hours(seconds, overlap)
+    if form == "json":
+        return echo_json(_stats_json(read, counts) | {"hours": hours})
+    tiers = [f"tier {number} ({tier})" for number, tier in enumerate(read.tiers, 1)]
+    by_topic = counts.n_by_topic_and_tier.items()
+    echo_table(["topic", *tiers, "pages"], [[topic, *n, sum(n)] for topic, n in by_topic])
+    echo_table(["run", "task", "pages", "unique"], [[s.run, s.task, s.n_pages, s.n_unique] for s in counts.shares])
+    names = [share.run for share in counts.shares]
+    rows = [[name, *(shown(x, 3) for x in row)] for name, row in zip(names, counts.overlap, strict=True)]
+    echo_table(["overlap", *names], rows)
+    click.echo(f"{counts.n_pages:,} pages, {hours:,.1f} hours at {seconds:g} s with {overlap:.0%} judged twice")
+    return None
+
+
+def _stats_json(pool: Pool, counts: PoolStatistics) -> dict[str, Any]:
+    return {
+        "n_pages": counts.n_pages,
+        "tiers": [str(tier) for tier in pool.tiers],
+        "topics": [{"topic": topic, "n_by_tier": n} for topic, n in counts.n_by_topic_and_tier.items()],
+        "runs": [asdict(share) for share in counts.shares],
+        "overlap": counts.overlap.tolist(),
+        "cut": [{"topic": topic, "tier": tier} for topic, tier in pool.cut.items()],
+    }

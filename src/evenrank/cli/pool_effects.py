@@ -1,0 +1,123 @@
+"""What incomplete judgments do to runs: `evenrank pool judged` and `evenrank pool leave-one-out`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from math import nan
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+
+if TYPE_CHECKING:
+    from evenrank.assessment.leave_one_out import LeftOut
+    from evenrank.collection.collection import Collection
+    from evenrank.records import Run, Topic
+
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+STORE = click.option("--judgments", type=FILE, help="Judgments file; the collection's own judgments when left out.")
+
+
+@click.command()
+@click.argument("collection", metavar="DIR", type=FOLDER)
+@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.option("-k", "depths", type=click.IntRange(min=1), multiple=True, default=(5, 20, 100), show_default=True)
+@STORE
+@FORMAT
+def judged(collection: Path, runs: Sequence[Path], depths: Sequence[int], judgments: Path | None, form: str) -> None:
+    """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
+    from evenrank.assessment.judged import judged_at, judged_pages
+    from evenrank.collection.collection import Collection
+    from evenrank.formats.runs import read_run
+
+    known = judged_pages(topics_with_judgments(Collection.open(collection), judgments))
+    rows: list[dict[str, Any]] = []
+    for run in map(read_run, runs):
+        shares = {depth: judged_at(run, known, depth).values() for depth in depths}
+        means = {f"judged@{depth}": fmean(values or [nan]) for depth, values in shares.items()}
+        rows.append({"run": run.name, "topics": len(shares[depths[0]]), **means})
+    if form == "json":
+        return echo_json(rows)
+    echo_table(list(rows[0]), [[run, n_topics, *map(shown, means)] for run, n_topics, *means in map(dict.values, rows)])
+    return None
+
+
+def topics_with_judgments(collection: Collection, judgments: Path | None) -> tuple[Topic, ...]:
+    """The topics of the collection; with the judgments of a judgments file, those that it has."""
+    from evenrank.assessment.exports import judged_topics
+    from evenrank.assessment.store import open_store
+
+    if judgments is None:
+        return collection.topics
+    with open_store(judgments) as store:
+        return tuple(judged_topics(store))
+
+
+@click.command(name="leave-one-out")
+@click.argument("collection", metavar="DIR", type=FOLDER)
+@click.argument("pool", type=FILE)
+@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.option("--protocol", default="official-2021", show_default=True, help="Scoring choices.")
+@click.option("--groups", default="intersection", show_default=True, help="intersection, or names of dimensions.")
+@click.option("--team", "teams", metavar="RUN,RUN...", multiple=True, help="Runs that are left out together.")
+@STORE
+@FORMAT
+def leave_one_out(
+    collection: Path,
+    pool: Path,
+    runs: Sequence[Path],
+    protocol: str,
+    groups: str,
+    teams: Sequence[str],
+    judgments: Path | None,
+    form: str,
+) -> None:
+    """How a run's score changes without the judgments that only it brought: is the pool fair to later runs?"""
+    from evenrank.assessment.leave_one_out import leave_one_out as leave_out
+    from evenrank.assessment.pool_file import read_pool
+    from evenrank.collection.collection import Collection
+    from evenrank.formats.runs import read_run
+    from evenrank.metrics.registry import MAIN
+
+    opened = Collection.open(collection)
+    topics = topics_with_judgments(opened, judgments)
+    loaded = [read_run(path) for path in runs]
+    team_of = {name.strip(): team for team in teams for name in team.split(",")}
+    if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
+        raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")
+    score = scorer(opened, protocol, groups)
+    rows = []
+    for task in sorted({run.task for run in loaded}):
+        same = [run for run in loaded if run.task == task]
+        rows += leave_out(same, read_pool(pool), topics, score, team_of, MAIN[task].higher_is_better)
+    if form == "json":
+        return echo_json([asdict(row) | {"change": row.change} for row in rows])
+    names = ["run", "unique", "relevant", "topics", "score", "without", "change", "rank", "rank without"]
+    echo_table(names, [_cells(row) for row in rows])
+    return None
+
+
+def _cells(row: LeftOut) -> list[object]:
+    counts = [row.n_unique, row.n_unique_relevant, row.n_topics]
+    scores = [shown(row.score), shown(row.score_without), shown(row.change)]
+    return [row.run, *counts, *scores, row.rank, row.rank_without]
+
+
+def scorer(collection: Collection, protocol: str, groups: str) -> Callable[[Run, Sequence[Topic]], dict[int, float]]:
+    """Scores by topic under the main measure of the run's task, with the judgments that the topics bring."""
+    from evenrank.evaluation.evaluate import evaluate
+
+    def score(run: Run, topics: Sequence[Topic]) -> dict[int, float]:
+        if not any(len(topic.rel_docs) for topic in topics if topic.id in run.topic_ids):
+            return {}
+        rejudged = replace(collection)
+        vars(rejudged)["topics"] = tuple(topics)  # fills the cached property of the copy
+        [result] = evaluate(rejudged, run, protocol, groups, n_resamples=2).runs
+        return {topic: values[result.main_measure] for topic, values in result.topics.items()}
+
+    return score

@@ -1,0 +1,142 @@
+"""`evenrank judgments`: from a pool to qrels and agreement."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from glob import glob
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from evenrank.assessment.assessors import assessor_of
+from evenrank.assessment.pool import Pool, PooledPage, PooledRun
+from evenrank.assessment.pool_file import write_pool
+from evenrank.assessment.queues import queue
+from evenrank.assessment.store import open_store
+from evenrank.assessment.votes import Vote, cast_votes
+from evenrank.cli.judgments import command
+from evenrank.cli.main import cli
+from evenrank.collection.collection import Collection
+
+
+def run_judgments(*words: object) -> Result:
+    result = CliRunner().invoke(command, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.fixture
+def store(golden_collection: Collection, tmp_path: Path) -> Path:
+    """Ten pages of topic 101, all of them for both Ada and Ben."""
+    pages = tuple(PooledPage(101, 1, page, ("r",)) for page in range(1, 11))
+    write_pool(tmp_path / "pool", Pool(runs=(PooledRun("r", 1, ""),), pages=pages))
+    path = tmp_path / "judgments.sqlite"
+    created = run_judgments("create", path, "--pool", tmp_path / "pool", "--collection", golden_collection.path)
+    assert "10 new pages of 10" in created.stderr
+    for name in ("Ada", "Ben"):
+        secret = run_judgments("assessor", path, name).stdout.strip()
+        with open_store(path) as opened:
+            found = assessor_of(opened, secret)
+            assert found is not None
+            assert found.name == name
+    assert "20 pages given to 2 assessors" in run_judgments("assign", path, "--overlap", "1").stderr
+    return path
+
+
+@pytest.fixture
+def voted(store: Path) -> Path:
+    """Ada finds pages 1 to 5 relevant; Ben 1 to 6, skips 9 and cannot judge 10, as Ada."""
+    with open_store(store) as opened:
+        for name, n_relevant in (("Ada", 5), ("Ben", 6)):
+            for item in list(queue(opened, name)):
+                outcome = {9: "skipped", 10: "unassessable"}.get(item.page, "graded")
+                grade = int(item.page <= n_relevant) if outcome == "graded" else None
+                vote = Vote(f"{name}{item.page}", 101, item.page, name, outcome, grade, seconds=20.0)  # type: ignore[arg-type]
+                cast_votes(opened, [vote])
+    return store
+
+
+def test_agreement(voted: Path) -> None:
+    report = json.loads(run_judgments("agreement", voted, "--format", "json", "--resamples", 200).stdout)
+    [pair] = report["pairs"]
+    # 8 pages graded by both: 5 agree on relevant, 2 on not; chance: 5/8 · 6/8 + 3/8 · 2/8
+    expected = (7 / 8 - 36 / 64) / (1 - 36 / 64)
+    assert pair["kappa"]["value"] == pytest.approx(expected)
+    assert [entry["page"] for entry in report["disagreements"]] == [6]
+    shown = run_judgments("agreement", voted, "--resamples", 200).stdout
+    assert "Cohen's κ, Ada and Ben" in shown
+    assert f"{expected:.4f}" in shown
+    assert "Ada: 0, Ben: 1" in shown
+
+
+def test_exports_say_what_they_leave_out(voted: Path, tmp_path: Path) -> None:
+    result = run_judgments("export", voted, "-o", tmp_path / "qrels")
+    assert "1 disputed, 1 skipped, 1 unassessable" in result.stderr
+    assert (tmp_path / "qrels").read_text().splitlines() == [
+        f"101 0 {page} {int(page < 6)}" for page in (1, 2, 3, 4, 5, 7, 8)
+    ]
+
+
+@pytest.mark.parametrize("form", ["qrels", "topics", "votes"])
+def test_round_trip(voted: Path, tmp_path: Path, form: str) -> None:
+    first, second, other = tmp_path / "first", tmp_path / "second", tmp_path / "other.sqlite"
+    run_judgments("export", voted, "--format", form, "-o", first)
+    run_judgments("import", other, first, "--format", form, "--assessor", "import")
+    run_judgments("export", other, "--format", form, "-o", second)
+    assert second.read_bytes() == first.read_bytes()
+    assert "0 new votes" in run_judgments("import", other, first, "--format", form, "--assessor", "import").stderr
+
+
+def test_progress(voted: Path) -> None:
+    report = json.loads(run_judgments("progress", voted, "--format", "json").stdout)
+    [tier] = report["tiers"]
+    assert (tier["n_relevant"], tier["n_not_relevant"], tier["n_disputed"], tier["max_tier"]) == (5, 2, 1, 0)
+    assert [(row["assessor"], row["n_open"]) for row in report["assessors"]] == [("Ada", 0), ("Ben", 0)]
+    assert "hours left" in run_judgments("progress", voted).stdout
+
+
+def test_every_command_of_the_guide_runs(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = Path(__file__).parents[2] / "docs/how-to/pool-and-judge.md"
+    commands = [
+        shlex.split(line)[2:] for line in guide.read_text("utf-8").splitlines() if line.startswith("$ evenrank")
+    ]
+    (tmp_path / "runs").mkdir()
+    for path in golden_runs:
+        (tmp_path / "runs" / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "late.gz").write_bytes(golden_runs[0].read_bytes())
+    (tmp_path / "DIR").symlink_to(golden_collection.path)
+    monkeypatch.chdir(tmp_path)
+    assert len(commands) >= 12
+    for words in commands:
+        expanded = [name for word in words for name in (sorted(glob(word)) if "*" in word else [word])]
+        result = CliRunner().invoke(cli, expanded, catch_exceptions=False)
+        assert result.exit_code == 0, (words, result.output)
+        if words[:2] == ["judgments", "assign"]:
+            judge_everything(tmp_path / "judgments.sqlite")
+
+
+def judge_everything(path: Path) -> None:
+    """Votes of all assessors on all their pages: even page ids are relevant."""
+    with open_store(path) as opened:
+        votes = [
+            Vote(f"{name}-{item.topic}-{item.page}", item.topic, item.page, name, "graded", 1 - item.page % 2)
+            for name in ("Ada", "Ben")
+            for item in queue(opened, name)
+        ]
+        cast_votes(opened, votes)
+
+
+def test_mistakes_exit_with_2_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("101 0 x 1\n101 0 5\n")
+    command = [sys.executable, "-m", "evenrank.cli.main", "judgments", "import", tmp_path / "s", tmp_path / "qrels"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "qrels:1:" in ran.stderr
+    assert "qrels:2: 3 columns, not 4" in ran.stderr
+    assert "Traceback" not in ran.stderr
