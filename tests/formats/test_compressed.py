@@ -114,9 +114,7 @@ def test_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     head=st.sampled_from([b"", b"\x1f\x8b", b"\x1f\x8b\x08\0", b"BZh9", b"BZh91AY&SY"]),
     tail=st.binary(max_size=300),
 )
-def test_any_bytes_are_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, head: bytes, tail: bytes
-) -> None:
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, head: bytes, tail: bytes) -> None:
     path = write(tmp_path_factory.mktemp("any"), head + tail)
     with suppress(InputError):
         blocks = list(read_blocks(path, 16))

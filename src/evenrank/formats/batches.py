@@ -43,7 +43,7 @@ def read_batches(
             pending.add(chunk)
             yield from pending.take_records()
     except InputError as error:
-        yield from pending.take_records(at_least=0)
+        yield from pending.take_whole()
         faults.merge(error)
     else:
         yield from pending.take_all()
@@ -68,16 +68,22 @@ class _Pending:
             found = f"a record of more than {LINE_LIMIT:,} bytes"
             raise input_error(self.path, self.start.line, found, "is this file of the right kind?")
 
-    def take_records(self, at_least: int | None = None) -> Iterator[RawBatch]:
-        """A batch of the whole records, once there is enough; looked for again when twice as much has come."""
-        if len(self.content) < (self.try_at if at_least is None else at_least):
-            return
-        at = self.content.rfind(self.record_end)
-        if at < 0:
-            self.try_at = 2 * len(self.content)
-            return
-        self.try_at = self.size
-        yield self._take(at + len(self.record_end))
+    def take_records(self) -> Iterator[RawBatch]:
+        """Batches of about `size`; where a record is longer, its end is looked for when twice as much has come."""
+        while len(self.content) >= self.try_at:
+            at = self.content.rfind(self.record_end, 0, self.size)
+            if at < 0:
+                at = self.content.find(self.record_end)
+            if at < 0:
+                self.try_at = 2 * len(self.content)
+                return
+            self.try_at = self.size
+            yield self._take(at + len(self.record_end))
+
+    def take_whole(self) -> Iterator[RawBatch]:
+        """What is left where the file is cut off, without the record that is not whole."""
+        if end := self.content.rfind(self.record_end) + 1:
+            yield self._take(end - 1 + len(self.record_end))
 
     def take_all(self) -> Iterator[RawBatch]:
         """What is left at the end of the file."""
@@ -85,13 +91,13 @@ class _Pending:
             yield self._take(len(self.content))
 
     def _take(self, n_bytes: int) -> RawBatch:
-        data = bytes(memoryview(self.content)[:n_bytes])
+        data = bytes(self.content[:n_bytes])
         inside = max(index for index, (before, _, _) in enumerate(self.chunks) if before <= n_bytes)
         before, offset, skip = self.chunks[inside]
         line, byte = self.start.line + data.count(b"\n"), self.start.byte + n_bytes
         end = Position(offset, skip + n_bytes - before, line, byte)
         batch = RawBatch(self.path, self.start, end, data, self.n_file_bytes)
-        self.content = self.content[n_bytes:]
+        del self.content[:n_bytes]
         self.chunks = [(0, offset, end.skip), *((b - n_bytes, o, s) for b, o, s in self.chunks[inside + 1 :])]
         self.start = end
         return batch

@@ -1,0 +1,114 @@
+"""A parallel map: in order, bounded, and gone when its parent is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenrank.errors import EvenrankError
+from evenrank.parallel import map_batches, n_cores
+
+SCRIPT = """
+import sys, time
+from evenrank.parallel import map_batches
+
+def slow(number):
+    time.sleep(0.2)
+    return number
+
+if __name__ == "__main__":
+    for result in map_batches(slow, range(1000), n_workers=2):
+        print(result, flush=True)
+"""
+
+
+def late_square(number: int) -> int:
+    time.sleep(0.02 * (number % 3))
+    return number * number
+
+
+def fail_at_three(number: int) -> int:
+    if number == 3:
+        raise EvenrankError("three")
+    return number
+
+
+def die(_number: int) -> int:
+    os._exit(9)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_results_come_in_order(n_workers: int) -> None:
+    assert list(map_batches(late_square, range(20), n_workers)) == [number**2 for number in range(20)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_few_batches_are_read_ahead(n_workers: int) -> None:
+    n_read = 0
+
+    def batches() -> Iterator[int]:
+        nonlocal n_read
+        for number in range(100):
+            n_read += 1
+            yield number
+
+    results = map_batches(late_square, batches(), n_workers)
+    for n_done, _ in enumerate(results, 1):
+        assert n_read <= n_done + 2 * n_workers
+        if n_done == 10:
+            break
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_an_error_of_the_function_arrives(n_workers: int) -> None:
+    with pytest.raises(EvenrankError, match="three"):
+        list(map_batches(fail_at_three, range(10), n_workers))
+
+
+def test_a_dead_worker_is_said() -> None:
+    with pytest.raises(EvenrankError, match="worker process died"):
+        list(map_batches(die, range(4), 2))
+
+
+def test_there_is_a_core() -> None:
+    assert n_cores() >= 1
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_behind(tmp_path: Path, how: signal.Signals) -> None:
+    script = tmp_path / "mapping.py"
+    script.write_text(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    assert len(_session(process.pid)) > 2
+    process.send_signal(how)
+    process.wait(60)
+    for _ in range(600):
+        if not _session(process.pid):
+            break
+        time.sleep(0.05)
+    assert _session(process.pid) == []
+
+
+def _session(leader: int) -> list[int]:
+    """Living processes of a session."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(session) == leader and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
