@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.errors import EvenrankError
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal_list import rank_list
 from evenrank.policies.optimal_sequence import rank_sequence
@@ -47,6 +48,11 @@ class Optimal:
     max_iterations: int = 400
     """When to stop in any case."""
 
+    def __post_init__(self) -> None:
+        wrong = [text for text, is_wrong in self._faults().items() if is_wrong]
+        if wrong:
+            raise EvenrankError("optimal: " + "; ".join(wrong))
+
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
@@ -57,3 +63,15 @@ class Optimal:
         if request.task == 1:
             return rank_list(self, candidates, target, request)
         return rank_sequence(self, candidates, target, request)
+
+    def _faults(self) -> dict[str, bool]:
+        """What can be wrong with the settings, and whether it is."""
+        return {
+            f"fairness is {self.fairness}, but must not be negative": self.fairness < 0.0,
+            f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,
+            f"head_depth is {self.head_depth}, but must not be negative": self.head_depth < 0,
+            f"scored_depth is {self.scored_depth}, but must not be negative": self.scored_depth < 0,
+            f"log_base is {self.log_base}, but must be above 1": self.log_base <= 1.0,
+            f"tolerance is {self.tolerance}, but must be above 0": self.tolerance <= 0.0,
+            f"max_iterations is {self.max_iterations}, but must be at least 4": self.max_iterations < 4,
+        }

@@ -19,8 +19,8 @@ from evenrank.targets.target import EstimatedTarget
 
 WORTH_OF_RELEVANCE = 0.005
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""
-LEAST_FAIRNESS = 1e-6
-"""Stands for a fairness of 0: relevance is then worth a million times more."""
+LEAST_FAIRNESS = 1e-9
+"""Stands for a fairness of 0: relevance is then worth a billion times more."""
 
 
 class SequenceSettings(Protocol):

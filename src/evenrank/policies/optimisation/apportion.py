@@ -34,20 +34,16 @@ def move_units(
     return counts
 
 
-def balanced_order(counts: NDArray[np.int64], outcomes: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Which ranking comes when: ranking j stands `counts[j]` times, and every prefix has nearly the mean outcome.
+def balanced_order(outcomes: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which ranking comes when, so that every prefix has nearly the mean outcome.
 
     The next ranking is always the one that keeps the sum so far nearest to its share of the whole (herding).
     """
-    left = counts.copy()
-    mean = counts @ outcomes / counts.sum()
-    offsets = outcomes - mean
-    debt = np.zeros(outcomes.shape[1])
-    order = np.empty(counts.sum(), np.intp)
-    lengths = np.einsum("ij,ij->i", offsets, offsets)
+    offsets = outcomes - outcomes.mean(axis=0)
+    distance = np.einsum("ij,ij->i", offsets, offsets)
+    order = np.empty(len(outcomes), np.intp)
     for slot in range(len(order)):
-        distance = np.where(left > 0, lengths + 2.0 * (offsets @ debt), np.inf)
-        order[slot] = chosen = np.argmin(distance)
-        debt += offsets[chosen]
-        left[chosen] -= 1
+        order[slot] = chosen = int(np.argmin(distance))
+        distance += 2.0 * (offsets @ offsets[chosen])
+        distance[chosen] = np.inf
     return order

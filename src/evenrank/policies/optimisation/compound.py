@@ -64,6 +64,10 @@ class CompoundProblem:
         """AWRF of one outcome."""
         return float(_awrf(outcome, self.divergence(outcome)))
 
+    def score(self, outcome: NDArray[np.float64]) -> float:
+        """Score of one outcome."""
+        return float(outcome[-1] * max(self.awrf(outcome), 0.0) ** self.fairness)
+
     def least_share(self) -> NDArray[np.float64]:
         """Smallest share of the exposure, above 0, that a ranking can give to each group."""
         smallest = np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0)

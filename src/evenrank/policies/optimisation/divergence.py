@@ -84,6 +84,17 @@ class ChordedDivergence:
         near_zero = np.where(share < self.least_share, 0.0, self.bend)
         return np.where(share < self.end, near_zero, of_phi)
 
+    def plane_height(self, slope: NDArray[np.float64]) -> float:
+        """The largest b for which φ(P) ≥ b + slope · P, summed over groups, on all shares a ranking can give.
+
+        φ(P) − slope · P is convex: it is least where the slope of φ is `slope`, or at an end of what can be given.
+        """
+        growth = np.exp(2.0 * slope)
+        free = np.where(growth < 2.0, self.target * growth / np.maximum(2.0 - growth, SMALLEST), 1.0)
+        share = np.clip(free, self.least_share, 1.0)
+        least = divergence_by_group(share, self.target) - slope * share
+        return float(np.minimum(self.at_zero, least).sum())
+
     def _near_zero(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         beyond_chord = np.maximum(share - self.least_share, 0.0)
         return np.asarray(self.at_zero + self.chord_slope * share + 0.5 * self.bend * beyond_chord**2)

@@ -17,7 +17,7 @@ from evenrank.policies.optimisation.divergence import ChordedDivergence
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.optimisation.simplex import minimise_on_simplex
-from evenrank.policies.optimisation.tangent import Tangent, tangent_at
+from evenrank.policies.optimisation.tangent import Linearisation, Tangent, linearise, tangent_of
 
 WIDTHS = (1.0, 0.2, 0.04, 0.008)
 """Widths of the bend, one after the other."""
@@ -34,7 +34,10 @@ class Relaxation:
     mixture: Mixture
     log_score: float
     """Of the mixture under the chorded divergence; no ranking is above it by more than the tolerance."""
+    price: NDArray[np.float64]
+    """What exposure of each group is worth, in relevance."""
     tangent: Tangent
+    """For the upper bound."""
     best_ranking: NDArray[np.intp]
     """The best by the true score of all rankings met on the way."""
     n_iterations: int
@@ -48,19 +51,19 @@ def relax(problem: CompoundProblem, start: Mixture, tolerance: float, max_iterat
         close_enough = tolerance * width / WIDTHS[-1]
         for _ in range(max_iterations // len(WIDTHS)):
             outcome = mixture.outcome
-            tangent = tangent_at(problem, chorded, outcome)
-            price = tangent.price_at(tangent.divergence)
-            ranking = best_ranking(problem.page_scores(price), len(problem.discounts))
+            at = linearise(problem, chorded, outcome)
+            ranking = best_ranking(problem.page_scores(at.price), len(problem.discounts))
             found = problem.outcome(ranking)
             met.append(ranking)
-            is_best = float(np.append(price, 1.0) @ (found - outcome)) <= close_enough * outcome[-1]
-            corrected = mixture if is_best else _correct(problem, chorded, tangent, mixture.joined(ranking, found))
+            is_best = float(np.append(at.price, 1.0) @ (found - outcome)) <= close_enough * outcome[-1]
+            corrected = mixture if is_best else _correct(problem, chorded, at, mixture.joined(ranking, found))
             if corrected is None or is_best:
                 break
             mixture = corrected
     scores = problem.true_log_score(np.array([problem.outcome(ranking) for ranking in met]))
-    value = _log_score(problem, chorded, mixture.outcome)
-    return Relaxation(mixture, float(value), tangent, met[int(np.argmax(scores))], len(met))
+    value = float(_log_score(problem, chorded, mixture.outcome))
+    tangent = tangent_of(problem, chorded, at)
+    return Relaxation(mixture, value, at.price, tangent, met[int(np.argmax(scores))], len(met))
 
 
 def _log_score(
@@ -71,12 +74,12 @@ def _log_score(
 
 
 def _correct(
-    problem: CompoundProblem, chorded: ChordedDivergence, tangent: Tangent, mixture: Mixture
+    problem: CompoundProblem, chorded: ChordedDivergence, at: Linearisation, mixture: Mixture
 ) -> Mixture | None:
     """The mixture with better weights; None when no step improves it."""
     newest = np.zeros(len(mixture.weights))
     newest[-1] = 1.0
-    goal = minimise_on_simplex(*_model(problem, chorded, tangent, mixture), mixture.weights)
+    goal = minimise_on_simplex(*_model(problem, chorded, at, mixture), mixture.weights)
     ways = np.array([goal - mixture.weights, newest - mixture.weights])
     tried = (mixture.weights + STEPS[:, None, None] * ways).reshape(-1, len(newest))
     scores = _log_score(problem, chorded, tried @ mixture.outcomes)
@@ -87,7 +90,7 @@ def _correct(
 
 
 def _model(
-    problem: CompoundProblem, chorded: ChordedDivergence, tangent: Tangent, mixture: Mixture
+    problem: CompoundProblem, chorded: ChordedDivergence, at: Linearisation, mixture: Mixture
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Q and b of the quadratic model ½ wᵀ Q w − bᵀ w of minus the objective around the mixture.
 
@@ -96,9 +99,9 @@ def _model(
     """
     outcome = mixture.outcome
     total = max(float(outcome[:-1].sum()), LEAST)
-    gradient = np.append(tangent.price_at(tangent.divergence), 1.0) / outcome[-1]
+    gradient = np.append(at.price, 1.0) / outcome[-1]
     curvature = problem.unit * np.maximum(chorded.curvature(shares(outcome)), LEAST_CURVATURE) / total**2
-    scale = np.sqrt(problem.fairness * curvature / max(1.0 - tangent.divergence, LEAST))
+    scale = np.sqrt(problem.fairness * curvature / max(1.0 - at.divergence, LEAST))
     along = mixture.outcomes[:, :-1] @ gradient[:-1] / np.sqrt(problem.fairness)
     scaled = np.column_stack([mixture.outcomes[:, :-1] * scale, mixture.outcomes[:, -1] / outcome[-1], along])
     quadratic = scaled @ scaled.T

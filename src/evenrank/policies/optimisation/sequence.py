@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.apportion import balanced_order, largest_remainder, move_units
 from evenrank.policies.optimisation.exposure_loss import ExposureProblem, LeastLoss, distance_bound, least_loss
+from evenrank.policies.optimisation.polish import polish
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ def make_sequence(problem: ExposureProblem, n_rankings: int, tolerance: float, m
     mixture = best.mixture
     counts = largest_remainder(mixture.weights, n_rankings)
     counts = move_units(counts, *problem.quadratic(mixture.outcomes))
-    order = balanced_order(counts, mixture.outcomes)
-    outcome = np.asarray(counts @ mixture.outcomes / n_rankings)
-    return Sequence(np.array([mixture.rankings[index] for index in order]), outcome, best)
+    positions = np.repeat(np.array(mixture.rankings), counts, axis=0)
+    if problem.loss(counts @ mixture.outcomes / n_rankings) > best.loss + tolerance:
+        positions = polish(problem, positions, good_enough=best.loss + tolerance)
+    outcomes = np.array([problem.outcome(ranking) for ranking in positions])
+    return Sequence(positions[balanced_order(outcomes)], outcomes.mean(axis=0), best)
 
 
 def certify(problem: ExposureProblem, sequence: Sequence, unreachable: float) -> dict[str, float]:
@@ -44,7 +47,7 @@ def certify(problem: ExposureProblem, sequence: Sequence, unreachable: float) ->
     return {
         "objective": loss + unreachable,
         "lower_bound": sequence.best.lower_bound + unreachable,
-        "gap": loss - sequence.best.lower_bound,
+        "gap": max(0.0, loss - sequence.best.lower_bound),
         "rounding": loss - sequence.best.loss,
         "EE-L": float(np.sum((exposure - problem.target) ** 2)) + unreachable,
         "EE-L_lower_bound": distance_bound(problem, exposure) + unreachable,

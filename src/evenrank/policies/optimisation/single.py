@@ -30,21 +30,20 @@ def make_list(problem: CompoundProblem, tolerance: float, max_iterations: int) -
     by_relevance = best_ranking(problem.relevance, len(problem.discounts))
     start = _start(problem, by_relevance)
     if problem.fairness <= 0.0 or not start.outcome[:-1].any():
-        score = float(np.exp(problem.true_log_score(problem.outcome(by_relevance))))
+        score = problem.score(problem.outcome(by_relevance))
         return BestList(by_relevance, np.zeros_like(problem.target), _certificate(problem, by_relevance, score, score))
     relaxation = relax(problem, start, tolerance, max_iterations)
     ranking = improve(problem, _round(problem, relaxation))
-    score = float(np.exp(problem.true_log_score(problem.outcome(ranking))))
-    bound = upper_bound(problem, relaxation.tangent, score)
-    certificate = _certificate(problem, ranking, float(np.exp(relaxation.log_score)), bound)
-    price = relaxation.tangent.price_at(relaxation.tangent.divergence)
-    return BestList(ranking, price, {**certificate, "n_iterations": float(relaxation.n_iterations)})
+    bound = upper_bound(problem, relaxation.tangent, problem.score(problem.outcome(ranking)))
+    relaxed = min(bound, float(np.exp(relaxation.log_score)))
+    certificate = _certificate(problem, ranking, relaxed, bound)
+    return BestList(ranking, relaxation.price, {**certificate, "n_iterations": float(relaxation.n_iterations)})
 
 
 def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
     """Relevance order, and a share of the order that shows pages of some group first, so that none has no exposure."""
     in_groups = problem.rows.sum(axis=1)[problem.page_type]
-    known_first = best_ranking(problem.relevance + in_groups, len(problem.discounts))
+    known_first = best_ranking(problem.relevance + 1e3 * in_groups, len(problem.discounts))
     return Mixture.of(by_relevance, problem.outcome(by_relevance)).joined(
         known_first, problem.outcome(known_first), weight=0.1
     )
@@ -64,13 +63,14 @@ def _round(problem: CompoundProblem, relaxation: Relaxation) -> NDArray[np.intp]
 def _certificate(problem: CompoundProblem, ranking: NDArray[np.intp], relaxed: float, bound: float) -> dict[str, float]:
     """Scores in units of the most relevant ranking's nDCG; `gap` and `rounding` are relative to the bound."""
     outcome = problem.outcome(ranking)
-    score = float(np.exp(problem.true_log_score(outcome)))
+    score = problem.score(outcome)
+    unit = bound or 1.0
     return {
         "score": score,
         "upper_bound": bound,
-        "gap": 1.0 - score / bound,
+        "gap": (bound - score) / unit,
         "relaxed": relaxed,
-        "rounding": (relaxed - score) / bound,
+        "rounding": (relaxed - score) / unit,
         "relevance_share": float(outcome[-1]),
         "AWRF": problem.awrf(outcome),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,32 +14,39 @@ from evenrank.policies.optimisation.permutohedron import support
 N_LEVELS = 33
 """Levels of the divergence at which the bound is worked out; between them it is interpolated from above."""
 RATE_FACTORS = (1.0, 1.5, 0.7, 2.5, 0.5)
-"""Multiples of the rate of the point of contact that are tried, while the bound is not close to the score."""
+"""Multiples of the rate that are tried, while the bound is not close to the score."""
 CLOSE = 1e-3
 
 
 @dataclass(frozen=True)
 class Tangent:
-    """From one outcome of the relaxation: JSD(P) ≥ offset + slope · P for all shares P that a ranking can give."""
+    """A plane below the divergence: JSD(P) ≥ height + slope · P for all shares P that a ranking can give."""
 
     slope: NDArray[np.float64]
-    offset: float
-    divergence: float
-    """The (chorded) divergence at the point of contact."""
+    height: float
     rate: float
-    """Relevance that one unit of divergence is worth there, per unit of exposure in groups."""
-
-    def at_rate(self, rate: float) -> Tangent:
-        """The same plane with another rate."""
-        return Tangent(self.slope, self.offset, self.divergence, rate)
+    """Relevance that one unit of divergence is worth, per unit of exposure in groups; any value gives a bound."""
 
     def price_at(self, divergence: float) -> NDArray[np.float64]:
         """What exposure of each group is worth, in relevance, to a ranking that must keep to this divergence."""
-        return np.asarray(self.rate * (divergence - self.offset - self.slope))
+        return np.asarray(self.rate * (divergence - self.height - self.slope))
 
 
-def tangent_at(problem: CompoundProblem, chorded: ChordedDivergence, outcome: NDArray[np.float64]) -> Tangent:
-    """The tangent plane of the divergence at an outcome.
+@dataclass(frozen=True)
+class Linearisation:
+    """The objective around one outcome of the relaxation."""
+
+    divergence: float
+    slope: NDArray[np.float64]
+    """Of the divergence, for each group."""
+    rate: float
+    """Relevance that one unit of divergence is worth there, per unit of exposure in groups."""
+    price: NDArray[np.float64]
+    """What exposure of each group is worth, in relevance."""
+
+
+def linearise(problem: CompoundProblem, chorded: ChordedDivergence, outcome: NDArray[np.float64]) -> Linearisation:
+    """Slope and prices at an outcome.
 
     The gradient of log(1 − JSD) with respect to the exposure x of groups is −(h − h·P) / (s (1 − JSD)), where h is the
     slope for each group, s = Σ x and P = x / s; `rate` makes relevance the unit.
@@ -49,13 +56,19 @@ def tangent_at(problem: CompoundProblem, chorded: ChordedDivergence, outcome: ND
     slope = problem.unit * chorded.slope(share)
     per_exposure = max(1.0 - divergence, LEAST) * max(float(outcome[:-1].sum()), LEAST)
     rate = problem.fairness * float(outcome[-1]) / per_exposure
-    return Tangent(slope, divergence - float(slope @ share), divergence, rate)
+    return Linearisation(divergence, slope, rate, rate * (slope @ share - slope))
+
+
+def tangent_of(problem: CompoundProblem, chorded: ChordedDivergence, at: Linearisation) -> Tangent:
+    """The highest plane of that slope below the true divergence; the bends of the chorded one cost nothing here."""
+    height = problem.unit * (chorded.plane_height(at.slope / problem.unit) + problem.unreachable)
+    return Tangent(at.slope, height, at.rate)
 
 
 def upper_bound(problem: CompoundProblem, tangent: Tangent, reached: float) -> float:
     """A score that no ranking exceeds; `reached` is the score of some ranking.
 
-    A ranking of divergence j has (offset + slope − j) · x ≤ 0, so its relevance is at most S(j), the largest value of
+    A ranking of divergence j has (height + slope − j) · x ≤ 0, so its relevance is at most S(j), the largest value of
     relevance + price_at(j) · x over all rankings: one sort. S is convex in j, hence below its chord between two
     levels, where relevance · (1 − j)^fairness has its maximum in closed form. Rankings beyond the last level lose to
     `reached` even with all the relevance there is. Every rate is valid; on each piece the best of a few counts.
@@ -67,7 +80,7 @@ def upper_bound(problem: CompoundProblem, tangent: Tangent, reached: float) -> f
     for factor in RATE_FACTORS:
         if pieces.max() <= reached * (1.0 + CLOSE):
             break
-        pieces = np.minimum(pieces, _bound_by_piece(problem, tangent.at_rate(factor * tangent.rate), levels))
+        pieces = np.minimum(pieces, _bound_by_piece(problem, replace(tangent, rate=factor * tangent.rate), levels))
     return max(reached, float(pieces.max()))
 
 

@@ -1,0 +1,249 @@
+"""The policy `optimal` on topics of all kinds: valid rankings, finite certificates, what its settings do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.gender import GENDER
+from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.groups import GroupSpace
+from evenrank.errors import EvenrankError
+from evenrank.exposure import discounts
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.optimal import Optimal
+from evenrank.policies.policy import Rankings, Request
+from evenrank.rng import derive
+from evenrank.targets.target import EstimatedTarget
+
+from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
+from .small import LEFT, RIGHT, UNKNOWN, pages, wanting
+
+both_tasks = pytest.mark.parametrize("request_", [TASK1, TASK2], ids=["task1", "task2"])
+THREE = GroupSpace((GEOGRAPHY, GENDER, AGE))
+
+
+def ranked(
+    candidates: Candidates, request: Request, target: EstimatedTarget | None = None, **settings: float
+) -> Rankings:
+    """The rankings of `optimal`, checked for what must hold always."""
+    target = target_of(candidates, request) if target is None else target
+    found = Optimal(**settings).rank(candidates, target, request, derive(1))  # type: ignore[arg-type]
+    assert found.positions.shape == (request.n_rankings, min(request.length, len(candidates)))
+    assert all(len(set(row)) == len(row) for row in found.positions.tolist())
+    assert all(np.isfinite(value) for value in found.certificate.values())
+    if found.certificate:
+        assert found.certificate["gap"] >= -1e-12
+    return found
+
+
+def loss(candidates: Candidates, target: EstimatedTarget, positions: np.ndarray) -> float:
+    """EE-L of rankings, worked out from the definition."""
+    weights = discounts(positions.shape[1])
+    exposure = np.mean([weights @ candidates.alignment.dense()[row] for row in positions], axis=0)
+    return float(np.sum((exposure - target.values * weights.sum()) ** 2))
+
+
+@both_tasks
+@hypothesis_settings(max_examples=25, deadline=None)
+@given(
+    n_pages=st.integers(1, 60),
+    seed=st.integers(0, 1000),
+    fairness=st.sampled_from([0.0, 0.1, 1.0, 10.0]),
+    head_depth=st.sampled_from([0, 3]),
+    relevant_only=st.booleans(),
+)
+def test_any_topic_gives_valid_rankings_and_finite_certificates(
+    request_: Request, n_pages: int, seed: int, fairness: float, head_depth: int, relevant_only: bool
+) -> None:
+    candidates = make_candidates(n_pages, seed)
+    ranked(candidates, request_, fairness=fairness, head_depth=head_depth, relevant_only=relevant_only)
+
+
+@both_tasks
+@pytest.mark.parametrize("n_pages", [1, 7])
+def test_fewer_candidates_than_positions(request_: Request, n_pages: int) -> None:
+    assert ranked(make_candidates(n_pages), request_).positions.shape[1] == n_pages
+
+
+@both_tasks
+def test_no_candidates_at_all(request_: Request) -> None:
+    found = ranked(pages([], []), request_, wanting(0.5, 0.5))
+    assert found.positions.shape == (request_.n_rankings, 0)
+    assert found.certificate == {}
+
+
+@both_tasks
+def test_a_group_with_a_target_and_no_candidate_costs_what_it_must(request_: Request) -> None:
+    """Half of the target is on the right, where there is no page: the bound knows it, the gap stays small."""
+    candidates = pages([LEFT] * 60, np.linspace(0.9, 0.1, 60))
+    found = ranked(candidates, request_, wanting(0.5, 0.5))
+    assert found.certificate["gap"] == pytest.approx(0.0, abs=1e-6)
+    if request_.task == 2:
+        half = 0.5 * discounts(request_.length).sum()
+        assert found.certificate["EE-L"] == pytest.approx(2 * half**2)
+        assert found.certificate["EE-L_lower_bound"] == pytest.approx(2 * half**2)
+
+
+@both_tasks
+def test_all_unknown_is_the_order_by_relevance(request_: Request) -> None:
+    candidates = pages([UNKNOWN] * 60, np.linspace(0.9, 0.1, 60))
+    found = ranked(candidates, request_, wanting(0.5, 0.5))
+    assert (found.positions == np.arange(request_.length)).all()
+
+
+@both_tasks
+def test_pages_in_no_group_at_all(request_: Request) -> None:
+    candidates = replace(
+        pages([LEFT] * 60, np.linspace(0.9, 0.1, 60)), alignment=Alignment(np.zeros((1, 3)), np.zeros(60, np.intp))
+    )
+    assert (ranked(candidates, request_, wanting(0.5, 0.5)).positions == np.arange(request_.length)).all()
+
+
+@both_tasks
+def test_one_group_only_is_the_order_by_relevance(request_: Request) -> None:
+    found = ranked(pages([LEFT] * 60, np.linspace(0.9, 0.1, 60)), request_, wanting(1.0, 0.0))
+    assert (found.positions == np.arange(request_.length)).all()
+    assert found.certificate["gap"] == pytest.approx(0.0, abs=1e-9)
+
+
+@both_tasks
+def test_identical_scores(request_: Request) -> None:
+    """Nothing but fairness is left to choose by, and both groups get what they should."""
+    candidates = pages([LEFT, RIGHT] * 40, [0.5] * 80)
+    found = ranked(candidates, request_, wanting(0.25, 0.75))
+    if request_.task == 1:
+        assert found.certificate["AWRF"] > 0.999
+    else:
+        assert loss(candidates, wanting(0.25, 0.75), found.positions) < 1e-3
+
+
+@both_tasks
+def test_zero_relevance_is_still_fair(request_: Request) -> None:
+    candidates = pages([LEFT] * 40 + [RIGHT] * 40, [0.0] * 80)
+    found = ranked(candidates, request_, wanting(0.5, 0.5))
+    if request_.task == 1:
+        assert found.certificate["AWRF"] > 0.999
+    else:
+        assert loss(candidates, wanting(0.5, 0.5), found.positions) < 1e-3
+
+
+@both_tasks
+@pytest.mark.parametrize("space", [GroupSpace((GEOGRAPHY,)), THREE], ids=["one dimension", "three dimensions"])
+def test_any_number_of_dimensions(request_: Request, space: GroupSpace) -> None:
+    candidates = make_candidates(300, space=space)
+    found = ranked(candidates, request_, target_of(candidates, request_, space))
+    assert found.certificate["gap"] < 0.05
+
+
+@both_tasks
+def test_same_rankings_whatever_the_generator(request_: Request) -> None:
+    candidates = make_candidates(200)
+    target = target_of(candidates, request_)
+    first = Optimal().rank(candidates, target, request_, derive(1))
+    again = Optimal().rank(candidates, target, request_, derive(2))
+    assert (first.positions == again.positions).all()
+    assert first.certificate == again.certificate
+
+
+@both_tasks
+def test_no_fairness_is_the_order_by_relevance(request_: Request) -> None:
+    candidates = make_candidates(200)
+    found = ranked(candidates, request_, fairness=0.0, work_weight=0.0)
+    assert found.certificate["relevance_share"] == pytest.approx(1.0, abs=1e-6)
+    assert set(found.positions.flat) == set(range(request_.length))
+
+
+@both_tasks
+def test_more_fairness_never_means_less_fair_or_more_relevant(request_: Request) -> None:
+    candidates = make_candidates(400)
+    found = [ranked(candidates, request_, fairness=f, work_weight=0.0).certificate for f in (0.01, 0.3, 3.0, 100.0)]
+    relevance = [certificate["relevance_share"] for certificate in found]
+    unfair = [1.0 - c["AWRF"] if request_.task == 1 else c["EE-L"] for c in found]
+    rounding = 2e-3  # of whole pages and whole rankings
+    assert np.diff(relevance).max() < rounding
+    assert np.diff(unfair).max() < rounding
+    assert relevance[0] > relevance[-1]
+    assert unfair[0] > unfair[-1]
+
+
+def test_the_certificate_speaks_of_the_rankings() -> None:
+    candidates = make_candidates(300)
+    target = target_of(candidates, TASK2)
+    found = ranked(candidates, TASK2, target)
+    assert found.certificate["EE-L"] == pytest.approx(loss(candidates, target, found.positions))
+    assert found.certificate["expected_precision"] == pytest.approx(candidates.relevance[found.positions].mean())
+
+
+def test_every_prefix_of_a_sequence_is_balanced() -> None:
+    """The first quarter of the rankings is nearly as fair as all of them: some scorers look no further."""
+    candidates = make_candidates(800)
+    request = Request(task=2, n_rankings=100, length=50)
+    target = target_of(candidates, request)
+    positions = ranked(candidates, request, target).positions
+    whole = loss(candidates, target, positions)
+    assert loss(candidates, target, positions[:25]) < whole + 0.02
+    assert loss(candidates, target, positions[:10]) < whole + 0.1
+
+
+@pytest.mark.parametrize("n_rankings", [1, 3, 10])
+def test_few_rankings_come_near_the_best_mixture(n_rankings: int) -> None:
+    """What whole rankings cannot do in number, swaps within them do: even one ranking is close to the bound."""
+    candidates = make_candidates(800)
+    found = ranked(candidates, Request(task=2, n_rankings=n_rankings, length=50), fairness=10.0)
+    assert found.certificate["rounding"] < (0.1 if n_rankings == 1 else 0.02)
+
+
+def test_head_depth_serves_the_first_ranks() -> None:
+    """With `head_depth` the first ranks are nearer to the whole target, the rest makes up for it as far as it can."""
+    candidates = make_candidates(800)
+    request = Request(task=2, n_rankings=50, length=50)
+    target = target_of(candidates, request)
+    plain = ranked(candidates, request, target)
+    headed = ranked(candidates, request, target, head_depth=6)
+
+    def head_loss(found: Rankings) -> float:
+        rows = candidates.alignment.dense()[found.positions[:, :6]]
+        exposure = np.einsum("k,rkg->g", discounts(6), rows) / len(rows)
+        return float(np.sum((exposure - target.values * discounts(50).sum()) ** 2))
+
+    assert head_loss(headed) == pytest.approx(headed.certificate["EE-L"])
+    assert head_loss(headed) < head_loss(plain)
+    assert headed.certificate["EE-L_full_depth"] == pytest.approx(loss(candidates, target, headed.positions))
+    assert headed.certificate["EE-L_full_depth"] >= plain.certificate["EE-L_lower_bound"] - 1e-9
+
+
+def test_scored_depth_is_best_there() -> None:
+    candidates = make_candidates(300)
+    at_five = ranked(candidates, TASK1, scored_depth=5).certificate
+    whole = ranked(candidates, TASK1, scored_depth=0).certificate
+    assert at_five["gap"] >= whole["gap"]
+    assert at_five["relaxed"] >= at_five["score"] - 1e-9
+
+
+def test_unknown_pages_count_when_the_target_wants_them() -> None:
+    """With a share for unknown pages in the target the exposure is measured over all groups."""
+    candidates = pages([UNKNOWN, LEFT, RIGHT] * 30, np.linspace(0.9, 0.5, 90))
+    found = ranked(candidates, TASK1, wanting(0.25, 0.25, unknown=0.5))
+    unknown = candidates.alignment.dense()[found.positions[0], UNKNOWN]
+    assert unknown @ discounts(40) / discounts(40).sum() == pytest.approx(0.5, abs=0.05)
+
+
+def test_all_wrong_settings_are_named_at_once() -> None:
+    with pytest.raises(EvenrankError, match=r"fairness is -1.*work_weight is 2.*log_base is 1"):
+        Optimal(fairness=-1.0, work_weight=2.0, log_base=1.0)
+
+
+def test_geography_and_gender_have_32_groups_and_a_small_gap() -> None:
+    candidates = make_candidates(3000)
+    request = Request(task=2, n_rankings=100, length=50)
+    assert GEOGRAPHY_AND_GENDER.n_groups == 32
+    assert ranked(candidates, request).certificate["gap"] < 0.01
+    whole = ranked(candidates, Request(task=1, n_rankings=1, length=1000)).certificate
+    assert whole["gap"] < 1e-3

@@ -1,0 +1,147 @@
+"""The parts of the solvers, one by one, against definitions and other implementations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import nnls
+from scipy.spatial.distance import jensenshannon
+
+from evenrank.policies.optimisation.apportion import balanced_order, largest_remainder, move_units
+from evenrank.policies.optimisation.divergence import ChordedDivergence, divergence_by_group
+from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support
+from evenrank.policies.optimisation.simplex import minimise_on_simplex
+
+scores = arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0, 3.0]))
+
+
+@given(scores, st.integers(1, 60))
+def test_best_ranking_is_a_stable_sort_cut_short(values: np.ndarray, length: int) -> None:
+    assert best_ranking(values, length).tolist() == np.argsort(-values, kind="stable")[:length].tolist()
+
+
+@given(scores, st.integers(1, 60))
+def test_support_is_the_value_of_the_best_ranking(values: np.ndarray, length: int) -> None:
+    weights = 1.0 / np.arange(1, length + 1)
+    ranking = best_ranking(values, length)
+    assert support(values, weights) == pytest.approx(values[ranking] @ weights[: len(ranking)])
+
+
+@given(scores, st.integers(1, 5))
+def test_pages_left_out_of_their_type_are_never_needed(gain: np.ndarray, length: int) -> None:
+    rng = np.random.default_rng(len(gain))
+    page_type, price = rng.integers(0, 4, len(gain)), rng.normal(size=4)
+    kept = strongest_per_type(page_type, gain, length)
+    values = gain + price[page_type]
+    weights = 1.0 / np.arange(1, min(length, len(gain)) + 1)
+    assert support(values[kept], weights) == pytest.approx(support(values, weights))
+    assert np.bincount(page_type[kept]).max() <= length
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_weights_on_the_simplex_agree_with_another_solver(seed: int) -> None:
+    """Adding vertices one at a time ends where non-negative least squares with a heavy sum row ends."""
+    rng = np.random.default_rng(seed)
+    points, goal = rng.normal(size=(12, 6)), rng.normal(size=6) * 0.5
+    quadratic, linear = 2.0 * points @ points.T, 2.0 * points @ goal
+    weights = np.eye(12)[0]
+    for _ in range(100):
+        slope = quadratic @ weights - linear
+        face = np.flatnonzero((weights > 0) | (np.arange(12) == np.argmin(slope)))
+        weights[face] = minimise_on_simplex(quadratic[np.ix_(face, face)], linear[face], weights[face])
+    heavy = 1e4
+    other, _ = nnls(np.vstack([points.T, np.full(12, heavy)]), np.append(goal, heavy))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights.min() >= 0.0
+    assert np.sum((weights @ points - goal) ** 2) == pytest.approx(np.sum((other @ points - goal) ** 2), abs=1e-6)
+
+
+def test_vertices_with_the_same_outcome_are_no_trouble() -> None:
+    points = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    weights = minimise_on_simplex(2 * points @ points.T, 2 * points @ np.array([0.5, 0.5]), np.array([1.0, 0.0, 0.0]))
+    assert weights @ points == pytest.approx([0.5, 0.5])
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30), st.integers(1, 200))
+def test_largest_remainder_stays_within_one_of_the_quota(raw: list[float], n_slots: int) -> None:
+    weights = np.array(raw) + 1e-3
+    weights /= weights.sum()
+    counts = largest_remainder(weights, n_slots)
+    assert counts.sum() == n_slots
+    assert counts.min() >= 0
+    assert np.abs(counts - weights * n_slots).max() < 1.0 + 1e-6
+
+
+def test_unit_moves_end_where_no_move_helps() -> None:
+    rng = np.random.default_rng(5)
+    points, goal = rng.normal(size=(8, 4)), rng.normal(size=4) * 0.3
+    quadratic, linear = 2.0 * points @ points.T, 2.0 * points @ goal
+
+    def objective(counts: np.ndarray) -> float:
+        return float(np.sum((counts / 20 @ points - goal) ** 2))
+
+    start = np.array([20, 0, 0, 0, 0, 0, 0, 0])
+    counts = move_units(start, quadratic, linear)
+    assert counts.sum() == 20
+    assert objective(counts) < objective(start)
+    for source in np.flatnonzero(counts):
+        for goal_index in range(8):
+            moved = counts.copy()
+            moved[source] -= 1
+            moved[goal_index] += 1
+            assert objective(moved) >= objective(counts) - 1e-9
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any))
+def test_balanced_order_shows_every_kind_of_ranking_at_its_share(counts: list[int]) -> None:
+    outcomes = np.repeat(np.eye(len(counts)), counts, axis=0)
+    order = balanced_order(outcomes)
+    assert sorted(order.tolist()) == list(range(sum(counts)))
+    prefix = np.cumsum(outcomes[order], axis=0)
+    share = np.arange(1, len(order) + 1)[:, None] * np.array(counts) / sum(counts)
+    assert np.abs(prefix - share).max() <= 1.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_divergence_agrees_with_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    share, target = rng.dirichlet([0.3] * 9), rng.dirichlet([0.3] * 9)
+    share[0], target[1] = 0.0, 0.0
+    share, target = share / share.sum(), target / target.sum()
+    assert divergence_by_group(share, target).sum() == pytest.approx(jensenshannon(share, target) ** 2)
+
+
+@hypothesis_settings(max_examples=60)
+@given(st.integers(0, 1000), st.sampled_from([1.0, 0.1, 0.008]))
+def test_chorded_divergence_is_convex_and_below_on_what_rankings_can_give(seed: int, width: float) -> None:
+    rng = np.random.default_rng(seed)
+    target = rng.dirichlet([0.3] * 6)
+    target[rng.integers(6)] = 0.0
+    least = rng.uniform(0.001, 0.2, 6)
+    chorded = ChordedDivergence(target, least, width)
+    first_group = ChordedDivergence(target[:1], least[:1], width).value(np.linspace(0.0, 1.0, 400)[:, None])
+    assert np.diff(first_group, 2).min() >= -1e-9
+    reachable = np.where(rng.random((50, 6)) < 0.3, 0.0, np.maximum(rng.random((50, 6)), least))
+    true = divergence_by_group(reachable, target).sum(axis=1)
+    assert (chorded.value(reachable) <= true + 1e-12).all()
+    slope = chorded.slope(rng.random(6) * 0.4)
+    assert (chorded.plane_height(slope) + reachable @ slope <= true + 1e-12).all()
+
+
+def test_slope_and_curvature_are_derivatives() -> None:
+    chorded = ChordedDivergence(np.array([0.3, 0.2, 0.0]), np.array([0.05, 0.05, 0.05]), 0.5)
+    for share in (0.02, 0.06, 0.3):
+        at = np.full(3, share)
+        step = 1e-6
+        for group in range(3):
+            ahead, behind = at.copy(), at.copy()
+            ahead[group] += step
+            behind[group] -= step
+            slope = (chorded.value(ahead) - chorded.value(behind)) / (2 * step)
+            bend = (chorded.slope(ahead)[group] - chorded.slope(behind)[group]) / (2 * step)
+            assert chorded.slope(at)[group] == pytest.approx(slope, abs=1e-6)
+            assert chorded.curvature(at)[group] == pytest.approx(bend, abs=1e-5)
