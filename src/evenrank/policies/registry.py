@@ -11,6 +11,7 @@ from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
 from evenrank.policies.mmr import MMR
+from evenrank.policies.optimal import Optimal
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Policy
 from evenrank.policies.proportional import Proportional
@@ -34,23 +35,25 @@ _ALL: tuple[type[Policy], ...] = (
     Controller,
     PlackettLuce,
     Fusion,
+    Optimal,
 )
 POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in _ALL}
 
 
-def policy_class(name: str) -> type[Policy]:
-    """The policy of that name; an error that lists the names when there is none."""
+def policy_class(name: str, task: Task | None = None) -> type[Policy]:
+    """The policy of that name; an error when there is none, or when it does not serve the task."""
     if name not in POLICIES:
         raise EvenrankError(f"no policy {name!r}; there are: {', '.join(POLICIES)}")
+    if task is not None and task not in POLICIES[name].tasks:
+        serving = ", ".join(other for other, policy in POLICIES.items() if task in policy.tasks)
+        raise EvenrankError(f"policy {name} does not serve Task {task}; these do: {serving}")
     return POLICIES[name]
 
 
 def make_policy(text: str, task: Task | None = None) -> Policy:
-    """A policy from `name` or `name:setting=value,setting=value`, refused when it does not serve the task."""
+    """A policy from `name` or `name:setting=value,setting=value`."""
     name, _, rest = text.partition(":")
-    owner = policy_class(name.strip())
-    if task is not None and task not in owner.tasks:
-        raise EvenrankError(f"policy {owner.name} does not serve Task {task}")
+    owner = policy_class(name.strip(), task)
     pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
     return owner(**parse_settings(owner, {key.strip(): value.strip() for key, _, value in pairs}))
 

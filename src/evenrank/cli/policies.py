@@ -1,0 +1,58 @@
+"""`evenrank policies`: the ranking policies with their settings, made from the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import fill
+from typing import Any
+
+import click
+import orjson
+
+from evenrank.policies.registry import POLICIES, describe, policy_class
+
+NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
+
+
+@click.command("policies")
+@NAME
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(names: tuple[str, ...], form: str) -> None:
+    """List the ranking policies: tasks, settings with defaults, the paper's runs they stand for, sources.
+
+    Set a policy's settings with `rank --set NAME=VALUE`.
+    """
+    facts = [describe(policy_class(name)) for name in names or POLICIES]
+    if form == "json":
+        click.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
+    else:
+        click.echo("\n\n".join("\n".join(_lines(policy)) for policy in facts))
+
+
+def _lines(policy: dict[str, Any]) -> Iterator[str]:
+    """One policy as indented text."""
+    tasks = " and ".join(f"Task {task}" for task in policy["tasks"])
+    yield f"{policy['name']}  ({tasks})"
+    yield _wrapped("  ", policy["summary"])
+    if policy["paper_runs"]:
+        mark = ", reconstructed from the run descriptions" if policy["reconstructed"] else ""
+        yield _wrapped("  stands for: ", ", ".join(policy["paper_runs"]) + mark)
+    yield _wrapped("  source: ", policy["citation"])
+    for setting in policy["settings"]:
+        yield _wrapped(f"  {setting['name']} = {_shown(setting['default'])}: ", _explained(setting))
+
+
+def _explained(setting: dict[str, Any]) -> str:
+    choices = f" ({' or '.join(setting['choices'])})" if setting["choices"] else ""
+    return " ".join(setting["explanation"].split()) + choices
+
+
+def _shown(value: object) -> str:
+    """A default as it would be written after --set."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _wrapped(start: str, text: str) -> str:
+    return fill(text, width=100, initial_indent=start, subsequent_indent="      ", break_long_words=False)
