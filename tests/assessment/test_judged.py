@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.assessment.judged import is_judged, judged_at, judged_only, judged_pages
@@ -54,6 +54,7 @@ def test_nothing_judged() -> None:
 pages = st.lists(st.integers(0, 30), unique=True, max_size=10)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), pages), max_size=5), st.dictionaries(st.integers(1, 3), pages))
 def test_judged_only_is_filtering_each_ranking(
     rankings: list[tuple[int, list[int]]], known: dict[int, list[int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.assessment.pool import Pool, build_pool, whole_tiers
@@ -127,6 +127,7 @@ def test_one_name_for_two_runs_is_refused() -> None:
 rankings = st.lists(st.lists(st.integers(1, 12), max_size=6), min_size=1, max_size=3)
 
 
+@settings(deadline=None)
 @given(st.lists(rankings, min_size=1, max_size=4), st.integers(0, 4))
 def test_late_runs_end_in_the_same_pages(systems: list[list[list[int]]], n_early: int) -> None:
     runs = [make_run(f"r{i}", 2, *((7, j, pages) for j, pages in enumerate(s, 1))) for i, s in enumerate(systems)]
@@ -137,6 +138,7 @@ def test_late_runs_end_in_the_same_pages(systems: list[list[list[int]]], n_early
     assert at_once.runs == in_two.runs
 
 
+@settings(deadline=None)
 @given(st.lists(rankings, min_size=1, max_size=4), st.integers(1, 10))
 def test_no_topic_exceeds_its_budget(systems: list[list[list[int]]], budget: int) -> None:
     runs = [make_run(f"r{i}", 2, *((7, j, pages) for j, pages in enumerate(s, 1))) for i, s in enumerate(systems)]

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenrank.assessment.reliability import (
@@ -89,6 +89,7 @@ def alpha_by_pairs(ratings: list[tuple[int | None, ...]]) -> float:
     return 1 - observed / expected
 
 
+@settings(deadline=None)
 @given(matrices)
 def test_alpha_is_its_definition(ratings: list[tuple[int | None, ...]]) -> None:
     alpha = float(krippendorffs_alpha(count_values(ratings)))
@@ -96,6 +97,7 @@ def test_alpha_is_its_definition(ratings: list[tuple[int | None, ...]]) -> None:
     assert alpha == pytest.approx(alpha_by_pairs(ratings), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(matrices, st.permutations(range(3)))
 def test_alpha_does_not_know_who_is_who(ratings: list[tuple[int | None, ...]], order: list[int]) -> None:
     swapped = [tuple(item[i] for i in order) for item in ratings]

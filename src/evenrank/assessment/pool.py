@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,18 +73,20 @@ def build_pool(
         known = ", ".join(map(str, start.tiers))
         raise EvenrankError(f"the pool was built with the tiers {known}: further ones can be added, none changed")
     new_runs = sorted(runs, key=lambda run: run.name)
-    pages = {(entry.topic, entry.page): (entry.tier, set(entry.runs)) for entry in start.pages}
+    pages: dict[int, Pages] = {}
+    for entry in start.pages:
+        pages.setdefault(entry.topic, {})[entry.page] = (entry.tier, set(entry.runs))
     again = {run.name for run in start.runs} <= {run.name for run in new_runs}
     cut = {} if again else dict(start.cut)
-    for topic, ranks in sorted(_contributions(new_runs, tiers, topics).items()):
-        if (tier := _fill(topic, ranks, budget, pages)) is not None:
+    for topic, ranks in _contributions(new_runs, tiers, topics).items():
+        if (tier := _fill(pages.setdefault(topic, {}), ranks, budget)) is not None:
             cut[topic] = min(tier, cut.get(topic, tier))
-    entries = sorted(
-        PooledPage(topic, tier, page, tuple(sorted(names))) for (topic, page), (tier, names) in pages.items()
-    )
-    return Pool(tuple(tiers), budget, _merged_runs(start.runs, new_runs), tuple(entries), dict(sorted(cut.items())))
+    merged = _merged_runs(start.runs, new_runs)
+    return Pool(tuple(tiers), budget, merged, tuple(sorted(_entries(pages))), dict(sorted(cut.items())))
 
 
+Pages = dict[int, tuple[int, set[str]]]
+"""Page of a topic → its tier, and the names of the runs that have it."""
 Ranks = dict[tuple[int, int], dict[int, set[str]]]
 """(tier, rank) → page → names of the runs that have it there."""
 
@@ -103,23 +105,25 @@ def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Collectio
     return found
 
 
-def _fill(
-    topic: int, ranks: Ranks, budget: int | None, pages: dict[tuple[int, int], tuple[int, set[str]]]
-) -> int | None:
-    """Adds the pages of one topic while they fit, and notes the runs of all that are in; the tier it was cut in."""
-    n_pages = sum(known == topic for known, _ in pages)
+def _fill(pages: Pages, ranks: Ranks, budget: int | None) -> int | None:
+    """Adds what fits to the pages of a topic, and notes the runs of all that are in; the tier it was cut in."""
     cut = None
     for tier, rank in sorted(ranks):
-        new = [page for page in ranks[tier, rank] if (topic, page) not in pages]
-        if budget is not None and n_pages + len(new) > budget:
+        new = ranks[tier, rank].keys() - pages.keys()
+        if budget is not None and len(pages) + len(new) > budget:
             cut = tier
             break
-        n_pages += len(new)
-        pages.update(((topic, page), (tier, set())) for page in new)
+        pages.update((page, (tier, set())) for page in new)
     for brought in ranks.values():
-        for page in brought.keys() & {page for known, page in pages if known == topic}:
-            pages[topic, page][1].update(brought[page])
+        for page in brought.keys() & pages.keys():
+            pages[page][1].update(brought[page])
     return cut
+
+
+def _entries(pages: Mapping[int, Pages]) -> Iterator[PooledPage]:
+    for topic, found in pages.items():
+        for page, (tier, names) in found.items():
+            yield PooledPage(topic, tier, page, tuple(sorted(names)))
 
 
 def _merged_runs(known: Sequence[PooledRun], runs: Sequence[Run]) -> tuple[PooledRun, ...]:
