@@ -52,7 +52,7 @@ def test_krippendorff_2011_nominal_four_observers_with_gaps() -> None:
     assert round(alpha, 4) == 0.7434
 
 
-# Cohen 1960, table 2 (shares of 200 patients): published as .492.
+# The table of three categories in Cohen 1960, as counts of 200: p_o = .70, p_e = .41, κ = .492.
 def test_cohen_1960() -> None:
     kappa = cohens_kappa(np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]]))
     assert kappa == pytest.approx(0.29 / 0.59, abs=1e-12)
