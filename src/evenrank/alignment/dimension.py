@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_GROUPS = 32
-"""A mask is at most 32 bits wide."""
+MAX_GROUPS = 63
+"""A mask is at most 63 bits wide, so that it fits a signed integer too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Dimension:
     @property
     def mask_dtype(self) -> np.dtype[np.unsignedinteger]:
         """The narrowest unsigned integer that holds a mask."""
-        width = 8 if len(self.groups) <= 8 else 16 if len(self.groups) <= 16 else 32
+        width = next(width for width in (8, 16, 32, 64) if len(self.groups) <= width)
         return np.dtype(f"<u{width // 8}")
 
     def background_array(self) -> NDArray[np.float64]:

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from evenrank.alignment.creation_date import CREATION_DATE
 from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.first_letter import FIRST_LETTER
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.languages import LANGUAGES
+from evenrank.alignment.occupation import OCCUPATION
+from evenrank.alignment.sub_region import SUB_REGION
+from evenrank.alignment.topic_age import TOPIC_AGE
 
-DIMENSIONS: dict[str, Dimension] = {dimension.name: dimension for dimension in (GEOGRAPHY, GENDER)}
+DIMENSIONS: dict[str, Dimension] = {
+    dimension.name: dimension
+    for dimension in (
+        GEOGRAPHY,
+        GENDER,
+        SUB_REGION,
+        OCCUPATION,
+        TOPIC_AGE,
+        FIRST_LETTER,
+        LANGUAGES,
+        CREATION_DATE,
+    )
+}
+"""Known dimensions by name. A collection carries those whose field its metadata has."""

@@ -1,0 +1,188 @@
+"""How fast the labeller reads Wikidata and Wikipedia, and what a full run would take.
+
+    python benchmarks/annotate.py [--entities N] [--articles N]
+
+Prints tables: entities a second against `json` and `orjson` on the same lines (one core), then both dumps through the
+whole labeller on all cores at two sizes, with peak memory, growth, and projections to full dumps. Entities are
+generated in the dump's format with its mean size; articles are the real ones in the package `gensim`, repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import gzip
+import json
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import orjson
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "annotate"))
+from wikidata_sample import dump_line, entity, statement
+
+from evenrank.annotate.entities import annotate_entities
+from evenrank.annotate.item import wanted_of
+from evenrank.annotate.labeller import annotate
+from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.formats.batches import RawBatch
+from evenrank.formats.content import START
+from evenrank.formats.wikidata import read_entity
+from evenrank.parallel import n_cores
+from evenrank.rng import derive
+
+WIKIDATA_ENTITIES, WIKIDATA_BYTES = 115e6, 1.6e12
+"""A full dump of recent years: entities, bytes without compression."""
+ENWIKI_ARTICLES = 6.9e6
+ENWIKI_ARTICLE_BYTES = 3600
+"""Mean wikitext of an article of English Wikipedia; the sample's are the well-known ones and ten times as long."""
+SHARE_WITH_PAGE = 0.08
+"""Items with a page in English Wikipedia."""
+
+
+def generated_lines(n_entities: int, first: int = 1000) -> Iterator[bytes]:
+    """Entities with about as many statements, references, labels and sitelinks as the real ones have."""
+    rng = derive(7, "entities")
+    external = [f"P{2000 + n}" for n in range(40)]
+    languages = [f"l{n}" for n in range(60)]
+    for number in range(first, first + n_entities):
+        has_page = rng.random() < SHARE_WITH_PAGE
+        n_external = int(rng.integers(15, 40) if has_page else rng.integers(4, 16))
+        source = {"P143": 328, "P813": "+2020-01-01T00:00:00Z", "P854": "https://example.org/some/page/that/is/cited"}
+        statements = [statement("P31", 5 if has_page and rng.random() < 0.3 else 11424, references=source)]
+        if rng.random() < 0.3 or has_page:
+            statements.append(statement("P17", int(rng.choice([142, 183, 30, 668])), references=source))
+        if has_page:
+            statements += [
+                statement(
+                    "P27", int(rng.choice([142, 30])), references=source, qualifiers={"P580": "+1900-01-01T00:00:00Z"}
+                ),
+                statement("P21", int(rng.choice([6581097, 6581072])), references=source),
+                statement("P19", int(rng.integers(first, first + n_entities)), references=source),
+                statement("P106", 36180, references=source),
+                statement("P569", "+1900-01-01T00:00:00Z", references=source),
+            ]
+        statements += [statement(name, f"id-{number}", references=source) for name in external[:n_external]]
+        others = tuple(f"l{n}wiki" for n in range(int(rng.integers(0, 12) if has_page else rng.integers(0, 2))))
+        content = entity(number, *statements, title=f"Page {number}" if has_page else None, others=others)
+        n_labels = int(rng.integers(5, 60))
+        for field in ("labels", "descriptions"):
+            content[field] = {name: {"language": name, "value": f"a text of {number}"} for name in languages[:n_labels]}
+        yield dump_line(content)
+
+
+def rate(lines: list[bytes], function: Callable[[bytes], object], rounds: int = 3) -> float:
+    """Entities a second, best of some rounds."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for line in lines:
+            function(line)
+        best = min(best, time.perf_counter() - start)
+    return len(lines) / best
+
+
+def compare_parsers(lines: list[bytes]) -> None:
+    """Entities a second on one core: ours reads and picks, the others only parse."""
+    wanted = wanted_of("enwiki", True)
+    raw = RawBatch("lines", START, START, b"\n".join(lines), 0)
+    n_bytes = sum(map(len, lines))
+    base = rate(lines, json.loads)
+    print(f"\nOne core, {len(lines):,} entities, mean {n_bytes / len(lines):,.0f} bytes")
+    print(f"{'reader':<44}{'entities/s':>12}{'MB/s':>8}{'× json':>8}")
+    for name, speed in (
+        ("json.loads of every entity", base),
+        ("orjson.loads of every entity", rate(lines, orjson.loads)),
+        ("read_entity (wanted parts)", rate(lines, lambda line: read_entity(line, wanted))),
+        (
+            "annotate_entities (parts → rows)",
+            len(lines) * rate([b""], lambda _: annotate_entities(raw, "enwiki", True)),
+        ),
+    ):
+        print(f"{name:<44}{speed:>12,.0f}{speed * n_bytes / len(lines) / 1e6:>8.0f}{speed / base:>8.1f}")
+
+
+def write_dump(path: Path, n_articles: int) -> None:
+    """A dump of the articles in the package `gensim`, repeated under new ids and titles."""
+    import gensim
+
+    name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+    source = bz2.open(Path(gensim.__file__).parent / "test" / "test_data" / name).read().decode()
+    head, *pages = source.split("  <page>\n")
+    pages = [page.split("</page>")[0] for page in pages if "<ns>0</ns>" in page and "<redirect" not in page]
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write(head)
+        for number in range(n_articles):
+            _, _, rest = pages[number % len(pages)].partition("<ns>0</ns>")
+            body = rest.partition("</id>")[2]
+            title = f"<title>Page {1000 + number}</title>\n    <ns>0</ns>\n    <id>{1000 + number}</id>"
+            file.write(f"  <page>\n    {title}{body}</page>\n")
+        file.write("</mediawiki>\n")
+
+
+def measured_run(folder: Path, n_articles: int, n_entities: int) -> dict[str, float]:
+    """Seconds and peak memory of the whole labeller, in a process of its own."""
+    write_dump(folder / "dump.xml.gz", n_articles)
+    with gzip.open(folder / "wikidata.json.gz", "wb", compresslevel=1) as file:
+        file.write(b"[\n")
+        for line in generated_lines(n_entities):
+            file.write(line + b",\n")
+        file.write(b"]\n")
+    queue = multiprocessing.get_context("spawn").SimpleQueue()
+    process = multiprocessing.get_context("spawn").Process(target=_run, args=(folder, queue))
+    process.start()
+    result = queue.get()
+    process.join()
+    return result | {"articles": n_articles, "entities": n_entities}
+
+
+def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
+    timings = {}
+    for name, inputs in (
+        ("pages", Inputs(folder / "dump.xml.gz")),
+        ("both", Inputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")),
+    ):
+        start = time.perf_counter()
+        annotate(folder / f"{name}.json.gz", inputs, AnnotateSettings())
+        timings[name] = time.perf_counter() - start
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    queue.put(timings | {"peak_mb": own / 1024, "worker_peak_mb": workers / 1024})
+
+
+def compare_sizes(n_articles: int, n_entities: int) -> None:
+    """The whole labeller at a quarter and at all of the size."""
+    print(f"\nThe whole labeller, {n_cores()} cores, gzip input")
+    print(f"{'articles':>10}{'entities':>10}{'articles/s':>12}{'entities/s':>12}{'peak MB':>9}{'worker MB':>11}")
+    for part in (4, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            run = measured_run(Path(folder), n_articles // part, n_entities // part)
+        articles = run["articles"] / run["pages"]
+        entities = run["entities"] / max(run["both"] - run["pages"], 1e-9)
+        print(
+            f"{run['articles']:>10,}{run['entities']:>10,}{articles:>12,.0f}{entities:>12,.0f}"
+            f"{run['peak_mb']:>9.0f}{run['worker_peak_mb']:>11.0f}"
+        )
+    print("\nProjection from the larger run, this machine, gzip input")
+    print(
+        f"English Wikipedia, {ENWIKI_ARTICLES:,.0f} articles as long as the sample's: {ENWIKI_ARTICLES / articles / 3600:.1f} h at most"
+    )
+    print(f"Wikidata, {WIKIDATA_ENTITIES:,.0f} entities: {WIKIDATA_ENTITIES / entities / 3600:.1f} h")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--entities", type=int, default=40_000)
+    parser.add_argument("--articles", type=int, default=4_000)
+    options = parser.parse_args()
+    compare_parsers(list(generated_lines(min(options.entities, 5000))))
+    compare_sizes(options.articles, options.entities)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Pages of a Wikipedia dump → what the quality models count on them, and redirects."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from evenrank.annotate.namespaces import Namespaces
+from evenrank.annotate.quality_features import quality_counts
+from evenrank.annotate.stage import StageBatch
+from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.formats.batches import RawBatch
+from evenrank.formats.dump import Site, parse_dump
+
+_REDIRECT = re.compile(rb'<title>([^<]*)</title>\s*<ns>0</ns>\s*<id>\d+</id>\s*<redirect title="([^"]*)"')
+
+
+def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
+    """Rows of `pages` and `redirects` for a batch of pages. A pure function, for any engine to map."""
+    parsed = parse_dump(batch, site)
+    namespaces = Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"))
+    pages = [
+        (article.page_id, article.title, *quality_counts(parse_wikitext(article.text, namespaces).counts))
+        for article in parsed.articles
+    ]
+    redirects = find_redirects(batch.data)
+    tally = {
+        "articles": len(pages),
+        "redirects": len(redirects),
+        "repaired": parsed.faults.n_repaired,
+        "faults": parsed.faults.n_faults - len(parsed.faults.faults),
+        "opened": batch.data.count(b"<mediawiki "),
+        "closed": batch.data.count(b"</mediawiki>"),
+    }
+    return StageBatch({"pages": pages, "redirects": redirects}, tally, parsed.faults.faults)
+
+
+def find_redirects(data: bytes) -> list[tuple[str, str]]:
+    """(title, title it leads to) of the redirects in a part of a dump; a part of the target page is dropped."""
+    found = ((_text(title), _text(target).partition("#")[0]) for title, target in _REDIRECT.findall(data))
+    return [(title, target) for title, target in found if target]
+
+
+def _text(xml: bytes) -> str:
+    return unescape(xml.decode("utf-8", "replace"))

@@ -1,0 +1,149 @@
+"""Dumps of Wikipedia and Wikidata → a metadata file: read, join, write."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from evenrank.annotate.about import Report, about, about_path, header_comment, write_about
+from evenrank.annotate.coverage import Key, coverage_rows
+from evenrank.annotate.creation_date import annotate_history
+from evenrank.annotate.dump_pages import annotate_pages
+from evenrank.annotate.entities import annotate_entities
+from evenrank.annotate.join import join_pages_to_items
+from evenrank.annotate.members import gzip_member
+from evenrank.annotate.page_props import annotate_page_props
+from evenrank.annotate.percentiles import wiki_percentiles
+from evenrank.annotate.quality import QualityModel, quality_models
+from evenrank.annotate.record import Scope
+from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.stage import Engine, Stage, StageBatch, run_locally
+from evenrank.annotate.store import WorkStore
+from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, close_readers
+from evenrank.errors import EvenrankError, InputError, input_error
+from evenrank.formats.atomic import atomic_file
+from evenrank.formats.batches import BATCH, RawBatch
+from evenrank.formats.dump import PAGE_END, read_site
+from evenrank.parallel import map_batches
+from evenrank.progress import track
+
+
+def annotate(
+    out: Path,
+    inputs: Inputs,
+    settings: AnnotateSettings | None = None,
+    *,
+    engine: Engine | None = None,
+    n_workers: int | None = None,
+    is_fresh: bool = False,
+    batch_bytes: int = BATCH,
+) -> Report:
+    """Write the metadata file `out` and its sidecar.
+
+    Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
+    call goes on where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts anew. The dumps
+    are read by `engine`; without one, by `n_workers` processes of this machine.
+    """
+    settings = settings or AnnotateSettings()
+    engine = engine or partial(run_locally, n_workers=n_workers)
+    model = _quality_model(settings)
+    for path in inputs.files().values():
+        if not path.is_file():
+            raise input_error(path, 0, "no such file", "check the name")
+    work = _work_folder(out, inputs, settings, is_fresh)
+    try:
+        store = _open_store(work, inputs, settings)
+        for stage in stages(inputs, settings, batch_bytes):
+            engine(stage, store)
+        report = _write(out, store, inputs, settings, model, n_workers)
+        store.close()
+    except InputError:  # bad input: what was read of it is of no use
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(work)
+    return report
+
+
+def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH) -> list[Stage]:
+    """What to read, in order."""
+    pages = partial(annotate_pages, site=read_site(inputs.dump))
+    entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender)
+    known: list[tuple[str, Path | None, bytes, Callable[[RawBatch], StageBatch]]] = [
+        ("pages", inputs.dump, PAGE_END, pages),
+        ("page properties", inputs.wikidata_ids, b"\n", annotate_page_props),
+        ("first revisions", inputs.history, PAGE_END, annotate_history),
+        ("entities", inputs.wikidata, b"\n", entities),
+    ]
+    return [Stage(name, path, end, function, batch_bytes) for name, path, end, function in known if path is not None]
+
+
+def _quality_model(settings: AnnotateSettings) -> QualityModel:
+    models = quality_models()
+    if settings.quality_model not in models:
+        raise EvenrankError(f"no quality model {settings.quality_model!r}; there are: {', '.join(models)}")
+    return models[settings.quality_model].with_caps(settings.quality_caps)
+
+
+def _work_folder(out: Path, inputs: Inputs, settings: AnnotateSettings, is_fresh: bool) -> Path:
+    work = out.with_name(f".{out.name}.work")
+    if is_fresh:
+        shutil.rmtree(work, ignore_errors=True)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise input_error(out, 0, f"could not be written: {error.strerror}", "choose another place") from error
+    return work
+
+
+def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkStore:
+    """The store, new or of an earlier run with the same inputs."""
+    store = WorkStore(work / "rows.sqlite")
+    purpose = {"inputs": inputs.facts(), "settings": settings.reading_facts()}
+    kept = store.get("purpose")
+    if kept is None:
+        store.put("purpose", purpose)
+    elif kept != purpose:
+        store.close()
+        fix = "finish it with the same command, or start anew with --fresh"
+        raise EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
+    return store
+
+
+def _write(
+    out: Path, store: WorkStore, inputs: Inputs, settings: AnnotateSettings, model: QualityModel, n_workers: int | None
+) -> Report:
+    if not store.query("SELECT 1 FROM pages LIMIT 1").fetchone():
+        raise input_error(inputs.dump, 0, "no articles in it", "give a pages-articles dump")
+    n_with_item = join_pages_to_items(store)
+    percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
+    scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
+    write_range = WriteRange(store.path, scope, model, tuple(percentiles.items()))
+    coverage: Counter[Key] = Counter()
+    genders: Counter[str] = Counter()
+    n_pages = 0
+    try:
+        with atomic_file(out) as file:
+            file.write(gzip_member(b"", header_comment(settings.with_gender)))
+            ranges = list(_page_ranges(store))
+            written = map_batches(write_range, ranges, n_workers)
+            for part in track(written, "writing", len(ranges), "parts"):
+                file.write(part.member)
+                n_pages += part.n_pages
+                coverage.update(part.coverage)
+                genders.update(part.gender_values)
+    finally:
+        close_readers()
+    tallies = {stage.name: store.tally(stage.name) for stage in stages(inputs, settings)}
+    report = Report(n_pages, n_with_item, tallies, percentiles, coverage_rows(coverage), genders)
+    write_about(about_path(out), about(report, settings, model, inputs.facts()))
+    return report
+
+
+def _page_ranges(store: WorkStore) -> Iterator[PageRange]:
+    """All pages in ranges of a fixed number."""
+    cursor = store.query("SELECT page_id FROM pages ORDER BY page_id")
+    while rows := cursor.fetchmany(PAGES_PER_MEMBER):
+        yield PageRange(rows[0][0], rows[-1][0])

@@ -1,0 +1,103 @@
+"""Work in progress on disk: rows read from the dumps, and how far reading has come, in one SQLite file.
+
+Rows and position are committed together, so that a process killed at any moment leaves a store from which the same
+command goes on. Memory stays small whatever the size of the dumps, and the join of pages to items is left to SQL.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evenrank.errors import EvenrankError
+from evenrank.formats.content import START, Position
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pages (page_id INTEGER PRIMARY KEY, title TEXT, n_bytes INTEGER, n_media INTEGER,
+    n_headings INTEGER, n_references INTEGER, n_short_footnotes INTEGER, n_links INTEGER, n_categories INTEGER);
+CREATE TABLE IF NOT EXISTS redirects (title TEXT PRIMARY KEY, target TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (item INTEGER PRIMARY KEY, title TEXT, is_redirect INTEGER, facts BLOB);
+CREATE TABLE IF NOT EXISTS place_countries (place INTEGER, country INTEGER, PRIMARY KEY (place, country)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS superclasses (item INTEGER, superclass INTEGER,
+    PRIMARY KEY (item, superclass)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS page_props (page_id INTEGER PRIMARY KEY, item INTEGER);
+CREATE TABLE IF NOT EXISTS creation_dates (page_id INTEGER PRIMARY KEY, date TEXT);
+CREATE TABLE IF NOT EXISTS item_of_page (page_id INTEGER PRIMARY KEY, item INTEGER);
+"""
+
+Rows = Mapping[str, Sequence[Sequence[Any]]]
+"""Rows by table; a row whose key is there already is left out, so that the first one counts."""
+
+
+class WorkStore:
+    """The rows of one run of the labeller."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._clear_errors():
+            self._database = sqlite3.connect(path, isolation_level=None)
+            self._database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + SCHEMA)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def get(self, name: str) -> Any:
+        """A value kept by `put`, or None."""
+        row = self.query("SELECT value FROM meta WHERE name = ?", [name]).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def put(self, name: str, value: Any) -> None:
+        self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, json.dumps(value)])
+
+    def position(self, stage: str) -> Position | None:
+        """Where reading goes on; None when the stage is finished."""
+        kept = self.get(f"position of {stage}")
+        return START if kept is None else None if kept == "end" else Position(*kept)
+
+    def add(self, stage: str, rows: Rows, position: Position | None, tally: Mapping[str, Any]) -> None:
+        """Keep rows, the position after them (None at the end) and the stage's tally so far, all or nothing."""
+        with self.transaction():
+            for table, values in rows.items():
+                if values:
+                    marks = ", ".join("?" * len(values[0]))
+                    with self._clear_errors():
+                        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
+            self.put(f"position of {stage}", "end" if position is None else position)
+            self.put(f"tally of {stage}", tally)
+
+    def tally(self, stage: str) -> dict[str, Any]:
+        """What a stage has counted so far."""
+        return self.get(f"tally of {stage}") or {}
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.rollback()
+            raise
+
+    def query(self, sql: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
+        with self._clear_errors():
+            return self._database.execute(sql, tuple(values))
+
+    def _run(self, sql: str, values: Iterable[Any] = ()) -> None:
+        self.query(sql, values)
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error) or "malformed" in str(error):
+                raise EvenrankError(f"{self.path}: the unfinished work is damaged: remove its folder") from error
+            kept = "finished parts are kept: make room and run the same command again, or remove the folder"
+            raise EvenrankError(f"{self.path}: could not be written: {error} ({kept})") from error

@@ -1,0 +1,131 @@
+"""`evenrank annotate`: page metadata from Wikipedia and Wikidata dumps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from evenrank.annotate.about import Report
+    from evenrank.annotate.settings import AnnotateSettings
+    from evenrank.annotate.stage import Engine
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("annotate")
+@click.argument("out", type=FILE)
+@click.option("--dump", type=FILE, required=True, help="Wikipedia dump: pages-articles XML (plain, .gz, .bz2).")
+@click.option("--wikidata", type=FILE, help="Wikidata JSON dump, one entity a line (plain, .gz, .bz2).")
+@click.option("--wikidata-ids", type=FILE, help="SQL dump of the wiki's table page_props: the item of each page.")
+@click.option("--history", type=FILE, help="stub-meta-history XML of the wiki: the dates of creation.")
+@click.option("--wiki", default="enwiki", show_default=True, help="Name of the wiki in Wikidata's sitelinks.")
+@click.option("--gender/--no-gender", default=True, show_default=True, help="Read and write the gender of people.")
+@click.option(
+    "--places/--no-places",
+    default=True,
+    show_default=True,
+    help="Follow places to the country that their own item states; the track took countries only.",
+)
+@click.option("--coordinates/--no-coordinates", default=True, show_default=True, help="Look coordinates up in borders.")
+@click.option("--quality-model", type=click.Choice(["v1", "v2"]), default="v1", show_default=True)
+@click.option(
+    "--percentiles",
+    type=click.Choice(["wiki", "enwiki"]),
+    default="wiki",
+    show_default=True,
+    help="95th percentiles that cap the quality features: of the dump at hand, or published for English Wikipedia.",
+)
+@click.option(
+    "--cap",
+    "caps",
+    multiple=True,
+    metavar="FEATURE=VALUE",
+    help="Another cap of a quality feature, e.g. headings=5, references=p95; may be repeated.",
+)
+@click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
+@click.option("--spark-master", help="Spark: master URL of a cluster, e.g. spark://host:7077 or local[4].")
+@click.option("--spark-remote", help="Spark: Spark Connect server, e.g. sc://host:15002.")
+@click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option("--fresh", is_flag=True, help="Throw unfinished work away and start anew.")
+def command(
+    out: Path,
+    dump: Path,
+    wikidata: Path | None,
+    wikidata_ids: Path | None,
+    history: Path | None,
+    figure: Path | None,
+    engine: str,
+    spark_master: str | None,
+    spark_remote: str | None,
+    workers: int | None,
+    fresh: bool,
+    **choices: Any,
+) -> None:
+    """Write page metadata to OUT (JSON lines, gzip) from dumps, in the format of trec_metadata.json.gz.
+
+    Beside OUT a file .about.json says how it was made, what it covers and what to be careful about. A run that was
+    stopped goes on when the same command is given again.
+    """
+    from evenrank.annotate.coverage_figure import check_figure, draw_coverage
+    from evenrank.annotate.labeller import annotate
+    from evenrank.annotate.settings import Inputs
+
+    if figure is not None:
+        check_figure(figure)
+    report = annotate(
+        out,
+        Inputs(dump, wikidata, wikidata_ids, history),
+        _settings(**choices),
+        engine=_spark(spark_master, spark_remote) if engine == "spark" else None,
+        n_workers=workers,
+        is_fresh=fresh,
+    )
+    _print_report(out, report)
+    if figure is not None:
+        draw_coverage(report.coverage, figure)
+
+
+def _settings(caps: tuple[str, ...], gender: bool, places: bool, coordinates: bool, **choices: Any) -> AnnotateSettings:
+    from evenrank.annotate.settings import AnnotateSettings
+
+    return AnnotateSettings(
+        with_gender=gender,
+        with_places=places,
+        with_coordinates=coordinates,
+        quality_caps=dict(map(_cap, caps)),
+        **choices,
+    )
+
+
+def _cap(text: str) -> tuple[str, float | None]:
+    """`headings=5` → its name and value; None for `p95`."""
+    name, _, value = text.partition("=")
+    try:
+        return name, None if value == "p95" else float(value)
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: give a number or p95 after the equals sign", param_hint="--cap") from None
+
+
+def _spark(master: str | None, remote: str | None) -> Engine:
+    from evenrank.annotate.spark import SparkEngine, start_spark
+
+    return SparkEngine(start_spark(master, remote))
+
+
+def _print_report(out: Path, report: Report) -> None:
+    """The coverage on standard output; what was left out, and the warnings, on standard error."""
+    from evenrank.annotate.about import about_path
+    from evenrank.annotate.coverage import coverage_table
+
+    for name, tally in report.tallies.items():
+        n_faults = tally["counts"].get("faults", 0)
+        for path, line, found, _ in tally["faults"]:
+            click.echo(f"left out: {path}:{line}: {found}", err=True)
+        if n_faults:
+            click.echo(f"{name}: {n_faults:,} records were left out", err=True)
+    click.echo(coverage_table(report.coverage))
+    click.echo(f"{report.n_pages:,} pages in {out}; read {about_path(out)} before you use them", err=True)

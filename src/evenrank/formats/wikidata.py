@@ -1,0 +1,137 @@
+"""Entities of the Wikidata JSON dump: one a line, read only as far as they are needed.
+
+The dump is one JSON array with an entity on each line. Most of a line is labels, references and statements that
+nobody here asks for, so a line is searched as bytes and only the wanted statements and sitelinks are parsed. Quotes
+inside JSON strings are escaped, so that what is searched for cannot occur in a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+Statements = dict[str, list[dict[str, Any]]]
+
+_START = b'{"type":"item","id":"Q'
+_CLAIMS = b'"claims":{'
+_NO_CLAIMS = b'"claims":[]'
+_SITELINKS = b'"sitelinks":'
+_STATEMENTS = b'":[{"mainsnak":'
+_N_STATEMENTS = len(_STATEMENTS)
+_LONGEST_NAME = 12
+"""Bytes that hold the name of a property and the quote before it."""
+_BRACE = ord("}")
+_TRAILING = b"\r\t ,"
+
+
+class BrokenEntityError(ValueError):
+    """A line that is no entity."""
+
+
+class Wanted(NamedTuple):
+    """What to read of an entity."""
+
+    site: str
+    """Wiki whose pages matter, e.g. `enwiki`."""
+    of_pages: frozenset[bytes]
+    """Properties wanted of items with a page in that wiki."""
+    of_all: frozenset[bytes]
+    """Properties wanted of every item."""
+
+
+class Entity(NamedTuple):
+    """The wanted part of an item."""
+
+    id: int
+    """123 for Q123."""
+    statements: Statements
+    """Wanted statements by property, all ranks."""
+    sitelinks: dict[str, dict[str, Any]]
+    """All sitelinks by wiki if the item has a page in the wanted one, otherwise none."""
+
+
+def entity_places(block: bytes) -> Iterator[tuple[int, int, int]]:
+    """(number of the line from 1, start, end) of each line that should hold an entity, without its comma.
+
+    Places and not lines, because copying the lines would take as long as reading them.
+    """
+    number, start, size = 0, 0, len(block)
+    while start < size:
+        end = block.find(b"\n", start)
+        end = size if end < 0 else end
+        number += 1
+        stop = end
+        while stop > start and block[stop - 1] in _TRAILING:
+            stop -= 1
+        if stop - start > 1:
+            yield number, start, stop
+        start = end + 1
+
+
+def read_entity(data: bytes, wanted: Wanted, start: int = 0, end: int | None = None) -> Entity | None:
+    """The wanted part of the entity between `start` and `end` of `data`, None when it is no item.
+
+    BrokenEntityError when it is neither. Judged by the parts that are read: damage elsewhere is not noticed.
+    """
+    end = len(data) if end is None else end
+    if not data.startswith(_START, start, end):
+        return read_whole_entity(data[start:end], wanted)
+    if data[end - 1] != _BRACE:
+        raise BrokenEntityError("the line is cut off")
+    links = data.rfind(_SITELINKS, start, end)
+    claims = data.find(_CLAIMS, start, max(links, start))
+    if claims < 0 and data.find(_NO_CLAIMS, start, end) < 0:
+        return read_whole_entity(data[start:end], wanted)
+    try:
+        sitelinks = _sitelinks(data, links, end, wanted.site)
+        properties = wanted.of_pages if sitelinks else wanted.of_all
+        statements = _statements(data, claims, links, properties) if claims >= 0 else {}
+        number = start + len(_START)
+        return Entity(int(data[number : data.index(b'"', number, end)]), statements, sitelinks)
+    except ValueError:
+        return read_whole_entity(data[start:end], wanted)
+
+
+def read_whole_entity(line: bytes, wanted: Wanted) -> Entity | None:
+    """The same as `read_entity`, by parsing all of the line: for lines in an unusual order or spacing."""
+    try:
+        entity = orjson.loads(line)
+        if entity["type"] != "item":
+            return None
+        sitelinks = entity.get("sitelinks") or {}
+        sitelinks = sitelinks if wanted.site in sitelinks else {}
+        properties = wanted.of_pages if sitelinks else wanted.of_all
+        claims = entity.get("claims") or {}
+        statements = {name: claims[name] for name in claims if name.encode() in properties}
+        return Entity(int(entity["id"][1:]), statements, sitelinks)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BrokenEntityError(f"no entity: {error}") from None
+
+
+def _sitelinks(data: bytes, start: int, end: int, site: str) -> dict[str, dict[str, Any]]:
+    """The sitelinks that begin at `start`, if one is to `site`."""
+    if start < 0 or data.find(b'"' + site.encode() + b'":{', start, end) < 0:
+        return {}
+    links = orjson.loads(b"{" + data[start:end])["sitelinks"]
+    return links if site in links else {}
+
+
+def _statements(data: bytes, start: int, end: int, properties: frozenset[bytes]) -> Statements:
+    """The statements of the wanted properties, in the claims between `start` and `end`.
+
+    A property's list reaches from its `"P1":[{"mainsnak":` to the key of the next property; the keys of
+    qualifiers and references look different, since their lists hold snaks and not statements.
+    """
+    found: Statements = {}
+    find, rfind = data.find, data.rfind
+    at = find(_STATEMENTS, start, end)
+    while at >= 0:
+        following = find(_STATEMENTS, at + _N_STATEMENTS, end)
+        name = data[rfind(b'"', at - _LONGEST_NAME, at) + 1 : at]
+        if name in properties:
+            stop = rfind(b',"', at, following) if following >= 0 else data.rindex(b"]}", at, end) + 1
+            found[name.decode()] = orjson.loads(data[at + 2 : stop])
+        at = following
+    return found
