@@ -43,7 +43,9 @@ def test_articles_come_as_they_are(tmp_path: Path) -> None:
 
 
 def test_ids_as_text_missing_url_blank_lines_and_last_line(tmp_path: Path) -> None:
-    content = b'{"id": "7", "title": "A", "text": "b"}\n\n  \r\n{"id": 8, "title": "B", "text": "c", "url": "u"}'
+    content = (
+        b'\xef\xbb\xbf{"id": "7", "title": "A", "text": "b"}\n\n  \r\n{"id": 8, "title": "B", "text": "c", "url": "u"}'
+    )
     faults = FaultLog()
     assert list(read_articles(write(tmp_path, content), faults)) == [
         Article(7, "A", "", "b"),

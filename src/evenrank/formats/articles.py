@@ -10,8 +10,8 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from evenrank.errors import input_error
 from evenrank.formats.batches import BATCH, RawBatch, read_batches
-from evenrank.formats.content import START, Position, read_chunks
-from evenrank.formats.corpus import parse_corpus
+from evenrank.formats.content import START, Position, read_head
+from evenrank.formats.corpus import BYTE_ORDER_MARK, parse_corpus
 from evenrank.formats.dump import PAGE_END, Site, parse_dump, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.parsed import ParsedBatch
@@ -46,8 +46,7 @@ class ArticleFile:
 
 def open_articles(path: str | os.PathLike[str]) -> ArticleFile:
     """The file as corpus or dump, told by its content; InputError if it is neither."""
-    start = next((chunk.data for chunk in read_chunks(path, START, FaultLog())), b"")
-    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
     size_bytes = Path(path).stat().st_size
     if start.startswith(b"{"):
         return ArticleFile(str(path), "corpus", Site(), size_bytes)

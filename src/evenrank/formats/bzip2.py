@@ -8,11 +8,11 @@ once in 35 TB.
 from __future__ import annotations
 
 import bz2
-import mmap
 import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from io import FileIO
 from typing import NamedTuple
 
 BLOCK_MAGIC = 0x314159265359
@@ -33,15 +33,11 @@ class Block(NamedTuple):
 
 def read_bzip2_blocks(path: str | os.PathLike[str], start_bit: int = 0, n_threads: int = 2) -> Iterator[Block]:
     """The blocks that start at `start_bit` or later, in order, decompressed by threads a few blocks ahead."""
-    with (
-        open(path, "rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ThreadPoolExecutor(n_threads) as pool,
-    ):
+    with open(path, "rb", buffering=0) as file, ThreadPoolExecutor(n_threads) as pool:
         waiting: deque[tuple[int, int, Future[bytes | None]]] = deque()
         try:
-            for start, end in _block_places(content, start_bit):
-                piece = content[start // 8 : (end + 7) // 8]
+            for start, end in _block_places(file, start_bit):
+                piece = _read_at(file, start // 8, (end + 7) // 8 - start // 8)
                 waiting.append((start, end, pool.submit(decompress_block, piece, start % 8, end - start)))
                 if len(waiting) > 2 * n_threads:
                     yield _finished(*waiting.popleft())
@@ -55,21 +51,28 @@ def _finished(start: int, end: int, future: Future[bytes | None]) -> Block:
     return Block(start, end, future.result())
 
 
-def _block_places(content: mmap.mmap, start_bit: int) -> Iterator[tuple[int, int]]:
+def _read_at(file: FileIO, offset: int, size: int) -> bytes:
+    """Bytes of the file; read, not mapped, so that memory does not grow with the file."""
+    file.seek(offset)
+    return file.read(size)
+
+
+def _block_places(file: FileIO, start_bit: int) -> Iterator[tuple[int, int]]:
     """First and last bit of each block; the end of the file ends a block that is cut off."""
+    size_bytes = os.fstat(file.fileno()).st_size
     open_block: int | None = None
-    for place, is_block in _magic_places(content, start_bit):
+    for place, is_block in _magic_places(file, size_bytes, start_bit):
         if open_block is not None:
             yield open_block, place
         open_block = place if is_block else None
     if open_block is not None:
-        yield open_block, 8 * len(content)
+        yield open_block, 8 * size_bytes
 
 
-def _magic_places(content: mmap.mmap, start_bit: int) -> Iterator[tuple[int, bool]]:
+def _magic_places(file: FileIO, size_bytes: int, start_bit: int) -> Iterator[tuple[int, bool]]:
     """Bits where a magic number starts, in order, and whether it starts a block (or ends a stream)."""
-    for window in range(start_bit // 8, len(content), WINDOW):
-        data = content[window : window + WINDOW + MAGIC_BYTES - 1]
+    for window in range(start_bit // 8, size_bytes, WINDOW):
+        data = _read_at(file, window, WINDOW + MAGIC_BYTES - 1)
         places = [
             (8 * window + bit, is_block)
             for magic, is_block in ((BLOCK_MAGIC, True), (END_MAGIC, False))

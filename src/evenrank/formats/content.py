@@ -16,6 +16,10 @@ CHUNK = 1 << 20
 """Bytes of content in one chunk of a plain or gzip file."""
 
 
+HEAD = 1 << 16
+"""Bytes of content that tell what a file is."""
+
+
 class Position(NamedTuple):
     """A place in the content of a file, between two records; four numbers to keep and come back with."""
 
@@ -40,6 +44,12 @@ class Chunk(NamedTuple):
     data: bytes
     n_file_bytes: int
     """Bytes of the file up to the end of this chunk."""
+
+
+def read_head(path: str | os.PathLike[str]) -> bytes:
+    """The first bytes of the content, enough to tell what it is."""
+    with Decompressed(path) as source:
+        return source.read_some(HEAD)
 
 
 def read_chunks(path: str | os.PathLike[str], start: Position, faults: FaultLog) -> Iterator[Chunk]:

@@ -13,6 +13,7 @@ from evenrank.formats.parsed import ParsedBatch
 from evenrank.records import Article
 
 LARGEST_PAGE_ID = 2**31 - 1
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SHOWN = 60
 """Characters of a broken record that its fault shows."""
 
@@ -40,6 +41,7 @@ def parse_corpus(batch: RawBatch) -> ParsedBatch:
 
 def _load(record: bytes) -> tuple[Any, bool]:
     """The JSON value of a line, and whether bytes or characters that are no text had to be replaced."""
+    record = record.removeprefix(BYTE_ORDER_MARK)
     try:
         return orjson.loads(record), b"\\u0000" in record
     except orjson.JSONDecodeError:

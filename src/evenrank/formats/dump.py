@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from evenrank.errors import InputError
 from evenrank.formats.batches import RawBatch
-from evenrank.formats.content import START, read_chunks
+from evenrank.formats.content import read_head
 from evenrank.formats.corpus import LARGEST_PAGE_ID
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.parsed import ParsedBatch
@@ -45,10 +44,7 @@ class Site:
 
 def read_site(path: str | os.PathLike[str]) -> Site:
     """The wiki of a dump, from its first lines; English Wikipedia where they do not say."""
-    try:
-        head = next(read_chunks(path, START, FaultLog())).data
-    except (InputError, StopIteration):
-        return Site()
+    head = read_head(path)
     base = _BASE.search(head)
     names = [(int(key), _text(name)[0]) for key, name in _NAMESPACE.findall(head)]
     return Site(_text(base[1])[0] if base else Site().base_url, tuple(names))
