@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 
+TABLE_BITS = 20
+"""Codes of up to this many bits are told apart by a table instead of by sorting."""
+
 
 @dataclass(frozen=True)
 class Alignment:
@@ -54,11 +57,22 @@ def align(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, norma
     bits_before = np.cumsum([0, *(len(dimension.groups) for dimension in space.dimensions)])
     for mask, shift in zip(masks, bits_before, strict=False):
         code |= mask.astype(np.int64) << int(shift)
-    distinct, page_type = np.unique(code, return_inverse=True)
+    distinct, page_type = _distinct(code, int(bits_before[-1]))
     rows = np.ones((len(distinct), 1))
     for dimension, shift, divide in zip(space.dimensions, bits_before, normalise, strict=False):
         rows = _outer(rows, _memberships(distinct >> int(shift), len(dimension.groups), divide))
-    return Alignment(rows, page_type.reshape(-1))
+    return Alignment(rows, page_type)
+
+
+def _distinct(code: NDArray[np.int64], n_bits: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The codes that occur, ascending, and the number of each page's code among them."""
+    if n_bits > TABLE_BITS or len(code) < 1 << (n_bits - 4):
+        distinct, page_type = np.unique(code, return_inverse=True)
+        return distinct, page_type.reshape(-1)
+    distinct = np.flatnonzero(np.bincount(code, minlength=1 << n_bits))
+    number = np.zeros(1 << n_bits, np.intp)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[code]
 
 
 def _memberships(masks: NDArray[np.int64], n_groups: int, divide: bool) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -84,6 +85,12 @@ class Collection:
         """Titles by row; None without a corpus."""
         return Titles(self.data) if has_titles(self.data) else None
 
+    def with_topics(self, topics: Iterable[Topic]) -> Collection:
+        """The same pages with other topics or judgments."""
+        other = replace(self)
+        other.__dict__["topics"] = tuple(topics)
+        return other
+
     @property
     def corpus(self) -> Path | None:
         """The corpus file; None when the collection was made without one."""
@@ -117,6 +124,18 @@ class Collection:
         rows = np.searchsorted(self.page_ids, wanted)
         rows[rows == len(self.page_ids)] = 0
         return np.where(self.page_ids[rows] == wanted, rows, -1)
+
+    @cached_property
+    def _relevant_rows(self) -> dict[int, NDArray[np.intp]]:
+        return {}
+
+    def relevant_rows(self, topic: Topic) -> NDArray[np.intp]:
+        """Rows of the topic's relevant pages that have metadata (looked up once for each topic)."""
+        found = self._relevant_rows.get(topic.id)
+        if found is None:
+            rows = self._rows_of(np.asarray(topic.rel_docs))
+            found = self._relevant_rows[topic.id] = rows[rows >= 0]
+        return found
 
     def masks_of(self, rows: NDArray[np.intp], space: GroupSpace, missing: int) -> list[NDArray[np.unsignedinteger]]:
         """The masks of rows, for each dimension of `space`; rows of −1 get the mask `missing`."""

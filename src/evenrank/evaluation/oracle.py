@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,17 +28,19 @@ def oracle_run(
     """
     if not 0.0 <= precision <= 1.0:
         raise EvenrankError(f"precision must lie between 0 and 1, not {precision}")
+    return Run.from_rankings(name, task, _rankings(collection, _topics(collection, split), task, precision, seed))
+
+
+def _rankings(
+    collection: Collection, topics: list[Topic], task: Task, precision: float, seed: int
+) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
+    """(topic, repeat, pages) of every ranking."""
     length = min(RANKING_LENGTH[task], len(collection))
-    rankings = (
-        (
-            topic.id,
-            repeat,
-            _ranking(collection, topic, length, precision, derive(seed, "oracle", task, topic.id, repeat)),
-        )
-        for topic in _topics(collection, split)
-        for repeat in range(1, N_RANKINGS[task] + 1)
-    )
-    return Run.from_rankings(name, task, rankings)
+    for topic in topics:
+        relevant = np.asarray(collection.page_ids[np.sort(collection.relevant_rows(topic))])
+        for repeat in range(1, N_RANKINGS[task] + 1):
+            rng = derive(seed, "oracle", task, topic.id, repeat)
+            yield topic.id, repeat, _ranking(collection.page_ids, relevant, length, precision, rng)
 
 
 def _topics(collection: Collection, split: Split | None) -> list[Topic]:
@@ -50,14 +54,16 @@ def _topics(collection: Collection, split: Split | None) -> list[Topic]:
 
 
 def _ranking(
-    collection: Collection, topic: Topic, length: int, precision: float, rng: np.random.Generator
+    page_ids: NDArray[np.int32],
+    relevant: NDArray[np.int32],
+    length: int,
+    precision: float,
+    rng: np.random.Generator,
 ) -> NDArray[np.int32]:
     """One ranking of `length` pages."""
-    relevant = np.intersect1d(topic.rel_docs, collection.page_ids)
     n_relevant = min(int((rng.random(length) < precision).sum()), len(relevant))
     chosen = rng.choice(relevant, n_relevant, replace=False)
-    others = _others(collection.page_ids, relevant, length - n_relevant, rng)
-    pages = np.concatenate([chosen, others])
+    pages = np.concatenate([chosen, _others(page_ids, relevant, length - n_relevant, rng)])
     rng.shuffle(pages)
     return pages.astype(np.int32)
 
@@ -65,15 +71,10 @@ def _ranking(
 def _others(
     page_ids: NDArray[np.int32], relevant: NDArray[np.int32], n_wanted: int, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """Distinct pages that are not relevant; relevant ones when there are no others left."""
-    drawn = (
-        page_ids[rng.permutation(len(page_ids))] if len(page_ids) < 10 * n_wanted else _sample(page_ids, n_wanted, rng)
-    )
-    free = drawn[~np.isin(drawn, relevant)]
-    return free[:n_wanted]
-
-
-def _sample(page_ids: NDArray[np.int32], n_wanted: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    rows = rng.integers(0, len(page_ids), 4 * n_wanted + 64)
-    _, first = np.unique(rows, return_index=True)
-    return np.asarray(page_ids[rows[np.sort(first)]])
+    """Up to `n_wanted` distinct pages that are not relevant."""
+    if len(page_ids) < 100 * n_wanted:
+        rows = rng.permutation(len(page_ids))
+    else:
+        rows = rng.choice(len(page_ids), 4 * n_wanted + 64, replace=False)
+    drawn = page_ids[rows]
+    return np.asarray(drawn[~np.isin(drawn, relevant)][:n_wanted])

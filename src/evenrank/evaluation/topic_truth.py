@@ -31,12 +31,12 @@ class TopicTruth:
     def n_relevant(self) -> int:
         return len(self.topic.rel_docs)
 
-    @cached_property
+    @property
     def _rows(self) -> NDArray[np.intp]:
         """Rows of the relevant pages that have metadata; the others count in nDCG, never in a target."""
-        rows = self.collection.rows_of(self.topic.rel_docs)
-        return rows[rows >= 0]
+        return self.collection.relevant_rows(self.topic)
 
+    @cached_property
     def _alignment(self) -> Alignment:
         masks = self.collection.masks_of(self._rows, self.space, missing=0)
         return align(masks, self.space, normalise_flags(self.protocol, self.space))
@@ -44,13 +44,13 @@ class TopicTruth:
     @cached_property
     def task1_target(self) -> NDArray[np.float64]:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
-        return task1_target(self._alignment(), self.space, keep_unknown=self.protocol.keeps_unknown_task1)
+        return task1_target(self._alignment, self.space, keep_unknown=self.protocol.keeps_unknown_task1)
 
     @cached_property
     def task2_target(self) -> NDArray[np.float64]:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
         classes = self.collection.quality_class[self._rows]
-        return task2_target(self._alignment(), classes, self.space, self.protocol.discount_type)
+        return task2_target(self._alignment, classes, self.space, self.protocol.discount_type)
 
     @cached_property
     def exposure_scale(self) -> float:

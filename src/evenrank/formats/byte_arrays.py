@@ -1,6 +1,7 @@
 """Array arithmetic on text: many short numbers or strings in one buffer, all at once.
 
-Buffers carry padding behind their last byte, so that a look past the end of a line stays inside.
+Text is taken eight bytes at a time as 64-bit words. Buffers carry padding behind their last byte, so that a look past
+the end of a line stays inside.
 """
 
 from __future__ import annotations
@@ -8,81 +9,95 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+WORD = 8
 ID_DIGITS = 10
-DECIMAL_CHARS = 24
-EXACT_DECIMALS = 15
+_HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
+_ZEROS = np.uint64(0x3030303030303030)
+_LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
+_ONE = np.uint64(1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
+_POWERS = 10.0 ** np.arange(2 * WORD + 1)
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.intp]
+Words = NDArray[np.uint64]
 
 
-def has_bytes(buffer: Bytes, places: Places, wanted: bytes) -> NDArray[np.bool_]:
-    """Whether `wanted` stands at each place."""
+def words_of(buffer: Bytes) -> Words:
+    """The word that starts at each byte of the buffer but the last seven (a view, nothing is copied)."""
+    return np.lib.stride_tricks.as_strided(buffer[:WORD].view("<u8"), (len(buffer) - WORD + 1,), (1,))
+
+
+def has_bytes(words: Words, places: Places, wanted: bytes) -> NDArray[np.bool_]:
+    """Whether `wanted`, of at least eight bytes, stands at each place."""
     is_there = np.ones(len(places), bool)
-    for offset, byte in enumerate(wanted):
-        is_there &= buffer[places + offset] == byte
+    for offset in {*range(0, len(wanted) - WORD + 1, WORD), len(wanted) - WORD}:
+        word = np.uint64(int.from_bytes(wanted[offset : offset + WORD], "little"))
+        is_there &= words[places + offset] == word
     return is_there
 
 
-def integers(buffer: Bytes, places: Places) -> tuple[NDArray[np.int32], Places, NDArray[np.bool_]]:
-    """The whole number at each place, the place behind it, and whether there is one that fits in 31 bits."""
-    values = np.zeros(len(places), np.int64)
-    is_open = np.ones(len(places), bool)
-    lengths = np.zeros(len(places), np.intp)
-    for offset in range(ID_DIGITS + 1):
-        digit = buffer[places + offset].astype(np.int64) - 48
-        is_open &= (digit >= 0) & (digit <= 9)
-        if not is_open.any():
-            break
-        values = np.where(is_open, values * 10 + digit, values)
-        lengths += is_open
-    fits = (lengths > 0) & ~is_open & (values < 2**31)
-    return np.where(fits, values, 0).astype(np.int32), places + lengths, fits
+def n_digits(words: Words) -> NDArray[np.intp]:
+    """How many digits each word starts with. (`:` to `?` pass as digits here; what follows a number is checked.)"""
+    odd = (words & _HIGH) ^ _ZEROS
+    lowest = odd & (~odd + _ONE)
+    return (np.bitwise_count(lowest - _ONE) >> np.uint8(3)).astype(np.intp)
 
 
-def unit_decimals(buffer: Bytes, places: Places) -> tuple[NDArray[np.float32], Places, NDArray[np.bool_]]:
-    """The plain decimal from 0 to 1 at each place up to a comma, the place of the comma, and whether it is one.
+def digit_values(words: Words, lengths: NDArray[np.intp]) -> NDArray[np.int64]:
+    """The number that the first `lengths` digits of each word make; 0 for none."""
+    shift = ((WORD - lengths) * 8).astype(np.uint64)
+    digits = np.where(lengths > 0, (words << (shift & np.uint64(63))) & _LOW, np.uint64(0))
+    digits = (digits * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)
+    digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)
+    digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
+    return digits.astype(np.int64)
 
-    `0`, `1`, `0.25` and `1.0` are read here; exponents and anything longer are left to a slower reader.
+
+def integers(words: Words, places: Places) -> tuple[NDArray[np.int32], Places, NDArray[np.bool_]]:
+    """The whole number of up to eight digits at each place, the place behind it, and whether there is one."""
+    here = words[places]
+    lengths = n_digits(here)
+    return digit_values(here, lengths).astype(np.int32), places + lengths, lengths > 0
+
+
+def unit_decimals(buffer: Bytes, words: Words, places: Places) -> tuple[NDArray[np.float32], Places, NDArray[np.bool_]]:
+    """The plain decimal from 0 to 1 at each place, the place behind it, and whether there is one.
+
+    `0.25` and `1.0` are read here, to sixteen decimals; anything else is left to a slower reader.
     """
-    chars = buffer[places[:, None] + np.arange(DECIMAL_CHARS)]
-    is_comma = chars == ord(",")
-    lengths = is_comma.argmax(axis=1)
-    is_good = is_comma.any(axis=1) & (lengths != 2) & (lengths > 0)
-    is_good &= (chars[:, 0] == 48) | (chars[:, 0] == 49)
-    is_good &= (lengths == 1) | (chars[:, 1] == ord("."))
-    digits = np.zeros(len(places), np.int64)
-    scale = np.ones(len(places))
-    for column in range(2, DECIMAL_CHARS):
-        digit = chars[:, column].astype(np.int64) - 48
-        inside = column < lengths
-        is_good &= ~inside | ((digit >= 0) & (digit <= 9))
-        if column < 2 + EXACT_DECIMALS:
-            digits = np.where(inside, digits * 10 + digit, digits)
-            scale = np.where(inside, scale * 10.0, scale)
-    values = (chars[:, 0].astype(np.float64) - 48) + digits / scale
-    is_good &= values <= 1.0
-    return values.astype(np.float32), places + lengths, is_good
+    first = buffer[places]
+    is_good = ((first == 48) | (first == 49)) & (buffer[places + 1] == ord("."))
+    here = words[places + 2]
+    lengths = n_digits(here)
+    digits = digit_values(here, lengths)
+    end = places + 2 + lengths
+    if (lengths == WORD).any():
+        following = words[places + 2 + WORD]
+        more = np.where(lengths == WORD, n_digits(following), 0)
+        digits = digits * _POWERS[more].astype(np.int64) + digit_values(following, more)
+        lengths = lengths + more
+        rest = n_digits(words[places + 2 + 2 * WORD])
+        end = places + 2 + lengths + np.where(lengths == 2 * WORD, rest, 0)
+    values = (first.astype(np.float64) - 48) + digits / _POWERS[lengths]
+    return values.astype(np.float32), end, is_good & (lengths > 0) & (values <= 1.0)
 
 
-def hashes(buffer: Bytes, starts: Places, ends: Places) -> NDArray[np.uint64]:
-    """A 64-bit hash of each of the byte strings `buffer[start:end]`, eight bytes at a time."""
-    words = np.lib.stride_tricks.as_strided(buffer[:8].view("<u8"), (len(buffer) - 8,), (1,))
+def hashes(words: Words, starts: Places, ends: Places) -> NDArray[np.uint64]:
+    """A 64-bit hash of each byte string from `starts` to `ends`, all of at least eight bytes."""
     mixed = (ends - starts).astype(np.uint64) * _MULTIPLIER
     longest = int((ends - starts).max(initial=0))
-    last = np.maximum(ends - 8, starts)
-    for offset in range(0, longest, 8):
+    last = ends - WORD
+    for offset in range(0, longest, WORD):
         mixed = (mixed ^ words[np.minimum(starts + offset, last)]) * _MULTIPLIER
-        mixed ^= mixed >> _SHIFT
+        mixed ^= mixed >> np.uint64(29)
     return mixed
 
 
 def integer_table(text: bytes) -> NDArray[np.int64] | None:
     """Lines of tab-separated whole numbers as a table; None when any line is of another shape."""
-    n_columns = text.find(b"\n", 0, 200)
-    n_columns = text[:n_columns].count(b"\t") + 1
+    end = text.find(b"\n", 0, 200)
+    n_columns = text[: end if end >= 0 else len(text)].count(b"\t") + 1
     buffer = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
     ends = np.flatnonzero((buffer == 9) | (buffer == 10))
     if len(ends) % n_columns:
@@ -102,8 +117,7 @@ def _right_aligned(buffer: Bytes, ends: Places, lengths: Places) -> NDArray[np.i
     values = np.zeros(len(ends), np.int64)
     power = 1
     for offset in range(int(lengths.max(initial=0))):
-        inside = offset < lengths
-        digit = np.where(inside, buffer[np.maximum(ends - 1 - offset, 0)], 48).astype(np.int64) - 48
+        digit = np.where(offset < lengths, buffer[np.maximum(ends - 1 - offset, 0)], 48).astype(np.int64) - 48
         if ((digit < 0) | (digit > 9)).any():
             return None
         values += digit * power

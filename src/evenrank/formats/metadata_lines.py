@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals
+from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
 from evenrank.records import NO_CLASS, WORK_ORDER
 
 MAX_PAGE_ID = 2**31 - 1
@@ -55,19 +55,22 @@ class LineReader:
     def __init__(self, dimensions: Sequence[_Field]) -> None:
         self._dimensions = tuple(dimensions)
         self.fields: set[str] = set()
-        self._codes_of_tail: dict[int, tuple[int, ...]] = {}
+        self._seen = _Seen.none(1 + len(self._dimensions))
 
     def parse(self, block: bytes) -> ParsedBlock:
         """Columns of a block of whole lines."""
         fast = self._fast_lines(block)
-        rows = [] if fast is not None and fast.n_left == 0 else self._slow_lines(block, fast)
+        left = list(enumerate(block.split(b"\n"))) if fast is None else fast.left
+        rows = [self._row(number, line) for number, line in left if line.strip()]
         faults = [row for row in rows if isinstance(row, _Fault)]
-        return self._columns(fast, [row for row in rows if not isinstance(row, _Fault)], block, faults)
+        n_lines = fast.n_lines if fast is not None else len(left) - block.endswith(b"\n")
+        return self._columns(fast, [row for row in rows if not isinstance(row, _Fault)], n_lines, faults)
 
-    def _columns(self, fast: _FastLines | None, slow: list[_Row], block: bytes, faults: list[_Fault]) -> ParsedBlock:
+    def _columns(self, fast: _FastLines | None, slow: list[_Row], n_lines: int, faults: list[_Fault]) -> ParsedBlock:
         """Fast and slow lines joined, in the order of the file."""
         names = ("class", *(dimension.name for dimension in self._dimensions))
-        codes = np.array([row.codes for row in slow], np.int64).reshape(len(slow), len(names))
+        codes = np.array([row.codes for row in slow], np.int64).astype(np.uint32).view(np.int32)
+        codes = codes.reshape(len(slow), len(names))
         page_ids = np.array([row.page_id for row in slow], np.int32)
         scores = np.array([row.score for row in slow], np.float32)
         if fast is not None:
@@ -79,7 +82,6 @@ class LineReader:
                 page_ids, scores, codes = page_ids[order], scores[order], codes[order]
         columns: dict[str, NDArray[Any]] = {"score": scores}
         columns |= {name: codes[:, column] for column, name in enumerate(names)}
-        n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
         return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults])
 
     # Lines of the organisers' layout, all at once.
@@ -89,35 +91,43 @@ class LineReader:
         if layout is None:
             return None
         buffer = np.frombuffer(block + b"\n" + b"\0" * MAX_TAIL, np.uint8)
+        words = words_of(buffer)
         ends = np.flatnonzero(buffer[: len(block) + (not block.endswith(b"\n"))] == 10)
         starts = np.concatenate([[0], ends[:-1] + 1])
-        is_good = has_bytes(buffer, starts, layout[1])
-        page_ids, cursor, has_id = integers(buffer, starts + len(layout[1]))
-        is_good &= has_id & has_bytes(buffer, cursor, layout[2])
-        scores, cursor, has_score = unit_decimals(buffer, cursor + len(layout[2]))
-        is_good &= has_score & (ends - cursor < MAX_TAIL) & (cursor < ends)
+        is_good = has_bytes(words, starts, layout[1])
+        page_ids, cursor, has_id = integers(words, starts + len(layout[1]))
+        is_good &= has_id & has_bytes(words, cursor, layout[2])
+        scores, cursor, has_score = unit_decimals(buffer, words, cursor + len(layout[2]))
+        is_good &= has_score & (buffer[cursor] == ord(",")) & (ends - cursor >= 8) & (ends - cursor < MAX_TAIL)
         keep = np.flatnonzero(is_good)
-        tails = hashes(buffer, cursor[keep], ends[keep])
-        known, codes = self._tail_codes(block, tails, cursor[keep], ends[keep])
+        known, codes = self._tail_codes(block, hashes(words, cursor[keep], ends[keep]), cursor[keep], ends[keep])
         keep = keep[known]
-        return _FastLines(keep, len(starts) - len(keep), page_ids[keep], scores[keep], codes)
+        is_good[:] = False
+        is_good[keep] = True
+        left = [(int(line), block[starts[line] : ends[line]]) for line in np.flatnonzero(~is_good)]
+        return _FastLines(keep, left, len(starts), page_ids[keep], scores[keep], codes)
 
     def _tail_codes(
         self, block: bytes, tails: NDArray[np.uint64], cursor: NDArray[np.intp], ends: NDArray[np.intp]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
         """Which lines have a tail that is understood, and the codes of those."""
-        distinct, first, inverse = np.unique(tails, return_index=True, return_inverse=True)
-        table = np.zeros((len(distinct), 1 + len(self._dimensions)), np.int64)
-        is_known = np.zeros(len(distinct), bool)
-        for index, (value, line) in enumerate(zip(distinct.tolist(), first, strict=True)):
-            codes = self._codes_of_tail.get(value) or self._learn(value, block[cursor[line] : ends[line]])
-            if codes is not None:
-                table[index] = codes
-                is_known[index] = True
-        known = is_known[inverse]
-        return known, table[inverse[known]]
+        places, is_known = self._seen.find(tails)
+        if not is_known.all():
+            new = np.flatnonzero(~is_known)
+            distinct, first = np.unique(tails[new], return_index=True)
+            learnt = {
+                value: learnt_codes
+                for value, line in zip(distinct.tolist(), new[first], strict=True)
+                if (learnt_codes := self._learn(block[cursor[line] : ends[line]])) is not None
+            }
+            seen = self._seen.with_more(learnt)
+            places, is_known = seen.find(tails)
+            codes = seen.codes[places[is_known]]
+            self._seen = seen if len(seen.hashes) <= MEMO_LIMIT else _Seen.none(1 + len(self._dimensions))
+            return is_known, codes
+        return is_known, self._seen.codes[places]
 
-    def _learn(self, value: int, tail: bytes) -> tuple[int, ...] | None:
+    def _learn(self, tail: bytes) -> tuple[int, ...] | None:
         """Codes of a tail that was not seen before; None when the line has to be read the slow way."""
         try:
             record = orjson.loads(b'{"":0' + tail)
@@ -127,17 +137,9 @@ class LineReader:
         if "page_id" in record or "quality_score" in record:
             return None
         self.fields.update(record.keys() - {""})
-        if len(self._codes_of_tail) >= MEMO_LIMIT:
-            self._codes_of_tail = {}
-        self._codes_of_tail[value] = codes
         return codes
 
     # Any other line, one by one.
-
-    def _slow_lines(self, block: bytes, fast: _FastLines | None) -> list[_Row | _Fault]:
-        done = set() if fast is None else set(fast.lines.tolist())
-        lines = block.split(b"\n")
-        return [self._row(number, line) for number, line in enumerate(lines) if number not in done and line.strip()]
 
     def _row(self, number: int, line: bytes) -> _Row | _Fault:
         try:
@@ -157,12 +159,43 @@ class LineReader:
 
 
 @dataclass(frozen=True)
+class _Seen:
+    """Tails seen so far: hashes ascending, and the codes of each. Never changed, so threads can share it."""
+
+    hashes: NDArray[np.uint64]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def none(cls, n_codes: int) -> _Seen:
+        return cls(np.empty(0, np.uint64), np.empty((0, n_codes), np.int32))
+
+    def find(self, tails: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The place of each tail, and whether it was seen at all."""
+        if len(self.hashes) == 0:
+            return np.zeros(len(tails), np.intp), np.zeros(len(tails), bool)
+        places = np.minimum(np.searchsorted(self.hashes, tails), len(self.hashes) - 1)
+        return places, self.hashes[places] == tails
+
+    def with_more(self, learnt: dict[int, tuple[int, ...]]) -> _Seen:
+        if not learnt:
+            return self
+        joined = np.concatenate([self.hashes, np.array(list(learnt), np.uint64)])
+        codes = np.concatenate([self.codes, np.array(list(learnt.values()), np.int64).astype(np.uint32).view(np.int32)])
+        order = np.argsort(joined)
+        return _Seen(joined[order], codes[order])
+
+
+@dataclass(frozen=True)
 class _FastLines:
+    """The lines of a block that could be read together."""
+
     lines: NDArray[np.intp]
-    n_left: int
+    left: list[tuple[int, bytes]]
+    """The other lines, with their numbers."""
+    n_lines: int
     page_ids: NDArray[np.int32]
     scores: NDArray[np.float32]
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
