@@ -1,60 +1,55 @@
-"""Articles as wikitext; how much there is follows the quality score."""
+"""Articles as wikitext; how much there is follows the quality score (amounts.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.lexicon import Pattern
 from evenrank.collection.generate.markup import categories, image, infobox, reference, table
 from evenrank.collection.generate.plan import Plan
-from evenrank.collection.generate.prose import Prose, constant, plain, say, with_articles
+from evenrank.collection.generate.prose import Prose, constant, say, with_articles
 from evenrank.collection.generate.subject import Subject
 
-SENTENCES_OF_STUB, SENTENCES_OF_BEST = 3, 120
-"""Sentences of the poorest and of the best article."""
-
-
-def expected_sentences(score: ArrayLike) -> NDArray[np.float64]:
-    """Sentences of an article with this quality score, on average."""
-    amount: NDArray[np.float64] = SENTENCES_OF_STUB + SENTENCES_OF_BEST * np.asarray(score, np.float64) ** 1.6
-    return amount
+BOTTOM = ((5, "See also"), (1, "References"), (7, "External links"))
+"""Sections at the end of articles with at least so many headings."""
 
 
 def write_article(plan: Plan, prose: Prose, subject: Subject) -> str:
     """The wikitext of one article."""
-    rng, score = prose.rng, subject.score
-    n = round(float(expected_sentences(score)) * rng.lognormal(0, 0.2)) + 1
-    sentences = _sentences(prose, subject, n)
-    n_lead = min(n, 2 + round(4 * score))
-    parts = [*_top(subject, rng), " ".join([_opening(subject, rng), *sentences[:n_lead]])]
-    parts += _sections(subject, sentences[n_lead:], rng)
-    return with_articles("\n\n".join(parts + _bottom(plan, subject, rng)))
+    rng, n_headings = prose.rng, subject.n_headings
+    sentences = [_opening(subject, rng), *_sentences(prose, subject)]
+    bottom = [name for least, name in BOTTOM if n_headings >= least]
+    n_sections = min(n_headings - len(bottom), len(sentences) // 3)
+    n_lead = len(sentences) if n_sections < 1 else min(6, 1 + len(sentences) // 5)
+    parts = [*_top(subject, rng), " ".join(sentences[:n_lead])]
+    if n_sections > 0:
+        parts += _sections(subject, sentences[n_lead:], n_sections, rng)
+    return with_articles("\n\n".join(parts + _bottom(plan, subject, bottom, rng)))
 
 
-def _sentences(prose: Prose, subject: Subject, n: int) -> list[str]:
-    """`n` sentences, general ones and such about the themes, some with references."""
-    rng = prose.rng
+def _sentences(prose: Prose, subject: Subject) -> list[str]:
+    """General sentences and such about the themes, some with references."""
+    rng, n = prose.rng, subject.n_sentences
     patterns = prose.lexicon.patterns
     general = patterns[subject.kind, "general", subject.located]
     topical = patterns[subject.kind, "topical", subject.located]
     source = subject.theme_parts.searchsorted(rng.random(n), side="right").tolist()
     picks = rng.integers(0, 1 << 20, n).tolist()
-    is_cited = (rng.random(n) < 0.08 + 0.5 * subject.score).tolist()
+    cited = set(rng.permutation(n)[: subject.n_references].tolist())
     n_themes = len(subject.theme_voices)
     sentences = []
-    for theme, pick, cited in zip(source, picks, is_cited, strict=True):
+    for place, (theme, pick) in enumerate(zip(source, picks, strict=True)):
         if theme < n_themes:
             text = say(topical[pick % len(topical)], subject.theme_voices[theme])
         else:
             text = say(general[pick % len(general)], subject.voice)
-        sentences.append(text + reference(subject.voice, pick, pick >> 5) if cited else text)
+        sentences.append(text + reference(subject.voice, pick, pick >> 5) if place in cited else text)
     return sentences
 
 
@@ -75,7 +70,7 @@ def _openings(kind: str, located: bool) -> list[Pattern]:
 
 def _top(subject: Subject, rng: np.random.Generator) -> list[str]:
     """The infobox, for all but the poorest articles."""
-    if rng.random() > 0.35 + 2 * subject.score:
+    if rng.random() > 6 * subject.score - 1:
         return []
     voice = subject.shown_voice
     home = voice["town"]() + (f", [[{_bare(subject.country.name)}]]" if subject.located else "")
@@ -92,21 +87,19 @@ def _infobox(kind: str) -> tuple[str, dict[str, Pattern]]:
     return entry["infobox"], {field: Pattern.parse(text) for field, text in entry["fields"].items()}
 
 
-def _sections(subject: Subject, sentences: list[str], rng: np.random.Generator) -> list[str]:
-    """Headings, paragraphs, images and tables."""
+def _sections(subject: Subject, sentences: list[str], n: int, rng: np.random.Generator) -> list[str]:
+    """`n` headings with paragraphs; images and tables among them."""
     headings = _headings(subject.kind, rng)
+    ends = np.rint(np.arange(n + 1) * len(sentences) / n).astype(int).tolist()
+    n_images = np.bincount(rng.integers(0, n, subject.n_images), minlength=n).tolist()
     parts: list[str] = []
-    done = 0
-    while done < len(sentences):
-        middle, end = done + int(rng.integers(3, 6)), done + int(rng.integers(4, 11))
+    for section, (start, end) in enumerate(pairwise(ends)):
         parts.append(next(headings))
-        if rng.random() < 0.15 + 0.6 * subject.score:
-            parts.append(image(subject.voice, subject.title, done))
-        parts += [" ".join(part) for part in (sentences[done:middle], sentences[middle:end]) if part]
-        done = max(middle, end)
+        parts += [image(subject.voice, subject.title, start + i) for i in range(n_images[section])]
+        parts += [" ".join(sentences[i : min(i + 5, end)]) for i in range(start, end, 5)]
     if subject.score > 0.4 and rng.random() < 0.5:
         parts.append(table(subject.voice, int(rng.integers(3, 9))))
-    if parts and rng.random() < 0.05:
+    if rng.random() < 0.05:
         parts.append(f"<!-- Please do not move the {subject.voice['object']()} without a source. -->")
     return parts
 
@@ -125,15 +118,16 @@ def _headings(kind: str, rng: np.random.Generator) -> Iterator[str]:
                 yield f"=== {sub} ==="
 
 
-def _bottom(plan: Plan, subject: Subject, rng: np.random.Generator) -> list[str]:
+def _bottom(plan: Plan, subject: Subject, sections: list[str], rng: np.random.Generator) -> list[str]:
     """Links, references, sort key, categories and stub notice."""
-    voice, parts = subject.voice, []
-    if subject.score > 0.2:
-        parts.append("== See also ==\n" + "\n".join(f"* [[{plain(voice['place']())}]]" for _ in range(3)))
-    parts.append("== References ==\n{{reflist}}")
-    if rng.random() < subject.score:
-        parts.append("== External links ==\n* [https://example.org/ Official website]")
-    if subject.sort_key:
+    voice = subject.voice
+    texts = {
+        "See also": "\n".join(f"* [[{voice['town']()}]]" for _ in range(3)),
+        "References": "{{reflist}}",
+        "External links": "* [https://example.org/ Official website]",
+    }
+    parts = [f"== {name} ==\n{texts[name]}" for name in sections]
+    if subject.sort_key and sections:
         parts.append(f"{{{{DEFAULTSORT:{subject.sort_key}}}}}")
     parts.append(categories(_category_names(plan, subject, rng)))
     if subject.score < 1 / 6:
@@ -145,7 +139,7 @@ def _category_names(plan: Plan, subject: Subject, rng: np.random.Generator) -> l
     """Categories by theme, country and year; themes are left out now and then."""
     themes = [plan.themes[theme] for theme in subject.belongs_to]
     names = [theme.subject for theme in themes if rng.random() < 0.5]
-    if subject.located:
+    if subject.located and subject.score > 0.12:
         people = f"{subject.country.demonym} people"
         names.append(people if subject.kind == "person" else f"{subject.kind}s in {subject.country.name}")
     names.append(f"{subject.start} births" if subject.kind == "person" else f"{subject.start} establishments")

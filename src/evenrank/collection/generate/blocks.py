@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.generate.article import expected_sentences
+from evenrank.collection.generate.amounts import expected_sentences
 from evenrank.collection.generate.corpus import corpus_lines
 from evenrank.collection.generate.gzip_parts import NO_PART, Part, compress_part
 from evenrank.collection.generate.metadata import metadata_lines
@@ -22,6 +22,8 @@ from evenrank.collection.generate.plan import make_plan
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.rng import derive
 
+TYPICAL_SENTENCES = 12
+"""Sentences of an article whose length neither helps nor hinders finding it."""
 AHEAD = 4
 """Blocks in work per process: enough to keep it busy, few enough to keep memory small."""
 
@@ -50,7 +52,7 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
     plan = make_plan(settings)
     pages = draw_pages(plan, number)
     members = pages.members
-    length = expected_sentences(pages.score) / expected_sentences(0.3)
+    length = expected_sentences(pages.score) / TYPICAL_SENTENCES
     of_topic = members.theme < settings.n_topics
     metadata = metadata_lines(pages, derive(settings.seed, "metadata", number))
     return Block(

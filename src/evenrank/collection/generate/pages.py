@@ -126,6 +126,7 @@ def _draw_members(plan: Plan, cell: NDArray[np.intp], block: int, rng: np.random
     is_relevant = column < n_themes
     n = len(page)
     strength = np.where(is_relevant, rng.beta(1.3, 2.2, n), rng.beta(1.0, 2.6, n))
+    strength = np.minimum(strength * np.exp(2 * plan.quality_tilt[cell[page] // len(GENDERS)]), 1.0)
     aspect = rng.integers(0, N_ASPECTS, n).astype(np.int8)
     return Members(page.astype(np.int32), (column % n_themes).astype(np.int32), is_relevant, strength, aspect)
 

@@ -16,7 +16,7 @@ from evenrank.rng import derive
 
 GENDERS = ("unknown", "female", "male", "third")
 """Gender groups in the order of the published counts."""
-TRAIN_PER_PAGE, EVAL_PER_PAGE, BACKGROUND_PER_PAGE = 0.5, 0.38, 0.25
+TRAIN_PER_PAGE, EVAL_PER_PAGE, BACKGROUND_PER_PAGE = 0.55, 0.45, 0.25
 """Themes of each sort that a page has on average."""
 MAX_SHARE = {"train": 0.03, "eval": 0.02}
 """No topic covers more of the pages than this on average, however few the topics are."""
@@ -24,7 +24,7 @@ MIN_RELEVANT = 10
 """Relevant pages that a topic of a small collection has on average."""
 POOLED_SHARE = 0.65
 """Part of the relevant pages that assessors find, on average."""
-DISTRACTORS = 0.5
+DISTRACTORS = 0.42
 """Pages that mention a theme without belonging to it, for each page that belongs (median over themes)."""
 
 
@@ -41,7 +41,7 @@ class Plan:
     theme_cumulated: NDArray[np.float64]
     """cell × (belonging to theme …, mentioning theme …), cumulated per cell and shifted by the cell's number."""
     quality_tilt: NDArray[np.float64]
-    """Shift of the latent quality, by continent."""
+    """Shift of the latent quality, by continent: where Wikipedia has fewer editors, articles are shorter and vaguer."""
     quality_knots: tuple[NDArray[np.float64], NDArray[np.float64]]
     """Latent quality (standard normal) and quality score at the class borders."""
 
@@ -109,7 +109,7 @@ def _sizes(n: int, total: float, spread: float, rng: np.random.Generator) -> NDA
 
 def _leaning(theme: Theme, rng: np.random.Generator) -> NDArray[np.float64]:
     """continent × gender: how much more frequent the theme is in each cell than by chance."""
-    continents = rng.lognormal(0, 0.5, len(CONTINENTS))
+    continents = rng.lognormal(0, 0.7, len(CONTINENTS))
     continents[[CONTINENTS.index(name) for name in theme.home]] *= rng.uniform(3, 9)
     women = theme.women * rng.lognormal(0, 0.3)
     genders = np.array([1, theme.people * women, theme.people, theme.people])
@@ -122,4 +122,4 @@ def _quality_knots() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     pages = np.array([float(row["pages"]) for row in tables.rows("quality")])
     inner = np.cumsum(pages)[:-1] / pages.sum()
     latent = [-3.5, *(NormalDist().inv_cdf(part) for part in inner), 3.5]
-    return np.array(latent), np.array([0.01, *(np.arange(1, 6) / 6), 0.999])
+    return np.array(latent), np.array([0.08, *(np.arange(1, 6) / 6), 0.999])

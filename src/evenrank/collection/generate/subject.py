@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from evenrank.collection.generate import tables
+from evenrank.collection.generate.amounts import Amounts
 from evenrank.collection.generate.lexicon import Country
 from evenrank.collection.generate.names import unique_person, unique_place
 from evenrank.collection.generate.pages import N_ASPECTS, PageBlock
@@ -38,6 +39,11 @@ class Subject:
     country: Country
     second_country: Country | None
     score: float
+    n_sentences: int
+    """Sentences after the opening one."""
+    n_references: int
+    n_headings: int
+    n_images: int
     start: int
     """Year of birth or foundation."""
     voice: Voice
@@ -50,7 +56,7 @@ class Subject:
     """Themes whose categories the article carries."""
 
 
-def make_subject(prose: Prose, pages: PageBlock, row: int, number: int, offset: int) -> Subject:
+def make_subject(prose: Prose, pages: PageBlock, amounts: Amounts, row: int, number: int, offset: int) -> Subject:
     """The subject of page `row`; `number` is the page's own number in the collection."""
     rng = prose.rng
     gender = GENDERS[pages.gender[row]]
@@ -78,6 +84,10 @@ def make_subject(prose: Prose, pages: PageBlock, row: int, number: int, offset: 
         country=country,
         second_country=_country(prose, second) if second else None,
         score=float(pages.score[row]),
+        n_sentences=int(amounts.sentences[row]),
+        n_references=int(amounts.references[row]),
+        n_headings=int(amounts.headings[row]),
+        n_images=int(amounts.images[row]),
         start=start,
         voice=bare | naming,
         shown_voice=shown | naming,
@@ -136,5 +146,10 @@ def _life(start: int, voice: Voice) -> str:
 def _title(pattern: str, stem: str, voice: Voice) -> str:
     words = {slot: plain(voice[slot]()) for slot in ("site", "field", "thing", "role", "object", "adj", "year")}
     capitals = {slot.capitalize(): capitalised(word) for slot, word in words.items()}
-    capitals["Site"] = words["site"].title().replace("'S", "'s").replace(" Of ", " of ").replace(" For ", " for ")
+    capitals |= {slot.capitalize(): _headline(words[slot]) for slot in ("site", "role")}
     return with_articles(pattern.format(stem=stem, **words, **capitals))
+
+
+def _headline(words: str) -> str:
+    """Words with capitals, small words without."""
+    return " ".join(word if word in ("of", "for", "the") else capitalised(word) for word in words.split(" "))
