@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenrank.policies.run_source import RunSource, calibrated, pages_of_topic, relevance_by_rank
+from evenrank.policies.run_source import RunSource, calibrated, pages_of_topic
 from evenrank.policies.sources import NOTHING, Found, Supplemented, append
 from evenrank.records import Run, Topic
 
@@ -37,14 +37,6 @@ def test_without_scores_exposure_orders_the_pages_of_all_rankings() -> None:
 
 def test_a_topic_that_the_run_does_not_answer() -> None:
     assert len(RunSource(run_of([(5, 1, [10])])).find(Topic(6, "other"))) == 0
-
-
-def test_relevance_by_rank_falls_and_ties_share_a_rank() -> None:
-    relevance = relevance_by_rank(np.array([9.0, 5.0, 5.0, 1.0]))
-    assert relevance.tolist() == pytest.approx([0.8 / (1 + r / 80) for r in (1, 3, 3, 4)])
-    thousand = relevance_by_rank(np.arange(1000.0)[::-1])
-    assert thousand[:10].mean() == pytest.approx(0.77, abs=0.03)
-    assert thousand.sum() == pytest.approx(165, abs=5)
 
 
 def test_training_topics_calibrate_and_evaluation_topics_do_not() -> None:

@@ -28,8 +28,9 @@ class BuildSettings:
 
     information: tuple[str, ...] = ("geography", "gender")
     """Dimensions known to the system: geography,gender, or geography alone as the track's participants had it."""
-    n_candidates: int = 5000
-    """Most relevant pages that are looked at (never fewer than a ranking is long)."""
+    n_candidates: int = 2000
+    """Pages of the plain search, never fewer than a ranking is long; pages of each group come on top, and a run is
+    taken whole."""
     keep_unknown: bool = False
     """Task 1: let fully unknown pages take part in the target (the track of 2022 did)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.parallel import map_batches
 from evenrank.policies.build import BuildSettings, build, make_candidates
+from evenrank.policies.candidates import Candidates
 from evenrank.policies.learning import LearningPolicy, TrainingTopic
 from evenrank.policies.policy import Policy, Request
 from evenrank.policies.sources import Found, Source
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
 from evenrank.targets.estimated import estimated_target, known_dimensions
+from evenrank.targets.target import EstimatedTarget
 
 TOPICS_AT_ONCE = 4
 """Topics sent to a process together; fewer are not worth starting one for."""
@@ -40,6 +43,13 @@ class TopicRankings:
     n_candidates: int
 
 
+class Prepared(NamedTuple):
+    """What a policy is given for one topic."""
+
+    candidates: Candidates
+    target: EstimatedTarget
+
+
 @dataclass(frozen=True)
 class RankingJob:
     """All that decides the rankings of a topic; it can be sent to another process."""
@@ -58,23 +68,30 @@ class RankingJob:
     def _found(self, topic: Topic) -> Found:
         """Candidates of a topic; the source is not shown the judgments."""
         question = replace(topic, rel_docs=no_pages(), assessed_docs=None)
-        return self.source.find(question).first(max(self.settings.n_candidates, self.request.length))
+        return self.source.find(question)
+
+    def prepare(self, topic_id: int) -> Prepared | None:
+        """What the policy is given for a topic; None when the source found nothing."""
+        found = self._found(self.collection.topic_by_id[topic_id])
+        if not len(found):
+            return None
+        with_text = bool(getattr(self.policy, "needs_text", False))
+        return Prepared(*build(self.collection, topic_id, self.request.task, found, self.settings, with_text=with_text))
+
+    def rank_prepared(self, prepared: Prepared) -> TopicRankings:
+        """The policy's rankings of what was prepared; all chance comes from the seed and the topic."""
+        candidates, target = prepared
+        rng = derive(self.seed, candidates.topic_id)
+        rankings = self.policy.rank(candidates, target, self.request, rng)
+        page_ids = candidates.page_ids[rankings.positions]
+        return TopicRankings(candidates.topic_id, page_ids, rankings.certificate, len(candidates))
 
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""
-        found = self._found(self.collection.topic_by_id[topic_id])
-        if not len(found):
+        prepared = self.prepare(topic_id)
+        if prepared is None:
             return TopicRankings(topic_id, np.empty((self.request.n_rankings, 0), np.int32), {}, 0)
-        candidates, target = build(
-            self.collection,
-            topic_id,
-            self.request.task,
-            found,
-            self.settings,
-            with_text=bool(getattr(self.policy, "needs_text", False)),
-        )
-        rankings = self.policy.rank(candidates, target, self.request, derive(self.seed, topic_id))
-        return TopicRankings(topic_id, candidates.page_ids[rankings.positions], rankings.certificate, len(candidates))
+        return self.rank_prepared(prepared)
 
     def learned(self) -> RankingJob:
         """This job with the policy's learned settings filled in, from the training topics; itself if none are."""

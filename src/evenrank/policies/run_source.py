@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 from evenrank.exposure import discounts
 from evenrank.policies.sources import NOTHING, Found
 from evenrank.records import Run, Topic
-from evenrank.search.calibration import Calibration, fit_calibration, predict
-
-FIRST_RELEVANCE = 0.8
-HALF_RANK = 80.0
-"""Without training topics, relevance is FIRST_RELEVANCE / (1 + rank / HALF_RANK): BM25 over all of Wikipedia had a
-precision of 0.77 at 10 and found about 165 relevant pages in 1000 on the track's evaluation topics, and so has this."""
-
-
-def relevance_by_rank(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probability of relevance from the order of the scores alone; pages with equal scores share the last rank."""
-    ranks = len(scores) - np.searchsorted(np.sort(scores), scores, side="left")
-    return np.asarray(FIRST_RELEVANCE / (1.0 + ranks / HALF_RANK), np.float64)
+from evenrank.search.calibration import Calibration, fit_calibration
+from evenrank.search.relevance import probabilities
 
 
 def pages_of_topic(run: Run, topic_id: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -61,8 +51,7 @@ class RunSource:
         pages, scores = pages_of_topic(self.run, topic.id)
         if not len(pages):
             return NOTHING
-        relevance = relevance_by_rank(scores) if self.calibration is None else predict(self.calibration, scores)
-        return Found(pages, scores, relevance)
+        return Found(pages, scores, probabilities(self.calibration, scores))
 
     def describe(self) -> dict[str, Any]:
         if self.calibration is None:

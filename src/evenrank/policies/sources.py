@@ -24,10 +24,6 @@ class Found:
     def __len__(self) -> int:
         return len(self.page_ids)
 
-    def first(self, n_pages: int) -> Found:
-        """The best `n_pages`."""
-        return Found(self.page_ids[:n_pages], self.scores[:n_pages], self.relevance[:n_pages])
-
 
 NOTHING = Found(no_pages(), np.empty(0), np.empty(0))
 

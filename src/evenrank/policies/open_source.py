@@ -1,0 +1,26 @@
+"""The source of candidates for a collection: a run somebody has, or the collection's index, or both."""
+
+from __future__ import annotations
+
+import os
+
+from evenrank.collection.collection import Collection
+from evenrank.formats.runs import read_run
+from evenrank.policies.build import BuildSettings
+from evenrank.policies.run_source import calibrated
+from evenrank.policies.search_source import search_source
+from evenrank.policies.sources import Source, Supplemented
+from evenrank.search.indexing import index_folder
+
+
+def open_source(
+    collection: Collection, run_path: str | os.PathLike[str] | None, settings: BuildSettings, n_wanted: int
+) -> Source:
+    """The pages of a run, filled up from the index to `n_wanted` if there is one; without a run, the index."""
+    n_pages = max(settings.n_candidates, n_wanted)
+    if run_path is None:
+        return search_source(collection, n_pages, settings.information)
+    from_run = calibrated(read_run(run_path), collection.topics)
+    if not index_folder(collection).exists():
+        return from_run
+    return Supplemented(from_run, search_source(collection, n_pages, settings.information), n_wanted)
