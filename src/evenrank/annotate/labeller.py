@@ -26,7 +26,7 @@ from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, clo
 from evenrank.errors import EvenrankError, InputError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.batches import BATCH, RawBatch
-from evenrank.formats.dump import PAGE_END, read_site
+from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
 from evenrank.parallel import map_batches
 from evenrank.progress import track
 
@@ -71,13 +71,17 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     """What to read, in order."""
     pages = partial(annotate_pages, site=read_site(inputs.dump))
     entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender)
-    known: list[tuple[str, Path | None, bytes, Callable[[RawBatch], StageBatch]]] = [
-        ("pages", inputs.dump, PAGE_END, pages),
-        ("page properties", inputs.wikidata_ids, b"\n", annotate_page_props),
-        ("first revisions", inputs.history, PAGE_END, annotate_history),
-        ("entities", inputs.wikidata, b"\n", entities),
+    known: list[tuple[str, Path | None, tuple[bytes, bytes], Callable[[RawBatch], StageBatch]]] = [
+        ("pages", inputs.dump, (PAGE_START, PAGE_END), pages),
+        ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props),
+        ("first revisions", inputs.history, (PAGE_START, PAGE_END), annotate_history),
+        ("entities", inputs.wikidata, (b"", b"\n"), entities),
     ]
-    return [Stage(name, path, end, function, batch_bytes) for name, path, end, function in known if path is not None]
+    return [
+        Stage(name, path, end, function, start, batch_bytes)
+        for name, path, (start, end), function in known
+        if path is not None
+    ]
 
 
 def _quality_model(settings: AnnotateSettings) -> QualityModel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -40,6 +40,7 @@ def start_spark(master: str | None = None, remote: str | None = None) -> SparkSe
     builder = SparkSession.builder.appName("evenrank annotate")
     builder = builder.remote(remote) if remote else builder.master(master) if master else builder
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(RECORDS_PER_BATCH))
+    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     try:
         return builder.getOrCreate()
     except (PySparkException, OSError) as error:
@@ -76,25 +77,28 @@ class SparkEngine:
         """What the workers made, in the order of the file."""
         path = stage.path.absolute().as_uri()
         records = self.session.read.text(path, lineSep=stage.record_end.decode())
-        function = partial(_map_records, function=stage.function, record_end=stage.record_end, path=str(stage.path))
+        function = partial(_map_records, stage=stage)
         for row in records.mapInArrow(function, "batch binary").toLocalIterator():
             yield pickle.loads(row.batch)
 
 
 def _map_records(
     batches: Iterable[Any],
-    function: Callable[[RawBatch], StageBatch],
-    record_end: bytes,
-    path: str,
+    stage: Stage,
 ) -> Iterator[Any]:
     """Arrow batches of records → one pickled StageBatch for each. Runs in the workers."""
-    pyarrow = import_module("pyarrow")
+    pyarrow, path = import_module("pyarrow"), str(stage.path)
     for records in batches:
-        data = b"".join(text.encode() + record_end for text in records.column(0).to_pylist())
-        result = function(RawBatch(path, START, START, data, 0))
+        data = b"".join(_with_end(text.encode(), stage) for text in records.column(0).to_pylist())
+        result = stage.function(RawBatch(path, START, START, data, 0))
         faults = [fault.__class__(path, 0, fault.found, fault.fix) for fault in result.faults]
         packed = pickle.dumps(result._replace(faults=faults))
         yield pyarrow.RecordBatch.from_arrays([pyarrow.array([packed], pyarrow.binary())], ["batch"])
+
+
+def _with_end(record: bytes, stage: Stage) -> bytes:
+    """A record with the end that Spark took off; what is no record never had one."""
+    return record + stage.record_end if stage.record_start in record else record
 
 
 def _first_line(error: Any) -> str:

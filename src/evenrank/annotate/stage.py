@@ -45,6 +45,8 @@ class Stage:
     """Bytes that end a record."""
     function: Callable[[RawBatch], StageBatch]
     """Pure and picklable: any engine may call it in any process."""
+    record_start: bytes = b""
+    """Bytes that every record holds; what lacks them, such as the last lines of a dump, is no record."""
     batch_bytes: int = BATCH
 
 
