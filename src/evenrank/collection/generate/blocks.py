@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import sys
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +16,13 @@ from evenrank.collection.generate.metadata import metadata_lines
 from evenrank.collection.generate.pages import draw_pages, n_blocks
 from evenrank.collection.generate.plan import make_plan
 from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.parallel import map_batches
 from evenrank.rng import derive
 
 TYPICAL_SENTENCES = 12
 """Sentences of an article whose length neither helps nor hinders finding it."""
-AHEAD = 4
-"""Blocks in work per process: enough to keep it busy, few enough to keep memory small."""
+WORTH_SHARING = 6
+"""Blocks from which on it pays to start processes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,26 +64,8 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
 
 
 def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[Block]:
-    """All blocks in order, made by `workers` processes (None: one for each core)."""
+    """All blocks in order, made by `workers` processes (None: one for each core, or this one for little work)."""
     count = n_blocks(make_plan(settings))
-    workers = min(workers or _n_cores(), count)
-    if workers == 1:
-        yield from (make_block(settings, number) for number in range(count))
-        return
-    # Forked workers need no import of the caller's main module, so that plain scripts and notebooks work.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    pool = ProcessPoolExecutor(workers, context)
-    waiting: deque[Future[Block]] = deque()
-    try:
-        for number in range(count):
-            waiting.append(pool.submit(make_block, settings, number))
-            if len(waiting) > AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers is None and count < WORTH_SHARING:
+        workers = 1
+    return map_batches(partial(make_block, settings), range(count), workers)
