@@ -1,0 +1,84 @@
+"""`evenrank compare`: paired tests of runs against a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenrank.cli.evaluate import FORMATS, say_notes
+from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+
+if TYPE_CHECKING:
+    from evenrank.evaluation.compare import Comparisons
+
+
+@click.command("compare")
+@click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--baseline", required=True, metavar="RUN", help="Run file, or the name of one of the runs.")
+@click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
+@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compare on; by default the track's own.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the randomisation test.")
+@protocol_options
+@depth_options
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+def command(
+    collection: Path,
+    runs: tuple[Path, ...],
+    baseline: str,
+    test: str,
+    measures: tuple[str, ...],
+    seed: int,
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None,
+    rankings: int | None,
+    judged_only: bool,
+    form: str,
+) -> None:
+    """Compare runs with a baseline, topic by topic.
+
+    For each measure: the mean difference with its interval, topics won, tied and lost, and the p of a paired test, with
+    Holm's correction over the runs. Better and worse follow the direction of the measure: a lower EE-L is better.
+    """
+    from evenrank.collection.collection import Collection
+    from evenrank.evaluation.compare import compare
+    from evenrank.evaluation.score_files import score_files
+
+    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
+    opened = Collection.open(collection)
+    paths, name = with_baseline(runs, baseline)
+    results = score_files(
+        opened, paths, options.protocol, options.groups, options.knobs, judged_only=options.judged_only
+    )
+    comparisons = compare(results, name, test, measures or None, seed)
+    click.echo(_rendered(comparisons, form), nl=False)
+    say_notes(results, with_settings=form != "json")
+    left_out = [run.run for run in results.runs if run.task != results[name].task]
+    if left_out:
+        click.echo(f"runs of the other task, left out: {', '.join(left_out)}", err=True)
+
+
+def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ...], str]:
+    """The run files with the baseline among them once, and the baseline's name."""
+    from evenrank.formats.runs import run_name
+
+    if baseline in map(run_name, runs) and not Path(baseline).exists():
+        return runs, baseline
+    path = Path(baseline)
+    known = {run.resolve() for run in runs}
+    return (runs if path.resolve() in known else (*runs, path)), run_name(path)
+
+
+def _rendered(comparisons: Comparisons, form: str) -> str:
+    if form == "json":
+        import orjson
+
+        return orjson.dumps(comparisons.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    from evenrank.evaluation.compare_table import compare_table
+    from evenrank.evaluation.tables import RENDERERS
+
+    return RENDERERS[form](compare_table(comparisons))

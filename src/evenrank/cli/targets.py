@@ -1,0 +1,45 @@
+"""`evenrank targets`: the wanted exposure of every group, by topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from evenrank.cli.scoring_options import protocol_options, scoring_options
+from evenrank.records import Task
+
+if TYPE_CHECKING:
+    from evenrank.evaluation.topic_targets import TopicTargets
+
+
+@click.command("targets")
+@click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
+@protocol_options
+@click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
+def command(collection: Path, task: str, protocol: str, groups: str, settings: tuple[str, ...], form: str) -> None:
+    """Print the target of each judged topic: one row per topic, one column per group, each row summing to 1.
+
+    Gender targets rest on categories that collapse identities and on data with errors; they are for totals over groups,
+    never for single people.
+    """
+    from evenrank.evaluation.topic_targets import topic_targets
+
+    options = scoring_options(protocol, groups, settings)
+    targets = topic_targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.knobs)
+    click.echo(_json(targets) if form == "json" else _tsv(targets), nl=False)
+
+
+def _json(targets: TopicTargets) -> str:
+    import orjson
+
+    return orjson.dumps(targets.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def _tsv(targets: TopicTargets) -> str:
+    lines = ["\t".join(["topic", *targets.groups])]
+    for topic, values in zip(targets.topic_ids, targets.values.tolist(), strict=True):
+        lines.append("\t".join([str(topic), *map(repr, values)]))
+    return "\n".join(lines) + "\n"

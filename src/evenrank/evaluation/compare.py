@@ -1,0 +1,173 @@
+"""Runs against a baseline: paired tests per measure, corrected for their number, by each measure's direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError
+from evenrank.evaluation.intervals import Interval, intervals
+from evenrank.evaluation.paired_tests import TESTS, holm
+from evenrank.evaluation.results import Results, RunResult
+from evenrank.metrics.measure import Measure
+from evenrank.metrics.protocol import Protocol
+from evenrank.metrics.registry import measures_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIE = 1e-9
+"""Topics whose scores differ by no more are ties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One run against the baseline on one measure."""
+
+    run: str
+    measure: str
+    baseline_mean: float
+    mean: float
+    difference: float
+    """Mean over topics of run minus baseline."""
+    interval: Interval
+    """Confidence interval of the difference."""
+    wins: int
+    """Topics where the run is better, by the measure's direction."""
+    ties: int
+    losses: int
+    p: float
+    p_holm: float
+    """p corrected for the number of runs compared on the measure."""
+    verdict: str
+    """better, worse, or no clear difference, at the level of the protocol's confidence."""
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All runs against one baseline."""
+
+    baseline: str
+    test: str
+    protocol: Protocol
+    rows: tuple[Comparison, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol.settings(),
+            "baseline": self.baseline,
+            "test": self.test,
+            "correction": "Holm",
+            "comparisons": [asdict(row) for row in self.rows],
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame: a row per run and measure."""
+        import pandas as pd
+
+        records = [asdict(row) for row in self.rows]
+        return pd.DataFrame([{**record, **record.pop("interval")} for record in records])
+
+    def __str__(self) -> str:
+        from evenrank.evaluation.compare_table import compare_table
+        from evenrank.evaluation.table_text import text_of
+
+        return text_of(compare_table(self))
+
+    def _repr_html_(self) -> str:
+        from evenrank.evaluation.compare_table import compare_table
+        from evenrank.evaluation.table_html import html_of
+
+        return html_of(compare_table(self))
+
+
+def compare(
+    results: Results,
+    baseline: str,
+    test: str = "randomisation",
+    measures: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Comparisons:
+    """Each run of `results` against the run named `baseline`, on the topics that both have.
+
+    `test` is `randomisation` or `t-test`; `measures` are by default the track's own of the baseline's task.
+    """
+    if test not in TESTS:
+        raise EvenrankError(f"no test {test!r} (there is: {', '.join(TESTS)})")
+    base = _baseline(results, baseline)
+    others = [run for run in results.of_task(base.task) if run.run != base.run]
+    if not others:
+        raise EvenrankError(f"no other run of task {base.task} to compare with {baseline}")
+    rows: list[Comparison] = []
+    for measure in _measures(base, measures):
+        rows += _compare_on(measure, others, base, test, results.protocol, seed)
+    return Comparisons(base.run, test, results.protocol, tuple(rows))
+
+
+def _baseline(results: Results, name: str) -> RunResult:
+    by_name = {run.run: run for run in results.runs}
+    if name not in by_name:
+        raise EvenrankError(f"no run named {name!r} to be the baseline (there is: {', '.join(by_name)})")
+    return by_name[name]
+
+
+def _measures(base: RunResult, names: Sequence[str] | None) -> list[Measure]:
+    known = {measure.name: measure for measure in measures_of(base.task)}
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        raise EvenrankError(f"task {base.task} has no measure {', '.join(unknown)} (there is: {', '.join(known)})")
+    return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion]
+
+
+def _compare_on(
+    measure: Measure, runs: Sequence[RunResult], base: RunResult, test: str, protocol: Protocol, seed: int
+) -> list[Comparison]:
+    """All runs on one measure: the family of tests that is corrected together."""
+    paired = [_differences(measure, run, base) for run in runs]
+    p_values = [TESTS[test](differences, seed) for differences in paired]
+    corrected = holm(p_values)
+    ends = intervals(paired, replace(protocol, interval_stream="shared"))
+    return [
+        _comparison(measure, run, base, differences, end, p, p_holm, 1.0 - protocol.confidence)
+        for run, differences, end, p, p_holm in zip(runs, paired, ends, p_values, corrected, strict=True)
+    ]
+
+
+def _differences(measure: Measure, run: RunResult, base: RunResult) -> NDArray[np.float64]:
+    """Run minus baseline on each topic that both have."""
+    shared = [topic for topic in base.topics if topic in run.topics]
+    if not shared:
+        raise EvenrankError(f"{run.run} and {base.run} have no topic in common")
+    return np.array([run.topics[topic][measure.name] - base.topics[topic][measure.name] for topic in shared])
+
+
+def _comparison(
+    measure: Measure,
+    run: RunResult,
+    base: RunResult,
+    differences: NDArray[np.float64],
+    interval: Interval,
+    p: float,
+    p_holm: float,
+    level: float,
+) -> Comparison:
+    gains = differences if measure.higher_is_better else -differences
+    clear = "better" if gains.mean() > 0 else "worse"
+    return Comparison(
+        run=run.run,
+        measure=measure.name,
+        baseline_mean=base.scores[measure.name],
+        mean=run.scores[measure.name],
+        difference=float(differences.mean()),
+        interval=interval,
+        wins=int((gains > TIE).sum()),
+        ties=int((np.abs(gains) <= TIE).sum()),
+        losses=int((gains < -TIE).sum()),
+        p=p,
+        p_holm=p_holm,
+        verdict=clear if p_holm < level else "no clear difference",
+    )
