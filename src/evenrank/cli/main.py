@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "compare": "Paired tests of runs against a baseline.",
     "report": "Tables, figures and one offline page.",
     "targets": "The wanted exposure of every group, by topic.",
+    "serve": "The web app: work lists, saved searches, assessment.",
     "pool": "Build pools for relevance assessment, and look at them.",
     "judgments": "Import and export judgments; agreement of assessors.",
     "policies": "List the ranking policies.",

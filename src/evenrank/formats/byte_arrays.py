@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD = 8
-ID_DIGITS = 10
 _HIGH = np.uint64(0xF0F0F0F0F0F0F0F0)
 _ZEROS = np.uint64(0x3030303030303030)
+_SIXES = np.uint64(0x0606060606060606)
 _LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
 _ONE = np.uint64(1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -38,8 +38,8 @@ def has_bytes(words: Words, places: Places, wanted: bytes) -> NDArray[np.bool_]:
 
 
 def n_digits(words: Words) -> NDArray[np.intp]:
-    """How many digits each word starts with. (`:` to `?` pass as digits here; what follows a number is checked.)"""
-    odd = (words & _HIGH) ^ _ZEROS
+    """How many digits each word starts with."""
+    odd = ((words & _HIGH) ^ _ZEROS) | (((words + _SIXES) & _HIGH) ^ _ZEROS)
     lowest = odd & (~odd + _ONE)
     return (np.bitwise_count(lowest - _ONE) >> np.uint8(3)).astype(np.intp)
 
@@ -95,31 +95,19 @@ def hashes(words: Words, starts: Places, ends: Places) -> NDArray[np.uint64]:
 
 
 def integer_table(text: bytes) -> NDArray[np.int64] | None:
-    """Lines of tab-separated whole numbers as a table; None when any line is of another shape."""
+    """Lines of tab-separated whole numbers of up to eight digits as a table; None when any line is of another shape."""
     end = text.find(b"\n", 0, 200)
     n_columns = text[: end if end >= 0 else len(text)].count(b"\t") + 1
-    buffer = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
+    buffer = np.frombuffer(text + (b"" if text.endswith(b"\n") else b"\n") + bytes(WORD), np.uint8)
     ends = np.flatnonzero((buffer == 9) | (buffer == 10))
     if len(ends) % n_columns:
         return None
     separators = buffer[ends].reshape(-1, n_columns)
     if (separators[:, -1] != 10).any() or (separators[:, :-1] != 9).any():
         return None
-    lengths = np.diff(ends, prepend=-1) - 1
-    if lengths.min(initial=1) < 1 or lengths.max(initial=1) > ID_DIGITS:
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    here = words_of(buffer)[starts]
+    lengths = n_digits(here)
+    if (lengths == 0).any() or (starts + lengths != ends).any():
         return None
-    values = _right_aligned(buffer, ends, lengths)
-    return None if values is None else values.reshape(-1, n_columns)
-
-
-def _right_aligned(buffer: Bytes, ends: Places, lengths: Places) -> NDArray[np.int64] | None:
-    """Values of digit strings that end before `ends`; None when something else than a digit is in them."""
-    values = np.zeros(len(ends), np.int64)
-    power = 1
-    for offset in range(int(lengths.max(initial=0))):
-        digit = np.where(offset < lengths, buffer[np.maximum(ends - 1 - offset, 0)], 48).astype(np.int64) - 48
-        if ((digit < 0) | (digit > 9)).any():
-            return None
-        values += digit * power
-        power *= 10
-    return values
+    return digit_values(here, lengths).reshape(-1, n_columns)

@@ -1,0 +1,190 @@
+"""The published shape, timed: import, targets, scoring and intervals, against dense data frames and plain gunzip.
+
+    python benchmarks/official_scale.py [--pages 6023415] [--growth N ...] [--no-peer] [--folder DIR]
+
+Makes 6,023,415 pages, 106 topics with 2,199,203 relevant rows and 24 runs, measures every step in a process of its own
+(wall time and peak memory), and prints a table for each size. The peer is a dense pandas version of the paper's
+appendix, written for this comparison (dense_peer.py); it needs about 12 GB at full size, and --no-peer leaves it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+FULL = 6_023_415
+N_RUNS = {1: 13, 2: 11}
+
+
+def make_inputs(folder: Path, n_pages: int) -> None:
+    """Files of the published shape, and runs as good as those of the track."""
+    from evenrank.collection.generate.files import generate_files
+    from evenrank.collection.generate.settings import official_shape
+    from evenrank.evaluation.oracle import oracle_run
+    from evenrank.formats.runs import write_run
+
+    generate_files(folder / "files", official_shape(n_pages=n_pages))
+    collection = import_files(folder)
+    (folder / "runs").mkdir(exist_ok=True)
+    for task, n_runs in N_RUNS.items():
+        for number in range(n_runs):
+            run = oracle_run(collection, task, 0.05 + 0.07 * number, seed=number)
+            write_run(run, folder / "runs" / f"task{task}-{number:02}.gz")
+
+
+def import_files(folder: Path):
+    from evenrank.collection.import_files import ImportFiles, import_collection
+
+    files = folder / "files"
+    chosen = ImportFiles(
+        files / "trec_metadata.json.gz",
+        files / "trec_topics.json.gz",
+        (files / "eval-topics-with-qrels.json.gz", files / "eval-topics.json.gz"),
+    )
+    return import_collection(folder / "collection", chosen, settings={})
+
+
+def run_paths(folder: Path) -> list[Path]:
+    return sorted((folder / "runs").iterdir())
+
+
+def step_import(folder: Path) -> None:
+    import_files(folder)
+
+
+def step_targets(folder: Path) -> None:
+    from evenrank.collection.collection import Collection
+    from evenrank.evaluation.topic_truth import TopicTruth
+    from evenrank.metrics.protocol import OFFICIAL_2021
+
+    collection = Collection.open(folder / "collection")
+    for groups in ("intersection", "geography"):
+        space = collection.space(groups)
+        for topic in collection.topics:
+            truth = TopicTruth(collection, topic, OFFICIAL_2021, space)
+            assert truth.task1_target.sum() > 0.99
+            assert truth.task2_target.sum() > 0.99
+
+
+def step_score(folder: Path) -> None:
+    from evenrank.evaluation.evaluate import evaluate
+
+    evaluate(folder / "collection", run_paths(folder), "official-2021", n_resamples=1)
+
+
+def step_score_deep(folder: Path) -> None:
+    from evenrank.evaluation.evaluate import evaluate
+
+    evaluate(folder / "collection", run_paths(folder), "paper-2021", n_resamples=1)
+
+
+def step_intervals(folder: Path) -> None:
+    from evenrank.evaluation.evaluate import evaluate
+
+    evaluate(folder / "collection", run_paths(folder), "official-2021")
+
+
+def step_everything(folder: Path) -> None:
+    step_import(folder)
+    step_targets(folder)
+    step_intervals(folder)
+
+
+def step_one_run(folder: Path) -> None:
+    from evenrank.cli.main import cli
+
+    cli(["evaluate", str(folder / "collection"), str(run_paths(folder)[0])], standalone_mode=False)
+
+
+def step_gzip(folder: Path) -> None:
+    for path in (folder / "files").glob("*.gz"):
+        with gzip.open(path) as file:
+            while file.read(1 << 20):
+                pass
+
+
+def step_isal(folder: Path) -> None:
+    from evenrank.formats.compressed import open_compressed
+
+    for path in (folder / "files").glob("*.gz"):
+        with open_compressed(path) as file:
+            while file.read(1 << 20):
+                pass
+
+
+def step_dense(folder: Path) -> None:
+    from dense_peer import prepare_and_score
+
+    prepare_and_score(folder / "files", run_paths(folder))
+
+
+STEPS = {
+    "decompress, zlib": step_gzip,
+    "decompress, isal": step_isal,
+    "import": step_import,
+    "targets (2 tasks × 2 group sets)": step_targets,
+    "score 24 runs, published depth": step_score,
+    "score 24 runs, full depth": step_score_deep,
+    "score 24 runs with intervals": step_intervals,
+    "one run, from process start": step_one_run,
+    "everything": step_everything,
+    "dense data frames, everything": step_dense,
+}
+
+
+def measured(step: str, folder: Path) -> tuple[float, float]:
+    """Seconds and peak megabytes of one step in a new process."""
+    command = [sys.executable, __file__, "--step", step, "--folder", str(folder)]
+    start = time.perf_counter()
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    whole = time.perf_counter() - start
+    inside = json.loads(done.stdout.splitlines()[-1])
+    return whole if "process start" in step else inside["seconds"], inside["peak_mb"]
+
+
+def print_table(folder: Path, n_pages: int, names: list[str]) -> None:
+    print(f"\n{n_pages:,} pages")
+    print(f"{'step':36}{'seconds':>9}{'peak MB':>9}{'µs a page':>11}")
+    seconds = {}
+    for name in names:
+        seconds[name], peak = measured(name, folder)
+        print(f"{name:36}{seconds[name]:9.2f}{peak:9.0f}{1e6 * seconds[name] / n_pages:11.3f}", flush=True)
+    ours = seconds["everything"]
+    for peer in ("decompress, zlib", "decompress, isal", "dense data frames, everything"):
+        if peer in seconds:
+            print(f"{peer} / everything: {seconds[peer] / ours:.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=FULL)
+    parser.add_argument("--growth", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--no-peer", action="store_true", help="leave the dense version out (it needs 12 GB)")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--step", choices=STEPS)
+    args = parser.parse_args()
+    if args.step:
+        start = time.perf_counter()
+        STEPS[args.step](args.folder)
+        seconds = time.perf_counter() - start
+        print(json.dumps({"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+        return
+    names = [name for name in STEPS if not (args.no_peer and name.startswith("dense"))]
+    for n_pages in [*args.growth, args.pages]:
+        with tempfile.TemporaryDirectory(dir=args.folder) as temporary:
+            folder = Path(temporary)
+            make_inputs(folder, n_pages)
+            print_table(folder, n_pages, names if n_pages == args.pages else ["import", "everything"])
+
+
+if __name__ == "__main__":
+    main()
