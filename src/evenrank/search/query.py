@@ -22,8 +22,8 @@ class QuerySettings:
     """Weight of a word of the topic's title."""
     keyword_mass: float = 10.0
     """Each keyword weighs 1, or less when there are many: at most this much together."""
-    scope_weight: float = 0.0
-    """Weight of a word of the scope; the scope mostly tells how the project works, not what it is about."""
+    scope_weight: float = 0.1
+    """Weight of a word of the scope: little, for a scope mostly tells how the project works, not what it is about."""
     fields: Mapping[TextField, float] = field(
         default_factory=lambda: {"text": 1.0, "lead": 1.0, "categories": 1.0, "infobox": 0.5}
     )

@@ -121,12 +121,13 @@ class TantivyEngine:
         """The k best pages; see `Engine.search`."""
         query = build_query(self._schema, terms, restriction)
         searcher = self._searcher
-        n_pages = searcher.num_docs
         spare = _SPARE
         while True:
-            hits = searcher.search(query, max(1, min(k + spare, n_pages)), count=False).hits if k > 0 else []
+            n_asked = max(1, min(k + spare, searcher.num_docs))
+            hits = searcher.search(query, n_asked, count=False).hits if k > 0 else []
             scores = rounded(np.array([score for score, _ in hits], np.float64))
-            if len(hits) <= k or scores[k - 1] != scores[-1] or len(hits) >= n_pages:
+            is_cut_inside_a_tie = len(hits) > k and scores[k - 1] == scores[-1]
+            if len(hits) < n_asked or not is_cut_inside_a_tie or n_asked == searcher.num_docs:
                 break
             spare *= 8
         page_ids = self._page_ids(searcher, [address for _, address in hits])
