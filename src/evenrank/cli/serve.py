@@ -1,0 +1,52 @@
+"""`evenrank serve`: the web app on a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("serve")
+@click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
+@click.option("--public-url", metavar="URL", default="", help="Address under which others reach the app, for links.")
+@click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
+@click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
+@click.option("--rate", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
+def command(
+    collection: Path, port: int, host: str, public_url: str, store: Path | None, wiki: str, rate: float
+) -> None:
+    """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
+
+    Everything saved is in one SQLite file. Stop with Ctrl-C.
+    """
+    try:
+        import uvicorn
+
+        from evenrank.web.app import create_app
+        from evenrank.web.settings import WebSettings
+    except ImportError as error:
+        from evenrank.errors import MissingExtraError
+
+        raise MissingExtraError("evenrank serve", "web") from error
+    from evenrank.web.listen import listen, show_log
+
+    site = wiki.rstrip("/") + "/"
+    settings = WebSettings(
+        store=store,
+        public_url=public_url.rstrip("/"),
+        wiki_site=site,
+        wiki_url=f"{site}wiki/",
+        writes_per_second=rate,
+        reads_per_second=10 * rate,
+    )
+    app = create_app(collection, settings)
+    with listen(host, port) as opened:
+        show_log()
+        click.echo(f"{collection}: http://{host}:{opened.getsockname()[1]}/ (Ctrl-C stops)")
+        config = uvicorn.Config(
+            app, access_log=False, log_level="warning", server_header=False, proxy_headers=bool(public_url)
+        )
+        uvicorn.Server(config).run([opened])

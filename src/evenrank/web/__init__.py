@@ -1,0 +1,1 @@
+"""The web app: work lists for coordinators, saved searches for editors, assessment."""

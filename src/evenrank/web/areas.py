@@ -1,0 +1,11 @@
+"""The visible list of areas: each gives its routes. A new one is a folder and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.routing import BaseRoute
+
+from evenrank.web.home import routes as home
+
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home,)

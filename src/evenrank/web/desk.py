@@ -1,0 +1,66 @@
+"""The desk: what every page of the app works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from evenrank.assessment.store import Store
+from evenrank.collection.collection import Collection
+from evenrank.policies.build import BuildSettings
+from evenrank.policies.search_source import SearchSource, search_source
+from evenrank.web.age import DataAge, data_age
+from evenrank.web.settings import WebSettings
+from evenrank.web.store import open_desk_store, server_secret
+
+STORE_NAME = "desk.sqlite"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One open collection with its search, and the store of lists and draws."""
+
+    collection: Collection
+    source: SearchSource
+    store: Store
+    settings: WebSettings
+
+    @cached_property
+    def build_settings(self) -> BuildSettings:
+        return BuildSettings(n_candidates=self.settings.n_candidates)
+
+    @cached_property
+    def secret(self) -> str:
+        return server_secret(self.store)
+
+    @cached_property
+    def age(self) -> DataAge:
+        return data_age(self.collection)
+
+    @property
+    def public_host(self) -> str:
+        return urlsplit(self.settings.public_url).netloc
+
+    def base_url(self, request: Request) -> str:
+        """Address of the app without a slash at the end, for links that leave it in an export."""
+        return (self.settings.public_url or str(request.base_url)).rstrip("/")
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
+    """The desk of a collection; errors say what to run when it has no index."""
+    collection = Collection.open(collection_path)
+    source = search_source(collection, settings.n_candidates, BuildSettings().information)
+    return Desk(collection, source, open_desk_store(settings.store or collection_path / STORE_NAME), settings)
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk that answers a request."""
+    return cast(Desk, request.app.state.desk)

@@ -1,0 +1,1 @@
+"""Lists as files: one format per file."""

@@ -1,0 +1,1 @@
+"""What every request passes: host, rate and size limits, refusal of foreign forms, security headers, log."""

@@ -1,0 +1,41 @@
+"""A log of requests by route, never by address: links are secrets, and so are the words people search for."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOG = logging.getLogger("evenrank.web")
+
+
+class AccessLog:
+    """One line a request: method, route, status, milliseconds."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def send_noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        finally:
+            milliseconds = (time.perf_counter() - start) * 1000
+            LOG.info("%s %s %d %.0f ms", scope["method"], route_name(scope), status, milliseconds)
+
+
+def route_name(scope: Scope) -> str:
+    """The name of the route that answered; a dash when none did."""
+    endpoint = scope.get("endpoint")
+    return str(getattr(endpoint, "__name__", "-")) if endpoint else "-"

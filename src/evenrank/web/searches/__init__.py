@@ -1,0 +1,1 @@
+"""Saved searches: editors come back and each gets another fair 50 (Task 2)."""

@@ -1,0 +1,38 @@
+"""Settings of the web app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class WebSettings:
+    """Everything that decides how the app answers, apart from the collection."""
+
+    store: Path | None = None
+    """SQLite file of saved lists and draws; None for `desk.sqlite` in the collection's folder."""
+    public_url: str = ""
+    """Address under which others reach the app, for links in exports; empty takes it from each request."""
+    wiki_url: str = "https://en.wikipedia.org/wiki/"
+    """Where titles link to."""
+    wiki_site: str = "https://en.wikipedia.org/"
+    """Site of `index.php`, for talk and history links."""
+    allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    """Names that the Host header may have, besides that of `public_url`; `*` allows any."""
+    max_body_bytes: int = 64 * 1024
+    """Longest request body."""
+    reads_per_second: float = 100.0
+    """Requests that one address may make in the long run; five times as many at once."""
+    writes_per_second: float = 10.0
+    """The same for requests that change something, which includes making a list."""
+    list_length: int = 1000
+    """Articles in a work list."""
+    rows_per_page: int = 100
+    """Articles on one page of a list."""
+    draw_length: int = 50
+    """Articles in one draw of a saved search."""
+    n_planned_draws: int = 100
+    """Draws that are balanced together; after them the plan starts over."""
+    n_candidates: int = 2000
+    """Pages of the plain search; those that the groups need come on top."""

@@ -1,0 +1,49 @@
+"""Pages from templates: everything put into them is escaped, and missing values are errors."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+if TYPE_CHECKING:
+    from evenrank.web.desk import Desk
+
+FILTERS = {
+    "thousands": lambda number: f"{number:,}",
+    "percent": lambda share: f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %",
+}
+
+
+@cache
+def environment() -> Environment:
+    """The templates of this package."""
+    made = Environment(
+        loader=PackageLoader("evenrank.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(FILTERS)
+    made.globals["static"] = static_url
+    return made
+
+
+@cache
+def static_url(name: str) -> str:
+    """Address of a static file with a mark of its content, so that browsers may keep it for ever."""
+    content = files("evenrank.web").joinpath("static", name).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """A whole page, or a part of one, from a template."""
+    desk: Desk | None = getattr(request.app.state, "desk", None)
+    text = environment().get_template(template).render(desk=desk, path=request.url.path, **context)
+    return HTMLResponse(text, status)
