@@ -14,6 +14,7 @@ import bz2
 import gzip
 import json
 import multiprocessing
+import os
 import resource
 import sys
 import tempfile
@@ -36,11 +37,11 @@ from evenrank.formats.wikidata import read_entity
 from evenrank.parallel import n_cores
 from evenrank.rng import derive
 
-WIKIDATA_ENTITIES, WIKIDATA_BYTES = 115e6, 1.6e12
-"""A full dump of recent years: entities, bytes without compression."""
-ENWIKI_ARTICLES = 6.9e6
-ENWIKI_ARTICLE_BYTES = 3600
-"""Mean wikitext of an article of English Wikipedia; the sample's are the well-known ones and ten times as long."""
+WIKIDATA_ENTITIES = 115e6
+"""Entities of a full dump of recent years, assumed as large as the generated ones."""
+ENWIKI_BYTES = 20e9
+"""Wikitext of all articles of English Wikipedia, assumed; time is assumed to grow with the length of the text."""
+BIRTH = "+1900-01-01T00:00:00Z"
 SHARE_WITH_PAGE = 0.08
 """Items with a page in English Wikipedia."""
 
@@ -59,13 +60,11 @@ def generated_lines(n_entities: int, first: int = 1000) -> Iterator[bytes]:
             statements.append(statement("P17", int(rng.choice([142, 183, 30, 668])), references=source))
         if has_page:
             statements += [
-                statement(
-                    "P27", int(rng.choice([142, 30])), references=source, qualifiers={"P580": "+1900-01-01T00:00:00Z"}
-                ),
+                statement("P27", int(rng.choice([142, 30])), references=source, qualifiers={"P580": BIRTH}),
                 statement("P21", int(rng.choice([6581097, 6581072])), references=source),
                 statement("P19", int(rng.integers(first, first + n_entities)), references=source),
                 statement("P106", 36180, references=source),
-                statement("P569", "+1900-01-01T00:00:00Z", references=source),
+                statement("P569", BIRTH, references=source),
             ]
         statements += [statement(name, f"id-{number}", references=source) for name in external[:n_external]]
         others = tuple(f"l{n}wiki" for n in range(int(rng.integers(0, 12) if has_page else rng.integers(0, 2))))
@@ -90,8 +89,9 @@ def rate(lines: list[bytes], function: Callable[[bytes], object], rounds: int = 
 def compare_parsers(lines: list[bytes]) -> None:
     """Entities a second on one core: ours reads and picks, the others only parse."""
     wanted = wanted_of("enwiki", True)
-    raw = RawBatch("lines", START, START, b"\n".join(lines), 0)
+    raw = RawBatch("lines", START, START, b",\n".join(lines), 0)
     n_bytes = sum(map(len, lines))
+    whole = rate([b""], lambda _: annotate_entities(raw, "enwiki", True)) * len(lines)
     base = rate(lines, json.loads)
     print(f"\nOne core, {len(lines):,} entities, mean {n_bytes / len(lines):,.0f} bytes")
     print(f"{'reader':<44}{'entities/s':>12}{'MB/s':>8}{'× json':>8}")
@@ -99,22 +99,20 @@ def compare_parsers(lines: list[bytes]) -> None:
         ("json.loads of every entity", base),
         ("orjson.loads of every entity", rate(lines, orjson.loads)),
         ("read_entity (wanted parts)", rate(lines, lambda line: read_entity(line, wanted))),
-        (
-            "annotate_entities (parts → rows)",
-            len(lines) * rate([b""], lambda _: annotate_entities(raw, "enwiki", True)),
-        ),
+        ("annotate_entities (lines → rows)", whole),
     ):
         print(f"{name:<44}{speed:>12,.0f}{speed * n_bytes / len(lines) / 1e6:>8.0f}{speed / base:>8.1f}")
 
 
-def write_dump(path: Path, n_articles: int) -> None:
-    """A dump of the articles in the package `gensim`, repeated under new ids and titles."""
+def write_dump(path: Path, n_articles: int) -> int:
+    """A dump of the articles in the package `gensim`, repeated under new ids and titles; gives its bytes."""
     import gensim
 
     name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-    source = bz2.open(Path(gensim.__file__).parent / "test" / "test_data" / name).read().decode()
+    source = bz2.decompress((Path(gensim.__file__).parent / "test" / "test_data" / name).read_bytes()).decode()
     head, *pages = source.split("  <page>\n")
     pages = [page.split("</page>")[0] for page in pages if "<ns>0</ns>" in page and "<redirect" not in page]
+    n_bytes = 0
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write(head)
         for number in range(n_articles):
@@ -122,26 +120,46 @@ def write_dump(path: Path, n_articles: int) -> None:
             body = rest.partition("</id>")[2]
             title = f"<title>Page {1000 + number}</title>\n    <ns>0</ns>\n    <id>{1000 + number}</id>"
             file.write(f"  <page>\n    {title}{body}</page>\n")
+            n_bytes += len(body.encode())
         file.write("</mediawiki>\n")
+    return n_bytes
 
 
 def measured_run(folder: Path, n_articles: int, n_entities: int) -> dict[str, float]:
     """Seconds and peak memory of the whole labeller, in a process of its own."""
-    write_dump(folder / "dump.xml.gz", n_articles)
+    n_bytes = write_dump(folder / "dump.xml.gz", n_articles)
     with gzip.open(folder / "wikidata.json.gz", "wb", compresslevel=1) as file:
         file.write(b"[\n")
         for line in generated_lines(n_entities):
             file.write(line + b",\n")
         file.write(b"]\n")
-    queue = multiprocessing.get_context("spawn").SimpleQueue()
-    process = multiprocessing.get_context("spawn").Process(target=_run, args=(folder, queue))
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_run, args=(folder, queue))
     process.start()
+    peak = 0.0
+    while queue.empty() and process.is_alive():
+        peak = max(peak, group_memory_mb(process.pid or 0))
+        time.sleep(0.05)
     result = queue.get()
     process.join()
-    return result | {"articles": n_articles, "entities": n_entities}
+    return result | {"articles": n_articles, "entities": n_entities, "n_bytes": n_bytes, "peak_mb": peak}
+
+
+def group_memory_mb(group: int) -> float:
+    """Resident memory of all processes of a process group, workers included; shared pages count in each."""
+    n_pages = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getpgid(int(folder.name)) == group:
+                n_pages += int((folder / "statm").read_text().split()[1])
+        except (OSError, ValueError):  # ended meanwhile
+            continue
+    return n_pages * resource.getpagesize() / 2**20
 
 
 def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
+    os.setpgrp()
     timings = {}
     for name, inputs in (
         ("pages", Inputs(folder / "dump.xml.gz")),
@@ -150,28 +168,30 @@ def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
         start = time.perf_counter()
         annotate(folder / f"{name}.json.gz", inputs, AnnotateSettings())
         timings[name] = time.perf_counter() - start
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    queue.put(timings | {"peak_mb": own / 1024, "worker_peak_mb": workers / 1024})
+    queue.put(timings)
 
 
 def compare_sizes(n_articles: int, n_entities: int) -> None:
-    """The whole labeller at a quarter and at all of the size."""
+    """The whole labeller at a quarter and at all of the size; rates from the difference, free of starting costs."""
     print(f"\nThe whole labeller, {n_cores()} cores, gzip input")
-    print(f"{'articles':>10}{'entities':>10}{'articles/s':>12}{'entities/s':>12}{'peak MB':>9}{'worker MB':>11}")
+    print(f"{'articles':>10}{'entities':>10}{'pages s':>9}{'both s':>9}{'peak MB':>9}")
+    runs = []
     for part in (4, 1):
         with tempfile.TemporaryDirectory() as folder:
             run = measured_run(Path(folder), n_articles // part, n_entities // part)
-        articles = run["articles"] / run["pages"]
-        entities = run["entities"] / max(run["both"] - run["pages"], 1e-9)
+        runs.append(run)
         print(
-            f"{run['articles']:>10,}{run['entities']:>10,}{articles:>12,.0f}{entities:>12,.0f}"
-            f"{run['peak_mb']:>9.0f}{run['worker_peak_mb']:>11.0f}"
+            f"{run['articles']:>10,}{run['entities']:>10,}{run['pages']:>9.1f}{run['both']:>9.1f}{run['peak_mb']:>9.0f}"
         )
-    print("\nProjection from the larger run, this machine, gzip input")
-    print(
-        f"English Wikipedia, {ENWIKI_ARTICLES:,.0f} articles as long as the sample's: {ENWIKI_ARTICLES / articles / 3600:.1f} h at most"
-    )
+    small, large = runs
+    articles = (large["articles"] - small["articles"]) / (large["pages"] - small["pages"])
+    of_entities = [run["both"] - run["pages"] for run in runs]
+    entities = (large["entities"] - small["entities"]) / (of_entities[1] - of_entities[0])
+    per_second = (large["n_bytes"] - small["n_bytes"]) / (large["pages"] - small["pages"])
+    mean = large["n_bytes"] / large["articles"] / 1000
+    print(f"\n{articles:,.0f} articles/s of {mean:.0f} kB ({per_second / 1e6:.1f} MB/s), {entities:,.0f} entities/s")
+    print("Projections for this machine, under the assumptions at the top of this file:")
+    print(f"English Wikipedia, {ENWIKI_BYTES / 1e9:.0f} GB of wikitext: {ENWIKI_BYTES / per_second / 3600:.1f} h")
     print(f"Wikidata, {WIKIDATA_ENTITIES:,.0f} entities: {WIKIDATA_ENTITIES / entities / 3600:.1f} h")
 
 

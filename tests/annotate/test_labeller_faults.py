@@ -161,6 +161,16 @@ def test_a_full_disk_is_told_and_the_output_is_not_half_written(inputs, out, n_b
     assert left_behind(out) == ["metadata.json.gz", "metadata.json.gz.about.json"]
 
 
+def test_an_output_that_cannot_be_written_does_not_cost_the_work(inputs, out):
+    out.mkdir(parents=True)
+    with pytest.raises(InputError, match="could not be written"):
+        annotate(out, inputs, n_workers=1)
+    assert left_behind(out) == [".metadata.json.gz.work", "metadata.json.gz"]
+    out.rmdir()
+    inputs.dump.write_bytes(b"x" * inputs.dump.stat().st_size)  # would be refused if it were read again
+    assert annotate(out, inputs, n_workers=1).n_pages == 11
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_folder_that_cannot_be_written(inputs, tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)

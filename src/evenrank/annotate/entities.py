@@ -12,6 +12,9 @@ from evenrank.formats.wikidata import BrokenEntityError, Entity, entity_places, 
 REDIRECT_BADGES = frozenset({"Q70893996", "Q70894304"})
 """Badges of a sitelink that leads to a redirect on purpose, so that the redirect's target is another topic."""
 
+EDGE = 16
+"""Bytes at either end of a batch in which the bracket of the dump is looked for."""
+
 Rows = dict[str, list[tuple[object, ...]]]
 
 
@@ -38,8 +41,8 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBat
 
 def _lines_equal(batch: RawBatch, mark: bytes) -> int:
     """1 if the first or last line of the batch is the bracket that opens or closes the dump."""
-    data = batch.data.strip()
-    return int(data == mark or data.startswith(mark + b"\n") or data.endswith(b"\n" + mark))
+    head, tail = batch.data[:EDGE].lstrip(), batch.data[-EDGE:].rstrip()
+    return int(head == mark or head.startswith((mark + b"\n", mark + b"\r")) or tail.endswith(b"\n" + mark))
 
 
 def _add_rows(entity: Entity, wiki: str, with_gender: bool, rows: Rows) -> None:

@@ -53,18 +53,29 @@ def annotate(
     for path in inputs.files().values():
         if not path.is_file():
             raise input_error(path, 0, "no such file", "check the name")
-    work = _work_folder(out, inputs, settings, is_fresh)
+    to_do = stages(inputs, settings, batch_bytes)
+    work = _work_folder(out, is_fresh)
+    store = _open_store(work, inputs, settings)
     try:
-        store = _open_store(work, inputs, settings)
-        for stage in stages(inputs, settings, batch_bytes):
-            engine(stage, store)
+        _read(to_do, engine, store, inputs.dump)
         report = _write(out, store, inputs, settings, model, n_workers)
+    finally:
         store.close()
-    except InputError:  # bad input: what was read of it is of no use
-        shutil.rmtree(work, ignore_errors=True)
-        raise
     shutil.rmtree(work)
     return report
+
+
+def _read(to_do: list[Stage], engine: Engine, store: WorkStore, dump: Path) -> None:
+    """Fill the store; it is removed when an input is bad, because what was read of it is of no use."""
+    try:
+        for stage in to_do:
+            engine(stage, store)
+        if not store.query("SELECT 1 FROM pages LIMIT 1").fetchone():
+            raise input_error(dump, 0, "no articles in it", "give a pages-articles dump")
+    except InputError:
+        store.close()
+        shutil.rmtree(store.path.parent, ignore_errors=True)
+        raise
 
 
 def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH) -> list[Stage]:
@@ -91,7 +102,8 @@ def _quality_model(settings: AnnotateSettings) -> QualityModel:
     return models[settings.quality_model].with_caps(settings.quality_caps)
 
 
-def _work_folder(out: Path, inputs: Inputs, settings: AnnotateSettings, is_fresh: bool) -> Path:
+def _work_folder(out: Path, is_fresh: bool) -> Path:
+    """The folder for unfinished work beside the output."""
     work = out.with_name(f".{out.name}.work")
     if is_fresh:
         shutil.rmtree(work, ignore_errors=True)
@@ -119,8 +131,6 @@ def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkS
 def _write(
     out: Path, store: WorkStore, inputs: Inputs, settings: AnnotateSettings, model: QualityModel, n_workers: int | None
 ) -> Report:
-    if not store.query("SELECT 1 FROM pages LIMIT 1").fetchone():
-        raise input_error(inputs.dump, 0, "no articles in it", "give a pages-articles dump")
     n_with_item = join_pages_to_items(store)
     percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
     scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
@@ -140,7 +150,7 @@ def _write(
                 genders.update(part.gender_values)
     finally:
         close_readers()
-    tallies = {stage.name: store.tally(stage.name) for stage in stages(inputs, settings)}
+    tallies = {name: store.tally(name) for name in store.stages()}
     report = Report(n_pages, n_with_item, tallies, percentiles, coverage_rows(coverage), genders)
     write_about(about_path(out), about(report, settings, model, inputs.facts()))
     return report

@@ -74,6 +74,11 @@ class WorkStore:
         """What a stage has counted so far."""
         return self.get(f"tally of {stage}") or {}
 
+    def stages(self) -> list[str]:
+        """Names of the stages that have rows here, sorted."""
+        kept = self.query("SELECT name FROM meta WHERE name LIKE 'tally of %' ORDER BY name")
+        return [name.removeprefix("tally of ") for (name,) in kept]
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         self._run("BEGIN IMMEDIATE")
