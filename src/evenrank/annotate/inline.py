@@ -12,7 +12,8 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _EMPHASIS = re.compile(r"''+")
 _LINE_START = re.compile(r"\n(?:[*#:;]+|-{4,})[ \t]*")
 _SWITCH = re.compile(r"__[A-Z]{3,}__")
-_BROKEN = ("[[", "]]", "{{", "}}", "{|", "|}", "<!--", "-->")
+_BROKEN = {"[": ("[[",), "]": ("]]",), "{": ("{{", "{|"), "}": ("}}", "|}"), "<": ("<!--",), ">": ("-->",)}
+"""Marks left of broken markup, by a character that is quick to look for and rare in text."""
 _EMPTY_PARENTHESES = re.compile(r"\([\s,;:]*\)")
 _BLANKS = re.compile(r"  +")
 _BLANK_LINES = re.compile(r"\n\n\n+")
@@ -27,8 +28,10 @@ def strip_markup(text: str) -> str:
         text = _EMPHASIS.sub("", text)
     if "__" in text:
         text = _SWITCH.sub("", text)
-    for mark in _BROKEN:
-        text = text.replace(mark, "")
+    for character, marks in _BROKEN.items():
+        if character in text:
+            for mark in marks:
+                text = text.replace(mark, "")
     return _LINE_START.sub("\n", text)
 
 

@@ -123,6 +123,9 @@ def _open_frame(mark: str, text: str, position: int, in_data: bool) -> _Frame:
 
 def _close(stack: list[_Frame], kind: str, n_open: dict[str, int]) -> list[_Frame]:
     """The innermost open frame of a kind and what is unclosed inside it; they leave the stack."""
+    if stack[-1].kind == kind:
+        n_open[kind] -= 1
+        return [stack.pop()]
     start = next(index for index in range(len(stack) - 1, 0, -1) if stack[index].kind == kind)
     frames = stack[start:]
     for frame in frames:
