@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
+
+settings.register_profile("evenrank", deadline=None)  # machines are noisy: no timed assertion
+settings.load_profile("evenrank")
 
 HERE = Path(__file__).parent
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 
-TABLE_BITS = 20
-"""Codes of up to this many bits are told apart by a table instead of by sorting."""
+TABLE_LIMIT = 1 << 20
+"""Codes below this are told apart by a table instead of by sorting."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +53,25 @@ def align(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, norma
     A row is the outer product of the page's memberships in each dimension: multi-hot, or divided by the number
     of groups the page is in where `normalise` says so for that dimension. A mask of 0 gives a row of zeros.
     """
-    code = np.zeros(len(masks[0]), np.int64)
-    bits_before = np.cumsum([0, *(len(dimension.groups) for dimension in space.dimensions)])
-    for mask, shift in zip(masks, bits_before, strict=False):
-        code |= mask.astype(np.int64) << int(shift)
-    distinct, page_type = _distinct(code, int(bits_before[-1]))
-    rows = np.ones((len(distinct), 1))
-    for dimension, shift, divide in zip(space.dimensions, bits_before, normalise, strict=False):
-        rows = _outer(rows, _memberships(distinct >> int(shift), len(dimension.groups), divide))
+    rows = np.ones((1, 1))
+    page_type = np.zeros(len(masks[0]), np.intp)
+    for mask, dimension, divide in zip(masks, space.dimensions, normalise, strict=True):
+        values, value_of_page = _distinct(mask, 1 << len(dimension.groups))
+        pairs, page_type = _distinct(page_type * len(values) + value_of_page, len(rows) * len(values))
+        members = _memberships(values, len(dimension.groups), divide)
+        rows = _outer(rows[pairs // len(values)], members[pairs % len(values)])
     return Alignment(rows, page_type)
 
 
-def _distinct(code: NDArray[np.int64], n_bits: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """The codes that occur, ascending, and the number of each page's code among them."""
-    if n_bits > TABLE_BITS or len(code) < 1 << (n_bits - 4):
-        distinct, page_type = np.unique(code, return_inverse=True)
-        return distinct, page_type.reshape(-1)
-    distinct = np.flatnonzero(np.bincount(code, minlength=1 << n_bits))
-    number = np.zeros(1 << n_bits, np.intp)
-    number[distinct] = np.arange(len(distinct))
-    return distinct, number[code]
+def _distinct(codes: NDArray[np.integer], limit: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """The codes that occur, ascending, and the number of each page's code among them; all are below `limit`."""
+    if limit > TABLE_LIMIT or len(codes) < limit >> 4:
+        found, number_of_page = np.unique(codes, return_inverse=True)
+        return found.astype(np.int64), number_of_page.reshape(-1)
+    found = np.flatnonzero(np.bincount(codes, minlength=limit))
+    number = np.zeros(limit, np.intp)
+    number[found] = np.arange(len(found))
+    return found, number[codes]
 
 
 def _memberships(masks: NDArray[np.int64], n_groups: int, divide: bool) -> NDArray[np.float64]:

@@ -1,0 +1,85 @@
+"""The command line as a whole: every command loads, errors are said, exit codes mean what they should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from evenrank.cli.main import COMMANDS, LazyGroup, cli
+
+
+def evenrank(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evenrank.cli.main", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage:" in result.output
+
+
+def test_no_command_module_is_unlisted() -> None:
+    folder = Path(__file__).parents[2] / "src" / "evenrank" / "cli"
+    with_command = {path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text("utf-8")}
+    assert with_command == set(COMMANDS)
+    assert isinstance(cli, LazyGroup)
+    assert isinstance(cli.get_command(click.Context(cli), "run"), click.Group)
+    assert cli.get_command(click.Context(cli), "nothing") is None
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    assert evenrank("metrics").returncode == 0
+    assert evenrank("nothing").returncode == 2
+    assert evenrank("evaluate").returncode == 2
+    missing = evenrank("collection", "describe", tmp_path / "none")
+    assert missing.returncode == 2
+    assert "no such folder" in missing.stderr
+    assert "Traceback" not in missing.stderr
+
+
+def test_bad_import_exits_2_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text("x\n{}\n")
+    result = evenrank("collection", "import", tmp_path / "c", "--metadata", tmp_path / "m.json")
+    assert result.returncode == 2
+    assert "m.json:1" in result.stderr
+    assert "m.json:2" in result.stderr
+    assert not (tmp_path / "c").exists()
+
+
+def test_check_exits_1_on_faults_and_convert_goes_both_ways(golden_collection, golden_runs, tmp_path: Path) -> None:
+    assert evenrank("run", "check", golden_collection.path, golden_runs[0]).returncode == 1
+    oracle = tmp_path / "oracle.gz"
+    made = evenrank("run", "oracle", golden_collection.path, "--task", 2, "--seed", 4, "-o", oracle)
+    assert made.returncode == 0, made.stderr
+    good = evenrank("run", "check", golden_collection.path, oracle)
+    assert (good.returncode, "good" in good.stdout) == (0, True)
+    for source, target in ((oracle, tmp_path / "o.trec"), (tmp_path / "o.trec", tmp_path / "back.gz")):
+        assert evenrank("run", "convert", source, target).returncode == 0
+    assert (tmp_path / "back.gz").read_bytes() == oracle.read_bytes()
+
+
+def test_starting_to_evaluate_imports_nothing_heavy() -> None:
+    code = "import sys, evenrank.cli.main, evenrank.cli.evaluate, evenrank.evaluation.evaluate; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    heavy = {"scipy", "pandas", "matplotlib", "tantivy", "altair", "lightgbm", "onnxruntime", "tqdm", "starlette"}
+    assert not loaded & heavy
+
+
+def test_a_full_disk_and_a_closed_pipe_are_no_traceback(golden_collection, tmp_path: Path) -> None:
+    result = evenrank("run", "oracle", golden_collection.path, "--task", 1, "-o", "/dev/null/run")
+    assert result.returncode == 2
+    assert "could not be written" in result.stderr
+    script = (
+        f"{sys.executable} -m evenrank.cli.main collection describe {golden_collection.path} --format json | head -1"
+    )
+    piped = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert "Traceback" not in piped.stderr

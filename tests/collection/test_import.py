@@ -1,0 +1,203 @@
+"""Import: packed, checked, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.describe import describe, table_text
+from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.collection.official import is_official, official_files
+from evenrank.errors import EvenrankError, InputError
+
+PAGES = [
+    {
+        "page_id": 30,
+        "quality_score": 0.9,
+        "quality_score_disc": "FA",
+        "geographic_locations": ["Asia"],
+        "gender": ["female"],
+    },
+    {"page_id": 10, "quality_score": 0.1, "quality_score_disc": "Stub", "geographic_locations": [], "gender": None},
+    {
+        "page_id": 20,
+        "quality_score": None,
+        "quality_score_disc": None,
+        "geographic_locations": ["Africa", "Europe"],
+        "gender": [],
+    },
+    {"page_id": 10, "quality_score": 0.7, "quality_score_disc": "GA", "geographic_locations": ["Asia"], "gender": []},
+]
+ARTICLES = [
+    {"id": 20, "title": "Zwanzig é", "url": "u", "text": "twenty"},
+    {"id": 99, "title": "Unlisted", "url": "u", "text": "x"},
+    {"id": 10, "title": "Ten", "url": "u", "text": "tén"},
+]
+
+
+def lines(path: Path, records: list[dict]) -> Path:
+    path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> ImportFiles:
+    return ImportFiles(
+        metadata=lines(tmp_path / "m.json", PAGES),
+        topics=lines(tmp_path / "t.json", [{"id": 1, "title": "One", "keywords": ["a"], "rel_docs": [10, 77, 10]}]),
+        eval_topics=(
+            lines(
+                tmp_path / "q.json",
+                [{"id": 101, "title": "", "rel_docs": [30], "assessed_docs": [10, 30], "max_tier": 2}],
+            ),
+            lines(
+                tmp_path / "e.json", [{"id": 101, "title": "Eval", "keywords": ["b", "c"]}, {"id": 102, "title": "New"}]
+            ),
+        ),
+        corpus=lines(tmp_path / "c.json", ARTICLES),
+    )
+
+
+def test_what_was_put_in_comes_out(tmp_path: Path, files: ImportFiles) -> None:
+    told: list[str] = []
+    collection = import_collection(tmp_path / "c", files, warn=told.append)
+    assert collection.page_ids.tolist() == [10, 20, 30]
+    assert collection.quality_class.tolist() == [0, 6, 5]
+    assert np.isnan(collection.quality_score[1])
+    assert collection.masks["geography"].tolist() == [1, 0b10010, 0b1000]
+    assert collection.masks["gender"].tolist() == [1, 1, 2]
+    assert [collection.titles[row] for row in range(3)] == ["Ten", "Zwanzig é", ""]
+    assert collection.size_bytes.tolist() == [4, 6, 0]
+    assert collection.manifest.counts["corpus_pages_without_metadata"] == 1
+    assert collection.rows_of(np.array([30, 77, 10])).tolist() == [2, -1, 0]
+    assert "1 lines repeat" in told[0]
+
+
+def test_topics_join_judgments_and_keywords(tmp_path: Path, files: ImportFiles) -> None:
+    topics = import_collection(tmp_path / "c", files).topic_by_id
+    assert topics[1].rel_docs.tolist() == [10, 77]
+    assert (topics[101].title, topics[101].keywords, topics[101].max_tier) == ("Eval", ("b", "c"), 2)
+    assert topics[101].assessed_docs.tolist() == [10, 30]
+    assert len(topics[102].rel_docs) == 0
+    assert {topic.split for topic in topics.values()} == {"train", "eval"}
+
+
+def test_import_again_replaces_and_leaves_nothing_behind(tmp_path: Path, files: ImportFiles) -> None:
+    folder = tmp_path / "c"
+    import_collection(folder, files)
+    (folder / "index").mkdir()
+    import_collection(folder, files)
+    assert sorted(p.name for p in folder.iterdir()) == ["data-2", "index", "manifest.json"]
+
+
+def test_a_failed_import_leaves_the_old_collection(tmp_path: Path, files: ImportFiles) -> None:
+    folder = tmp_path / "c"
+    import_collection(folder, files)
+    before = {p.name: p.stat().st_mtime_ns for p in folder.rglob("*")}
+    (tmp_path / "bad.json").write_bytes(b"nonsense\n")
+    with pytest.raises(InputError, match=r"bad.json:1"):
+        import_collection(folder, ImportFiles(tmp_path / "bad.json"))
+    assert {p.name: p.stat().st_mtime_ns for p in folder.rglob("*")} == before
+    with pytest.raises(InputError):
+        import_collection(tmp_path / "never", ImportFiles(tmp_path / "bad.json"))
+    assert not (tmp_path / "never").exists()
+
+
+def test_topic_ids_of_both_splits_must_differ(tmp_path: Path, files: ImportFiles) -> None:
+    with pytest.raises(InputError, match="training topics too"):
+        import_collection(tmp_path / "c", ImportFiles(files.metadata, files.topics, (files.topics,)))
+
+
+def test_a_killed_import_leaves_the_old_collection_usable(tmp_path: Path, files: ImportFiles) -> None:
+    folder = tmp_path / "c"
+    import_collection(folder, files)
+    big = tmp_path / "big.json"
+    record = orjson.dumps({**PAGES[0], "page_id": 5})
+    big.write_bytes(b"".join(record.replace(b"5", str(n).encode(), 1) + b"\n" for n in range(400_000)))
+    code = (
+        "import sys; from pathlib import Path; from evenrank.collection.import_files import *\n"
+        "import evenrank.collection.import_files as m; save = m.save_topics\n"
+        "def slow(*a):\n    print('writing', flush=True); import time; time.sleep(30)\n"
+        "m.save_topics = slow\n"
+        "import_collection(sys.argv[1], ImportFiles(Path(sys.argv[2])))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(folder), str(big)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"writing\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert list(folder.glob(".data-*.tmp"))
+    assert len(Collection.open(folder)) == 3
+    import_collection(folder, files)
+    assert not list(folder.glob(".data-*.tmp"))
+
+
+def test_opening_what_is_not_a_collection(tmp_path: Path, files: ImportFiles) -> None:
+    with pytest.raises(EvenrankError, match="no such folder"):
+        Collection.open(tmp_path / "nothing")
+    with pytest.raises(EvenrankError, match="without a manifest"):
+        Collection.open(tmp_path)
+    folder = import_collection(tmp_path / "c", files).path
+    (folder / "data-1" / "page_ids.npy").write_bytes(b"junk")
+    with pytest.raises(EvenrankError, match="damaged"):
+        Collection.open(folder)
+    (folder / "manifest.json").write_bytes(b"{}")
+    with pytest.raises(EvenrankError, match="not a manifest"):
+        Collection.open(folder)
+    (folder / "manifest.json").write_bytes(b'{"format_version": 99}')
+    with pytest.raises(EvenrankError, match="format 99"):
+        Collection.open(folder)
+
+
+def test_order_of_the_metadata_does_not_matter(tmp_path: Path, files: ImportFiles) -> None:
+    distinct = PAGES[:3]
+    one = import_collection(tmp_path / "a", ImportFiles(lines(tmp_path / "1.json", distinct)))
+    two = import_collection(tmp_path / "b", ImportFiles(lines(tmp_path / "2.json", distinct[::-1])))
+    for name in ("page_ids.npy", "quality_class.npy", "mask-geography.npy", "mask-gender.npy"):
+        assert (one.data / name).read_bytes() == (two.data / name).read_bytes()
+
+
+def test_description_counts_and_warns(tmp_path: Path, files: ImportFiles) -> None:
+    collection = import_collection(tmp_path / "c", files)
+    facts = describe(collection)
+    assert facts["geography_by_gender"]["Asia"]["female"] == 1
+    assert facts["geography_by_gender"]["Africa"]["unknown"] == facts["geography_by_gender"]["Europe"]["unknown"] == 1
+    assert facts["quality"]["none"] == 1
+    assert facts["counts"]["eval_judgments"] == 1
+    text = table_text(collection)
+    assert "ethical concerns" in text
+    assert "3 pages, 3 articles (1 of them without metadata)" in text
+    assert repr(collection).startswith("<Collection")
+
+
+def test_official_files_are_known_by_size_and_md5(tmp_path: Path, files: ImportFiles) -> None:
+    facts = official_files()["trec_metadata.json.gz"]
+    assert is_official("trec_metadata.json.gz", facts.size_bytes, facts.md5) is True
+    assert is_official("trec_metadata.json.gz", 5, "x") is False
+    assert is_official("mine.json", 5, "x") is None
+    renamed = files.metadata.rename(tmp_path / "trec_metadata.json.gz")
+    told: list[str] = []
+    import_collection(tmp_path / "c", ImportFiles(renamed), warn=told.append)
+    assert any("not the track's own file" in text for text in told)
+
+
+def test_spaces(tmp_path: Path, files: ImportFiles) -> None:
+    collection = import_collection(tmp_path / "c", files)
+    assert collection.space("geography").n_groups == 8
+    assert collection.space("gender,geography").shape == (4, 8)
+    with pytest.raises(EvenrankError, match="intersection, geography, gender"):
+        collection.space("religion")
+
+
+def test_opens_by_memory_map(tmp_path: Path, files: ImportFiles) -> None:
+    collection = import_collection(tmp_path / "c", files)
+    assert isinstance(collection.page_ids, np.memmap)
+    assert all(isinstance(mask, np.memmap) for mask in collection.masks.values())

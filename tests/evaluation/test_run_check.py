@@ -1,0 +1,92 @@
+"""`run check`: every kind of fault, with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.evaluation.oracle import oracle_run
+from evenrank.evaluation.run_check import check_run
+from evenrank.formats.runs import write_run
+
+
+@pytest.fixture
+def lines(golden_collection: Collection, tmp_path: Path) -> list[str]:
+    """The lines of a valid Task 1 run."""
+    write_run(oracle_run(golden_collection, 1, 0.5), tmp_path / "good")
+    return (tmp_path / "good").read_text().splitlines()
+
+
+def faults_of(collection: Collection, folder: Path, lines: list[str]) -> list[tuple[int, str]]:
+    (folder / "run").write_text("\n".join(lines) + "\n")
+    return [(fault.line, fault.found) for fault in check_run(collection, folder / "run")]
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_an_oracle_is_valid(golden_collection: Collection, tmp_path: Path, task: int) -> None:
+    write_run(oracle_run(golden_collection, task, 0.9), tmp_path / "run.gz")
+    assert check_run(golden_collection, tmp_path / "run.gz") == []
+
+
+def test_unknown_topic_and_page(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    unknown = int(np.setdiff1d(np.arange(10**6), golden_collection.page_ids)[0])
+    lines[3] = f"101\t{unknown}"
+    found = faults_of(golden_collection, tmp_path, [*lines, "999\t5"])
+    assert (4, f"page {unknown} has no metadata") in found
+    assert (len(lines) + 1, "topic 999 is not in the collection") in found
+
+
+def test_repeated_page_too_long_too_short(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    page = lines[0].split("\t")[1]
+    found = faults_of(golden_collection, tmp_path, [*lines[:1000], lines[0], *lines[1000:-1]])
+    assert (1001, f"page {page} stands twice in topic 101") in found
+    assert (1, "topic 101 has 1001 pages, not 1000") in found
+    assert (4002, "topic 107 has 999 pages, not 1000") in found
+
+
+def test_interleaved_and_missing_topics(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    moved = [*lines[:999], lines[1000], lines[999], *lines[1001:4000]]
+    found = faults_of(golden_collection, tmp_path, moved)
+    assert (1001, "topic 101 goes on here") in found
+    assert (1002, "topic 102 goes on here") in found
+    assert (0, "no ranking for topics 107") in found
+
+
+def test_missing_extra_and_interleaved_rankings(golden_collection: Collection, tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 2, 0.9), tmp_path / "good")
+    lines = (tmp_path / "good").read_text().splitlines()
+    changed = [line.replace("101\t7\t", "101\t170\t", 1) if line.startswith("101\t7\t") else line for line in lines]
+    swapped = [*changed[:49], changed[50], changed[49], *changed[51:]]
+    found = faults_of(golden_collection, tmp_path, swapped)
+    assert (0, "topic 101 has no ranking 7") in found
+    assert (301, "topic 101 has a ranking 170") in found
+    assert (51, "topic 101, ranking 1 goes on here") in found
+
+
+def test_form_faults_are_listed_beside_the_others(
+    golden_collection: Collection, tmp_path: Path, lines: list[str]
+) -> None:
+    found = faults_of(golden_collection, tmp_path, ["101\tx", "101", *lines])
+    assert [line for line, _ in found][:2] == [1, 2]
+    assert check_run(golden_collection, _empty(tmp_path))[0].found == "empty file"
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty").write_bytes(b"")
+    return folder / "empty"
+
+
+def test_oracle_has_the_precision_asked_for(golden_collection: Collection) -> None:
+    run = oracle_run(golden_collection, 2, 0.8, seed=3)
+    relevant = {t.id: set(t.rel_docs.tolist()) for t in golden_collection.topics}
+    hits = [page in relevant[topic] for topic, _, pages in run.rankings() for page in pages.tolist()]
+    assert np.mean(hits) == pytest.approx(0.8, abs=0.01)
+    assert all(len(set(pages.tolist())) == 50 for _, _, pages in run.rankings())
+    again = oracle_run(golden_collection, 2, 0.8, seed=3)
+    np.testing.assert_array_equal(run.pages, again.pages)
+    with pytest.raises(EvenrankError, match="between 0 and 1"):
+        oracle_run(golden_collection, 1, 1.5)

@@ -1,0 +1,58 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenrank.errors import InputError
+from evenrank.formats.atomic import atomic_file, atomic_folder
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "f"
+    with atomic_file(path) as file:
+        file.write(b"x")
+        assert not path.exists()
+    assert path.read_bytes() == b"x"
+    assert [p.name for p in path.parent.iterdir()] == ["f"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failed_file_leaves_the_old_one(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    with pytest.raises(error), atomic_file(path) as file:
+        file.write(b"half")
+        raise error
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_replaces_the_old_one_and_keeps_what_it_should(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    for content in (b"1", b"2"):
+        with atomic_folder(path, keep=("index",)) as fresh:
+            (fresh / "data").write_bytes(content)
+        (path / "index").mkdir(exist_ok=True)
+    assert (path / "data").read_bytes() == b"2"
+    assert (path / "index").is_dir()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_folder_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    path.mkdir()
+    (path / "data").write_bytes(b"old")
+    with pytest.raises(ValueError, match="half"), atomic_folder(path) as fresh:
+        (fresh / "data").write_bytes(b"new")
+        raise ValueError("half way")
+    assert (path / "data").read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="could not be written"), atomic_file(tmp_path / "file" / "inside"):
+        pass

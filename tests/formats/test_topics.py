@@ -1,0 +1,83 @@
+"""Topics and judgments in JSON lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenrank.errors import InputError
+from evenrank.formats.topics import parse_topic, read_topics, topic_record, write_topics
+from evenrank.records import Topic
+
+
+def test_reads_what_it_writes(tmp_path: Path) -> None:
+    topics = [
+        Topic(
+            1,
+            "Agriculture",
+            ("crops",),
+            "scope",
+            "home",
+            "eval",
+            np.array([5, 3], np.int32),
+            np.array([3, 5, 9], np.int32),
+            2,
+        ),
+        Topic(2, "Ünïcode", split="eval"),
+    ]
+    write_topics(tmp_path / "t.json.gz", topics)
+    read = read_topics(tmp_path / "t.json.gz", "eval")
+    assert [topic_record(topic) for topic in read] == [topic_record(topic) for topic in topics]
+    assert read[0].rel_docs.tolist() == [5, 3]
+
+
+def test_repeated_pages_are_dropped_in_order() -> None:
+    assert parse_topic({"id": 1, "rel_docs": [9, 2, 9, 4, 2]}, "train").rel_docs.tolist() == [9, 2, 4]
+
+
+def test_faults_name_the_line(tmp_path: Path) -> None:
+    lines = [
+        b'{"id": 1}',
+        b'{"id": "1"}',
+        b'{"id": 2, "rel_docs": ["a"]}',
+        b'{"id": 3, "keywords": "x"}',
+        b'{"id": 4, "rel_docs": [99999999999]}',
+        b"{",
+    ]
+    (tmp_path / "t.json").write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError) as caught:
+        read_topics(tmp_path / "t.json", "train")
+    assert [fault.line for fault in caught.value.faults] == [2, 3, 4, 5, 6]
+
+
+def test_a_topic_twice_and_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(b'{"id": 1}\n{"id": 1}\n')
+    with pytest.raises(InputError, match="topic 1 stands twice"):
+        read_topics(tmp_path / "t.json", "train")
+    (tmp_path / "e.json").write_bytes(b"\n")
+    with pytest.raises(InputError, match="no topic"):
+        read_topics(tmp_path / "e.json", "train")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["id", "title", "keywords", "scope", "rel_docs", "assessed_docs", "max_tier"]), JSON
+    )
+)
+def test_any_record_is_a_topic_or_a_value_error(record: dict) -> None:
+    try:
+        topic = parse_topic(record, "train")
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert orjson.dumps(topic_record(topic))
