@@ -130,6 +130,25 @@ def test_line_numbers_go_on_over_blocks(tmp_path: Path) -> None:
     assert caught.value.faults[0].line == 30_001
 
 
+def test_many_tails_over_many_blocks_read_by_threads(tmp_path: Path) -> None:
+    records = [
+        {
+            "page_id": number,
+            "quality_score": round(number % 997 / 997, 5),
+            "quality_score_disc": WORK_ORDER[number % 6],
+            "geographic_locations": [GEOGRAPHY.groups[1 + number % 7]],
+            "gender": ["male"] if number % 3 else ["female"],
+            "extra": number // 20 % 3000,
+        }
+        for number in range(60_000)
+    ]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    metadata = read_metadata(written(tmp_path / "m.json.gz", text.encode()), DIMENSIONS)
+    assert metadata.quality_class.tolist() == [number % 6 for number in range(60_000)]
+    assert metadata.masks["geography"].tolist() == [2 << number % 7 for number in range(60_000)]
+    assert metadata.fields >= {"gender", "extra"}
+
+
 @given(st.binary(max_size=300))
 def test_no_bytes_give_a_traceback(text: bytes) -> None:
     block = LineReader(DIMENSIONS).parse(text)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
@@ -20,7 +21,7 @@ from evenrank.collection.manifest import Manifest, Source, read_manifest, write_
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.titles import save_titles
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
-from evenrank.formats.metadata import Metadata, read_metadata
+from evenrank.formats.metadata import Metadata, first_fields, read_metadata
 from evenrank.formats.topics import read_topics
 from evenrank.progress import progress_bar
 from evenrank.records import Topic
@@ -89,12 +90,23 @@ def _read_all_topics(files: ImportFiles) -> list[Topic]:
 
 
 def _read_metadata(path: Path) -> Metadata:
+    """The metadata with the dimensions whose fields are in it; read again if some field only comes up late."""
     size = path.stat().st_size if path.is_file() else 0
-    bar = progress_bar(size, "metadata", "B", scale=True)
-    try:
-        return read_metadata(path, list(DIMENSIONS.values()), bar.update)
-    finally:
-        bar.close()
+    fields = first_fields(path)
+    while True:
+        bar = progress_bar(size, "metadata", "B", scale=True)
+        try:
+            metadata = read_metadata(path, _annotated(fields), bar.update)
+        finally:
+            bar.close()
+        if len(_annotated(metadata.fields)) == len(metadata.masks):
+            return metadata
+        fields = metadata.fields
+
+
+def _annotated(fields: frozenset[str]) -> list[Dimension]:
+    """The dimensions that every collection has, and those whose field is there."""
+    return [d for d in DIMENSIONS.values() if d.name in ALWAYS or d.field in fields]
 
 
 def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
@@ -102,7 +114,7 @@ def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
     np.save(folder / "page_ids.npy", metadata.page_ids.astype("<i4", copy=False))
     np.save(folder / "quality_class.npy", metadata.quality_class)
     np.save(folder / "quality_score.npy", metadata.quality_score.astype("<f4", copy=False))
-    kept = tuple(d.name for d in DIMENSIONS.values() if d.name in ALWAYS or d.field in metadata.fields)
+    kept = tuple(metadata.masks)
     for name in kept:
         np.save(folder / f"mask-{name}.npy", metadata.masks[name])
     return kept

@@ -41,7 +41,8 @@ def n_digits(words: Words) -> NDArray[np.intp]:
     """How many digits each word starts with."""
     odd = ((words & _HIGH) ^ _ZEROS) | (((words + _SIXES) & _HIGH) ^ _ZEROS)
     lowest = odd & (~odd + _ONE)
-    return (np.bitwise_count(lowest - _ONE) >> np.uint8(3)).astype(np.intp)
+    lengths: NDArray[np.intp] = (np.bitwise_count(lowest - _ONE) >> np.uint8(3)).astype(np.intp)
+    return lengths
 
 
 def digit_values(words: Words, lengths: NDArray[np.intp]) -> NDArray[np.int64]:

@@ -7,32 +7,19 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import Fault, InputError
 from evenrank.formats.compressed import Decompressed, line_blocks
-from evenrank.formats.metadata_lines import LineReader, ParsedBlock
+from evenrank.formats.metadata_lines import LineReader, MaskField, ParsedBlock
 
 BLOCK_BYTES = 1 << 20
 """Text parsed at once; small enough to stay in the cache."""
 MAX_FAULTS = 50
 """Faults shown of one file; the others are counted."""
-
-
-class MaskField(Protocol):
-    """How a field of the record becomes a bit mask (a dimension is one)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def field(self) -> str: ...
-    @property
-    def encode(self) -> Callable[[object], int]: ...
-    @property
-    def mask_dtype(self) -> np.dtype[np.unsignedinteger]: ...
 
 
 @dataclass(frozen=True)
@@ -78,6 +65,16 @@ def read_metadata(
     return _joined(blocks, dimensions, reader.fields, n_lines)
 
 
+def first_fields(path: str | os.PathLike[str]) -> frozenset[str]:
+    """Keys of the records at the beginning of a metadata file."""
+    with Decompressed(path) as source:
+        reader = LineReader(())
+        for block in line_blocks(source, BLOCK_BYTES):
+            reader.parse(block)
+            break
+    return frozenset(reader.fields)
+
+
 def _parsed(
     path: str | os.PathLike[str], reader: LineReader, on_bytes: Callable[[int], object]
 ) -> Iterator[ParsedBlock]:
@@ -99,15 +96,15 @@ def _joined(blocks: list[ParsedBlock], dimensions: Sequence[MaskField], fields: 
     page_ids = np.concatenate([block.page_ids for block in blocks])
     order = _ascending_first(page_ids)
 
-    def column(name: str, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-        joined = np.concatenate([block.columns[name] for block in blocks]).astype(dtype, copy=False)
+    def column(name: str) -> NDArray[Any]:
+        joined = np.concatenate([block.columns[name] for block in blocks])
         return joined if order is None else joined[order]
 
     return Metadata(
         page_ids=page_ids if order is None else page_ids[order],
-        quality_class=column("class", np.dtype(np.uint8)),  # type: ignore[arg-type]
-        quality_score=column("score", np.dtype(np.float32)),  # type: ignore[arg-type]
-        masks={d.name: column(d.name, d.mask_dtype) for d in dimensions},  # type: ignore[misc]
+        quality_class=column("class"),
+        quality_score=column("score"),
+        masks={dimension.name: column(dimension.name) for dimension in dimensions},
         fields=frozenset(fields),
         n_lines=n_lines,
         n_repeated=0 if order is None else len(page_ids) - len(order),

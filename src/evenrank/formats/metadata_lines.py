@@ -30,13 +30,17 @@ _LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
 _CLASS_CODE = {name: code for code, name in enumerate(WORK_ORDER)}
 
 
-class _Field(Protocol):
+class MaskField(Protocol):
+    """How a field of the record becomes a bit mask (a dimension is one)."""
+
     @property
     def name(self) -> str: ...
     @property
     def field(self) -> str: ...
     @property
     def encode(self) -> Callable[[object], int]: ...
+    @property
+    def mask_dtype(self) -> np.dtype[np.unsignedinteger]: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class ParsedBlock:
 class LineReader:
     """Parses blocks of lines; remembers the tails it has seen, so one reader serves one file."""
 
-    def __init__(self, dimensions: Sequence[_Field]) -> None:
+    def __init__(self, dimensions: Sequence[MaskField]) -> None:
         self._dimensions = tuple(dimensions)
         self.fields: set[str] = set()
         self._seen = _Seen.none(1 + len(self._dimensions))
@@ -68,9 +72,7 @@ class LineReader:
 
     def _columns(self, fast: _FastLines | None, slow: list[_Row], n_lines: int, faults: list[_Fault]) -> ParsedBlock:
         """Fast and slow lines joined, in the order of the file."""
-        names = ("class", *(dimension.name for dimension in self._dimensions))
-        codes = np.array([row.codes for row in slow], np.int64).astype(np.uint32).view(np.int32)
-        codes = codes.reshape(len(slow), len(names))
+        codes = np.array([row.codes for row in slow], np.int64).reshape(len(slow), 1 + len(self._dimensions))
         page_ids = np.array([row.page_id for row in slow], np.int32)
         scores = np.array([row.score for row in slow], np.float32)
         if fast is not None:
@@ -80,8 +82,8 @@ class LineReader:
             if slow:
                 order = np.argsort(np.concatenate([fast.lines, [row.line for row in slow]]), kind="stable")
                 page_ids, scores, codes = page_ids[order], scores[order], codes[order]
-        columns: dict[str, NDArray[Any]] = {"score": scores}
-        columns |= {name: codes[:, column] for column, name in enumerate(names)}
+        columns: dict[str, NDArray[Any]] = {"score": scores, "class": codes[:, 0].astype(np.uint8)}
+        columns |= {d.name: codes[:, number].astype(d.mask_dtype) for number, d in enumerate(self._dimensions, 1)}
         return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults])
 
     # Lines of the organisers' layout, all at once.
@@ -109,9 +111,10 @@ class LineReader:
 
     def _tail_codes(
         self, block: bytes, tails: NDArray[np.uint64], cursor: NDArray[np.intp], ends: NDArray[np.intp]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which lines have a tail that is understood, and the codes of those."""
-        places, is_known = self._seen.find(tails)
+        seen = self._seen  # another thread may replace it meanwhile
+        places, is_known = seen.find(tails)
         if not is_known.all():
             new = np.flatnonzero(~is_known)
             distinct, first = np.unique(tails[new], return_index=True)
@@ -120,12 +123,12 @@ class LineReader:
                 for value, line in zip(distinct.tolist(), new[first], strict=True)
                 if (learnt_codes := self._learn(block[cursor[line] : ends[line]])) is not None
             }
-            seen = self._seen.with_more(learnt)
+            seen = seen.with_more(learnt)
             places, is_known = seen.find(tails)
             codes = seen.codes[places[is_known]]
             self._seen = seen if len(seen.hashes) <= MEMO_LIMIT else _Seen.none(1 + len(self._dimensions))
             return is_known, codes
-        return is_known, self._seen.codes[places]
+        return is_known, seen.codes[places]
 
     def _learn(self, tail: bytes) -> tuple[int, ...] | None:
         """Codes of a tail that was not seen before; None when the line has to be read the slow way."""
@@ -163,11 +166,11 @@ class _Seen:
     """Tails seen so far: hashes ascending, and the codes of each. Never changed, so threads can share it."""
 
     hashes: NDArray[np.uint64]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int64]
 
     @classmethod
     def none(cls, n_codes: int) -> _Seen:
-        return cls(np.empty(0, np.uint64), np.empty((0, n_codes), np.int32))
+        return cls(np.empty(0, np.uint64), np.empty((0, n_codes), np.int64))
 
     def find(self, tails: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """The place of each tail, and whether it was seen at all."""
@@ -180,7 +183,7 @@ class _Seen:
         if not learnt:
             return self
         joined = np.concatenate([self.hashes, np.array(list(learnt), np.uint64)])
-        codes = np.concatenate([self.codes, np.array(list(learnt.values()), np.int64).astype(np.uint32).view(np.int32)])
+        codes = np.concatenate([self.codes, np.array(list(learnt.values()), np.int64)])
         order = np.argsort(joined)
         return _Seen(joined[order], codes[order])
 
@@ -195,7 +198,7 @@ class _FastLines:
     n_lines: int
     page_ids: NDArray[np.int32]
     scores: NDArray[np.float32]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
