@@ -31,6 +31,8 @@ from evenrank.annotate.entities import annotate_entities
 from evenrank.annotate.item import wanted_of
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.stage import Stage, run_locally
+from evenrank.annotate.store import WorkStore
 from evenrank.formats.batches import RawBatch
 from evenrank.formats.content import START
 from evenrank.formats.wikidata import read_entity
@@ -143,7 +145,8 @@ def measured_run(folder: Path, n_articles: int, n_entities: int) -> dict[str, fl
         time.sleep(0.05)
     result = queue.get()
     process.join()
-    return result | {"articles": n_articles, "entities": n_entities, "n_bytes": n_bytes, "peak_mb": peak}
+    sizes = {"articles": n_articles, "entities": n_entities, "n_bytes": n_bytes, "peak_mb": peak}
+    return {"pages": result["pages"], "entities_s": result["entities"], "all": result["all"]} | sizes
 
 
 def group_memory_mb(group: int) -> float:
@@ -159,40 +162,39 @@ def group_memory_mb(group: int) -> float:
 
 
 def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
+    """One run of the labeller; each stage is timed by itself, with the start of its workers."""
     os.setpgrp()
-    timings = {}
-    for name, inputs in (
-        ("pages", Inputs(folder / "dump.xml.gz")),
-        ("both", Inputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")),
-    ):
+    seconds = {}
+
+    def timed(stage: Stage, store: WorkStore) -> None:
         start = time.perf_counter()
-        annotate(folder / f"{name}.json.gz", inputs, AnnotateSettings())
-        timings[name] = time.perf_counter() - start
-    queue.put(timings)
+        run_locally(stage, store)
+        seconds[stage.name] = time.perf_counter() - start
+
+    start = time.perf_counter()
+    inputs = Inputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")
+    annotate(folder / "metadata.json.gz", inputs, AnnotateSettings(), engine=timed)
+    queue.put(seconds | {"all": time.perf_counter() - start})
 
 
 def compare_sizes(n_articles: int, n_entities: int) -> None:
-    """The whole labeller at a quarter and at all of the size; rates from the difference, free of starting costs."""
-    print(f"\nThe whole labeller, {n_cores()} cores, gzip input")
-    print(f"{'articles':>10}{'entities':>10}{'pages s':>9}{'both s':>9}{'peak MB':>9}")
-    runs = []
+    """The whole labeller at a quarter and at all of the size."""
+    print(f"\nThe whole labeller, {n_cores()} cores, gzip input; load before: {os.getloadavg()[0]:.1f}")
+    names = f"{'articles':>9}{'entities':>10}{'articles/s':>12}{'MB/s':>7}{'entities/s':>12}"
+    print(f"{names}{'join+write s':>14}{'peak MB':>9}")
     for part in (4, 1):
         with tempfile.TemporaryDirectory() as folder:
             run = measured_run(Path(folder), n_articles // part, n_entities // part)
-        runs.append(run)
+        bytes_rate, entity_rate = run["n_bytes"] / run["pages"], run["entities"] / run["entities_s"]
+        rest = run["all"] - run["pages"] - run["entities_s"]
         print(
-            f"{run['articles']:>10,}{run['entities']:>10,}{run['pages']:>9.1f}{run['both']:>9.1f}{run['peak_mb']:>9.0f}"
+            f"{run['articles']:>9,}{run['entities']:>10,}{run['articles'] / run['pages']:>12,.0f}"
+            f"{bytes_rate / 1e6:>7.1f}{entity_rate:>12,.0f}{rest:>14.2f}{run['peak_mb']:>9.0f}"
         )
-    small, large = runs
-    articles = (large["articles"] - small["articles"]) / (large["pages"] - small["pages"])
-    of_entities = [run["both"] - run["pages"] for run in runs]
-    entities = (large["entities"] - small["entities"]) / (of_entities[1] - of_entities[0])
-    per_second = (large["n_bytes"] - small["n_bytes"]) / (large["pages"] - small["pages"])
-    mean = large["n_bytes"] / large["articles"] / 1000
-    print(f"\n{articles:,.0f} articles/s of {mean:.0f} kB ({per_second / 1e6:.1f} MB/s), {entities:,.0f} entities/s")
-    print("Projections for this machine, under the assumptions at the top of this file:")
-    print(f"English Wikipedia, {ENWIKI_BYTES / 1e9:.0f} GB of wikitext: {ENWIKI_BYTES / per_second / 3600:.1f} h")
-    print(f"Wikidata, {WIKIDATA_ENTITIES:,.0f} entities: {WIKIDATA_ENTITIES / entities / 3600:.1f} h")
+    print("\nProjections from the larger run, under the assumptions at the top of this file; with a load above that of")
+    print("this benchmark alone they are too long:")
+    print(f"English Wikipedia, {ENWIKI_BYTES / 1e9:.0f} GB of wikitext: {ENWIKI_BYTES / bytes_rate / 3600:.1f} h")
+    print(f"Wikidata, {WIKIDATA_ENTITIES:,.0f} entities: {WIKIDATA_ENTITIES / entity_rate / 3600:.1f} h")
 
 
 def main() -> None:
