@@ -1,0 +1,133 @@
+"""Writes docs/reference from the registries and the command line; a test fails when the pages are stale.
+
+python docs/make_reference.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.cli.main import COMMANDS, cli
+from evenrank.metrics.protocol import PROTOCOLS, Protocol
+from evenrank.metrics.registry import MEASURES
+from evenrank.policies.registry import POLICIES
+from evenrank.policies.settings import describe_settings
+
+FOLDER = Path(__file__).parent / "reference"
+NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
+WIDTH = 100
+
+
+def pages() -> dict[str, str]:
+    """The reference pages by file name."""
+    made = {
+        "commands.md": commands_page(),
+        "metrics.md": metrics_page(),
+        "protocols.md": protocols_page(),
+        "policies.md": policies_page(),
+        "dimensions.md": dimensions_page(),
+    }
+    return {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
+
+
+def commands_page() -> str:
+    parts = [
+        "# Commands\n",
+        "Results go to standard output, talk to standard error. Exit code 0: good; 1: a check failed;",
+        "2: usage or bad input; 130: interrupted.\n",
+    ]
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        parts += [f"## evenrank {name}\n", *_help(command, click.Context(cli, info_name="evenrank"), name)]
+    return "\n".join(parts)
+
+
+def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
+    context = click.Context(command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH)
+    yield f"```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            found = command.get_command(context, child)
+            assert found is not None
+            yield f"### evenrank {name} {child}\n"
+            yield from _help(found, context, child)
+
+
+def metrics_page() -> str:
+    lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
+    for measure in MEASURES:
+        better = "higher is better" if measure.higher_is_better else "lower is better"
+        lines += [
+            f"## {measure.name} (Task {measure.task})\n",
+            f"{measure.label[0].upper()}{measure.label[1:]}; {better}.\n",
+            f"- Formula: {measure.formula}",
+            f"- Range: {measure.low:g} to {measure.high:g}".replace("inf", "∞"),
+            f"- Of an empty ranking: {measure.if_empty}",
+            f"- Source: {measure.citation}",
+            "- Printed beside the track's measures, as a companion.\n" if measure.is_companion else "",
+        ]
+    return "\n".join(lines)
+
+
+def protocols_page() -> str:
+    lines = ["# Protocols\n", "Why they differ: [Paper and published code](../explanation/deviations.md).\n"]
+    lines += [f"- `{protocol.name}`: {protocol.summary}" for protocol in PROTOCOLS.values()]
+    names = " | ".join(f"`{name}`" for name in PROTOCOLS)
+    lines += ["", f"| knob | {names} | meaning |", "|---|" + "---|" * len(PROTOCOLS) + "---|"]
+    for knob in describe_settings(Protocol):
+        if knob.name not in ("name", "summary"):
+            values = " | ".join(_shown(getattr(protocol, knob.name)) for protocol in PROTOCOLS.values())
+            lines.append(f"| `{knob.name}` | {values} | {_one_line(knob.explanation)} |")
+    return "\n".join(lines)
+
+
+def policies_page() -> str:
+    lines = ["# Policies\n", "As `evenrank policies` lists them; settings go in with `--set NAME=VALUE`.\n"]
+    for name, policy in POLICIES.items():
+        tasks = " and ".join(f"Task {task}" for task in policy.tasks)
+        lines += [f"## {name}\n", f"{(policy.__doc__ or '').strip()}\n", f"- Serves {tasks}"]
+        if policy.paper_runs:
+            lines.append(f"- Stands for the paper's runs {', '.join(policy.paper_runs)}")
+        lines += [f"- Source: {policy.citation}", ""]
+        if settings := describe_settings(policy):
+            lines += ["| setting | default | meaning |", "|---|---|---|"]
+            lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)} |" for s in settings]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def dimensions_page() -> str:
+    lines = [
+        "# Dimensions\n",
+        "A collection has geography and gender, and each other dimension whose field is in its metadata.",
+        "`--groups` takes `intersection` (geography and gender), one name, or several joined by commas.\n",
+    ]
+    for dimension in DIMENSIONS.values():
+        lines += [f"## {dimension.name}\n", f"Field `{dimension.field}`. Background: {dimension.source}.\n"]
+        lines += ["| group | wanted share in the world |", "|---|---|", f"| {dimension.groups[0]} | – |"]
+        shares = zip(dimension.groups[1:], dimension.background, strict=True)
+        lines += [*(f"| {group} | {share:.6g} |" for group, share in shares), ""]
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "as scored"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, "utf-8")
