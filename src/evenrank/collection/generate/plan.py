@@ -24,7 +24,7 @@ MIN_RELEVANT = 10
 """Relevant pages that a topic of a small collection has on average."""
 POOLED_SHARE = 0.65
 """Part of the relevant pages that assessors find, on average."""
-DISTRACTORS = 0.42
+DISTRACTORS = 0.65
 """Pages that mention a theme without belonging to it, for each page that belongs (median over themes)."""
 
 
