@@ -107,7 +107,7 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
         (["--policy", "fairest"], "no policy 'fairest'; there are: relevance"),
         (["--policy", "controller"], "policy controller does not serve Task 1"),
         (["--policy", "deficit", "--set", "weight=much"], "weight=much: not a number"),
-        (["--policy", "deficit", "--set", "weigth=1"], "no setting 'weigth'; there are: order"),
+        (["--policy", "deficit", "--set", "weigth=1"], "no setting 'weigth'; there are: n_windows"),
         (["--policy", "deficit", "--set", "weight"], "not NAME=VALUE: weight"),
         (["--policy", "deficit", "--set", "information=age"], "information age: choose from geography, gender"),
         (["--policy", "deficit", "--topics", "999"], "not in the collection: 999"),

@@ -111,8 +111,29 @@ def test_learned_settings_come_from_training_topics(job: RankingJob) -> None:
     # the candidates are what is relevant, so the target's own blend of one half is what should be found
     assert learned.background == pytest.approx(0.5, abs=0.15)
     assert learned.background != 0.5
-    unlearned = replace(learner, policy=ExposureDisparity(background=0.1))
-    assert unlearned.learned() is unlearned
+    nothing_to_learn = replace(learner, policy=ExposureDisparity(background=0.1), settings=BuildSettings(sharpness=1.0))
+    assert nothing_to_learn.learned() is nothing_to_learn
+
+
+def test_sharpness_is_learned_where_small_probabilities_say_too_much(job: RankingJob) -> None:
+    training = {topic.id: topic.rel_docs[:200] for topic in job.collection.topics if topic.split == "train"}
+    others = job.collection.page_ids[::7]
+
+    class TooSure:
+        """Relevant pages have probability 1; a thousand others have 0.3, though none of them is relevant."""
+
+        def find(self, topic: Topic) -> Found:
+            if topic.id not in training:
+                return NOTHING
+            wrong = np.setdiff1d(others, training[topic.id])
+            relevance = np.repeat([1.0, 0.3], [len(training[topic.id]), len(wrong)])
+            return Found(np.concatenate([training[topic.id], wrong]), relevance, relevance)
+
+        def describe(self) -> dict[str, str]:
+            return {}
+
+    assert replace(job, source=TooSure()).learned().settings.sharpness > 2.0
+    assert job.learned().settings.sharpness == 1.0  # this run has no training topic
 
 
 def test_dimension_that_the_pages_do_not_have(golden_collection: Collection) -> None:

@@ -171,6 +171,7 @@ def test_settings_in_a_name() -> None:
     assert settings_of(make_policy("deficit:weight=0.5,order=row")) == {
         "weight": 0.5,
         "window": 20,
+        "n_windows": 1,
         "quality": 0.25,
         "order": "row",
     }

@@ -72,15 +72,6 @@ def test_nothing_relevant_leaves_the_world(task: int) -> None:
     assert np.isfinite(target.values).all()
 
 
-@pytest.mark.parametrize("task", [1, 2])
-def test_sharpness_is_a_power_of_the_probabilities(task: int) -> None:
-    alignment, quality_class = made_up_pages(6)
-    relevance = np.random.default_rng(6).random(80)
-    sharp = estimated_target(1, task, relevance, quality_class, alignment, SPACE, sharpness=2.0)
-    squared = estimated_target(1, task, relevance**2, quality_class, alignment, SPACE)
-    np.testing.assert_array_equal(sharp.values, squared.values)
-
-
 @pytest.mark.parametrize("names", [("geography",), ("gender",), ("geography", "gender")])
 def test_information_names_the_dimensions(names: tuple[str, ...]) -> None:
     assert tuple(dimension.name for dimension in known_dimensions(names).dimensions) == names

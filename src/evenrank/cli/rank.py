@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
-    Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown.
+    Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness.
     """
     from evenrank.cli.pool import chosen_topics
     from evenrank.collection.collection import Collection
@@ -56,7 +56,7 @@ def command(
     topic_ids = sorted(chosen_topics(opened, topics))
     if not topic_ids:
         raise click.BadParameter(f"the collection has no topics of {topics!r}", param_hint="--topics")
-    job = make_job(opened, cast("Task", int(task)), policy, pairs, seed, run_path).learned()
+    job = make_job(opened, cast("Task", int(task)), policy, pairs, seed, run_path)
     ranked = rank_topics(job, topic_ids, workers or n_cores())
     results = list(track(ranked, "topics", len(topic_ids), "topic"))
     warn_of_short(results, job)
@@ -68,7 +68,7 @@ def command(
 def make_job(
     collection: Collection, task: Task, policy: str, pairs: Iterable[str], seed: int, run_path: Path | None
 ) -> RankingJob:
-    """The job that the options describe."""
+    """The job that the options describe, with what it learns from the training topics filled in."""
     from evenrank.policies.build import BuildSettings
     from evenrank.policies.job import RankingJob, full_request
     from evenrank.policies.open_source import open_source
@@ -82,7 +82,7 @@ def make_job(
     configured = owner(**parse_settings(owner, of_policy))
     settings, request = BuildSettings(**parse_settings(BuildSettings, of_build)), full_request(task)
     source = open_source(collection, run_path, settings, request.length)
-    return RankingJob(collection.path, source, configured, request, settings, seed)
+    return RankingJob(collection.path, source, configured, request, settings, seed).learned()
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ class BuildSettings:
     taken whole."""
     keep_unknown: bool = False
     """Task 1: let fully unknown pages take part in the target (the track of 2022 did)."""
+    sharpness: float = 0.0
+    """Power of the probabilities of relevance: above 1 trusts small ones less, because thousands of pages that are a
+    little too probable outweigh the good ones in the target; 0 learns it on the training topics (1 without any)."""
 
 
 def build(
@@ -46,9 +49,20 @@ def build(
 ) -> tuple[Candidates, EstimatedTarget]:
     """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
     space = known_dimensions(settings.information)
+    found = sharpened(found, settings)
     candidates = make_candidates(collection, topic_id, found, space, with_text=with_text)
-    target = estimated_target(
-        topic_id,
+    return candidates, target_of(candidates, task, space, settings)
+
+
+def sharpened(found: Found, settings: BuildSettings) -> Found:
+    """Pages found, with their probabilities raised to the power of the settings."""
+    return replace(found, relevance=found.relevance ** (settings.sharpness or 1.0))
+
+
+def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: BuildSettings) -> EstimatedTarget:
+    """The estimated target that candidates give under these settings."""
+    return estimated_target(
+        candidates.topic_id,
         task,
         candidates.relevance,
         candidates.quality_class,
@@ -56,7 +70,6 @@ def build(
         space,
         keep_unknown=settings.keep_unknown or task == 2,
     )
-    return candidates, target
 
 
 def make_candidates(

@@ -19,25 +19,29 @@ from evenrank.targets.target import EstimatedTarget
 class OwedPages:
     """Utility + weight × alignment · (wanted share × slots opened so far − pages shown) / window.
 
-    Slots open in windows: the first 20 ranks owe each group its share of 20 pages, the next 20 as many again.
+    Slots open in windows: the first 20 ranks owe each group its share of 20 pages, the next 20 as many again. Beyond
+    the last slot that can be owed, relevance alone decides.
     """
 
     def __init__(
-        self, rows: NDArray[np.float64], wanted: NDArray[np.float64], window: int, line_length: int, weight: float
+        self, rows: NDArray[np.float64], wanted: NDArray[np.float64], window: int, n_owed: int, weight: float
     ) -> None:
         self._per_slot = weight / window * (rows @ wanted)
         self._paid = weight / window * (rows @ rows.T)
         self._owed = np.zeros(len(rows))
         self._window = window
-        self._line_length = line_length
+        self._n_owed = n_owed
 
     def values(self, slot: int, heads: NDArray[np.float64]) -> NDArray[np.float64]:
+        if slot >= self._n_owed:
+            return heads.copy()
         if slot % self._window == 0:
-            self._owed += min(self._window, self._line_length - slot) * self._per_slot
+            self._owed += min(self._window, self._n_owed - slot) * self._per_slot
         return np.asarray(heads + self._owed, np.float64)
 
     def picked(self, slot: int, page_type: int, utility: float) -> None:
-        self._owed -= self._paid[page_type]
+        if slot < self._n_owed:
+            self._owed -= self._paid[page_type]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Deficit:
     """Value of a whole window of owed pages against the best page's relevance."""
     window: int = 20
     """Ranks whose pages are counted as owed together, row by row."""
+    n_windows: int = 1
+    """Windows of a ranking in which groups are owed pages, row by row (the track's run: 1); 0 is all of them."""
     quality: float = 0.25
     """Task 2: value of the work a page needs against its relevance."""
     order: Literal["column", "row"] = "column"
@@ -72,6 +78,7 @@ class Deficit:
             owed = OwedPages(rows, target.values, request.n_rankings, request.n_rankings, self.weight)
             rankings = fill_columns(queues, owed, request.n_rankings, request.length)
         else:
-            owed = OwedPages(rows, target.values, self.window, request.length, self.weight)
+            n_owed = min(self.window * self.n_windows or request.length, request.length)
+            owed = OwedPages(rows, target.values, self.window, n_owed, self.weight)
             rankings = [fill_row(queues, owed, request.length) for _ in range(request.n_rankings)]
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))

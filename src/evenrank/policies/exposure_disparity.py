@@ -70,7 +70,7 @@ class ExposureDisparity:
     citation: ClassVar[str] = "the track's overview; exposure as in Biega et al., Equity of attention, SIGIR 2018"
     reconstructed: ClassVar[bool] = True
 
-    weight: float = 1.0
+    weight: float = 0.1
     """Value of one unit of missing exposure against the best page's relevance."""
     background: float = 0.5
     """Part of the wanted exposure that follows the world; the rest follows the relevance of the candidates."""

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.parallel import map_batches
-from evenrank.policies.build import BuildSettings, build, make_candidates
+from evenrank.policies.build import BuildSettings, build, make_candidates, target_of
 from evenrank.policies.candidates import Candidates
-from evenrank.policies.learning import LearningPolicy, TrainingTopic
+from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
 from evenrank.policies.policy import Policy, Request
+from evenrank.policies.sharpness import best_sharpness
 from evenrank.policies.sources import Found, Source
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
-from evenrank.targets.estimated import estimated_target, known_dimensions
+from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import EstimatedTarget
 
 TOPICS_AT_ONCE = 4
@@ -94,29 +95,27 @@ class RankingJob:
         return self.rank_prepared(prepared)
 
     def learned(self) -> RankingJob:
-        """This job with the policy's learned settings filled in, from the training topics; itself if none are."""
-        if not (isinstance(self.policy, LearningPolicy) and self.policy.learned):
+        """This job with all settings filled in that are learned on the training topics; itself if none are."""
+        if not (self.settings.sharpness <= 0.0 or wants_learning(self.policy)):
             return self
-        training = [self._training(topic) for topic in self.collection.topics if topic.split == "train"]
-        policy = self.policy.fit([topic for topic in training if topic is not None], self.request)
-        return replace(self, policy=policy)
+        training = [found for found in map(self._training, self.collection.topics) if found is not None]
+        settings, policy = self.settings, self.policy
+        if settings.sharpness <= 0.0:
+            settings = replace(settings, sharpness=best_sharpness(training, self.request.task, settings))
+        if isinstance(policy, LearningPolicy) and wants_learning(policy):
+            policy = policy.fit([topic.sharpened(settings.sharpness) for topic in training], self.request)
+        return replace(self, settings=settings, policy=policy)
 
     def _training(self, topic: Topic) -> TrainingTopic | None:
-        """A training topic with the target that its judgments give; None without candidates or judgments."""
+        """A training topic with the target that its judgments give; None for other topics, and without candidates."""
+        if topic.split != "train" or not len(topic.rel_docs):
+            return None
         found = self._found(topic)
-        if not len(found) or not len(topic.rel_docs):
+        if not len(found):
             return None
         space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
         judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
-        wanted = estimated_target(
-            topic.id,
-            self.request.task,
-            certain,
-            judged.quality_class,
-            judged.alignment,
-            space,
-            keep_unknown=self.settings.keep_unknown or self.request.task == 2,
-        )
+        wanted = target_of(judged, self.request.task, space, self.settings)
         return TrainingTopic(make_candidates(self.collection, topic.id, found, space), wanted)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from evenrank.policies.candidates import Candidates
@@ -19,6 +19,10 @@ class TrainingTopic:
     wanted: EstimatedTarget
     """The target that the topic's training judgments give."""
 
+    def sharpened(self, power: float) -> TrainingTopic:
+        """The same topic with probabilities raised to a power."""
+        return replace(self, candidates=replace(self.candidates, relevance=self.candidates.relevance**power))
+
 
 @runtime_checkable
 class LearningPolicy(Protocol):
@@ -32,3 +36,8 @@ class LearningPolicy(Protocol):
     def fit(self, training: Sequence[TrainingTopic], request: Request) -> Policy:
         """The policy with its learned settings filled in."""
         ...
+
+
+def wants_learning(policy: Policy) -> bool:
+    """Whether a policy asks to be fitted before ranking."""
+    return isinstance(policy, LearningPolicy) and policy.learned

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.policies.sources import NOTHING, Found
+from evenrank.policies.sources import CALIBRATION, NOTHING, Found
 from evenrank.records import Run, Topic
 from evenrank.search.calibration import Calibration, fit_calibration
 from evenrank.search.relevance import probabilities
@@ -72,4 +72,4 @@ def calibrated(run: Run, topics: Iterable[Topic]) -> RunSource:
             pages, scores = pages_of_topic(run, topic.id)
             if len(pages):
                 samples.append((scores, np.isin(pages, topic.rel_docs)))
-    return RunSource(run, fit_calibration(samples) if samples else None)
+    return RunSource(run, fit_calibration(samples, CALIBRATION) if samples else None)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic, no_pages
+from evenrank.search.calibration import CalibrationSettings
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Found:
         return len(self.page_ids)
 
 
+CALIBRATION = CalibrationSettings(method="logistic", ridge=1e-3)
+"""How scores become probabilities: little shrinkage, so that pages far down the list get probabilities near 0."""
 NOTHING = Found(no_pages(), np.empty(0), np.empty(0))
 
 

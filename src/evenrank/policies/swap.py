@@ -33,10 +33,15 @@ def divergence(exposure: NDArray[np.float64], wanted: NDArray[np.float64]) -> ND
     return np.asarray(divergence_by_group(share, wanted).sum(axis=-1) / np.log(2.0), np.float64)
 
 
-def divergence_slope(exposure: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How the divergence changes with each group's exposure: (h − h·share) / total, h = ½ log2(share / middle)."""
+def divergence_slope(
+    exposure: NDArray[np.float64], wanted: NDArray[np.float64], least: float = SMALLEST
+) -> NDArray[np.float64]:
+    """How the divergence changes with each group's exposure: (h − h·share) / total, h = ½ log2(share / middle).
+
+    At no exposure the slope is infinite, but a ranking cannot give a trace: it is taken at the `least` it can give.
+    """
     total = max(float(exposure.sum()), SMALLEST)
-    share = np.maximum(exposure / total, SMALLEST)
+    share = np.maximum(exposure, least) / total
     h = 0.5 * np.log2(share / (0.5 * (share + wanted)))
     return np.asarray((h - h @ share) / total, np.float64)
 
@@ -59,6 +64,7 @@ class Arrangement:
         self._rows, self._wanted, self._fairness = rows, wanted, fairness
         self._discounts = np.zeros(len(order))
         self._discounts[:length] = discounts(min(length, len(order)))
+        self._least = float(self._discounts[self._discounts > 0.0].min(initial=1.0))
         self._gain = float(self._discounts @ self._relevance)
         self._exposure = np.bincount(self._type, self._discounts, minlength=len(rows)) @ rows
         self.value = float(self._values(np.array([self._gain]), self._exposure[None])[0])
@@ -71,7 +77,7 @@ class Arrangement:
     def _slopes(self) -> NDArray[np.float64]:
         """How the value changes with the exposure of each page in the line."""
         fair = max(1.0 - float(divergence(self._exposure, self._wanted)), SMALLEST)
-        of_type = self._rows @ divergence_slope(self._exposure, self._wanted)
+        of_type = self._rows @ divergence_slope(self._exposure, self._wanted, self._least)
         slopes: NDArray[np.float64] = self._relevance / max(self._gain, SMALLEST)
         slopes -= self._fairness / fair * of_type[self._type]
         return slopes
@@ -141,7 +147,7 @@ class Swap:
     paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "2step_pair", "1step_pair_list", "2step_pair_list")
     citation: ClassVar[str] = "the track's overview; pair swaps as in local search for assignment problems"
 
-    n_swaps: int = 300
+    n_swaps: int = 100
     """Exchanges at most."""
     fairness: float = 1.0
     """Power of fairness in the product relevance × fairness."""
