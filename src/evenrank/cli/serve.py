@@ -6,6 +6,10 @@ from pathlib import Path
 
 import click
 
+MAX_COUNTED = 200_000
+"""Up to this many articles, what each of them lacks is counted when the app first starts."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
 
 @click.command("serve")
 @click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -26,11 +30,13 @@ def command(
         import uvicorn
 
         from evenrank.web.app import create_app
+        from evenrank.web.article_facts import save_facts
         from evenrank.web.settings import WebSettings
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
         raise MissingExtraError("evenrank serve", "web") from error
+    from evenrank.collection.collection import Collection
     from evenrank.web.listen import listen, show_log
 
     site = wiki.rstrip("/") + "/"
@@ -39,9 +45,11 @@ def command(
         public_url=public_url.rstrip("/"),
         wiki_site=site,
         wiki_url=f"{site}wiki/",
+        allowed_hosts=WebSettings().allowed_hosts if host in LOOPBACK or public_url else ("*",),
         writes_per_second=rate,
         reads_per_second=10 * rate,
     )
+    save_facts(Collection.open(collection), MAX_COUNTED)
     app = create_app(collection, settings)
     with listen(host, port) as opened:
         show_log()

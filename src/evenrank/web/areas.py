@@ -7,5 +7,7 @@ from collections.abc import Callable, Sequence
 from starlette.routing import BaseRoute
 
 from evenrank.web.home import routes as home
+from evenrank.web.lists.pages import routes as lists
+from evenrank.web.searches.pages import routes as searches
 
-AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home,)
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches)

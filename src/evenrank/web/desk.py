@@ -15,6 +15,8 @@ from evenrank.collection.collection import Collection
 from evenrank.policies.build import BuildSettings
 from evenrank.policies.search_source import SearchSource, search_source
 from evenrank.web.age import DataAge, data_age
+from evenrank.web.article_facts import ArticleFacts, open_facts
+from evenrank.web.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
 from evenrank.web.store import open_desk_store, server_secret
 
@@ -29,6 +31,8 @@ class Desk:
     source: SearchSource
     store: Store
     settings: WebSettings
+    facts: ArticleFacts | None = None
+    """What articles lack; None when it was not counted."""
 
     @cached_property
     def build_settings(self) -> BuildSettings:
@@ -41,6 +45,10 @@ class Desk:
     @cached_property
     def age(self) -> DataAge:
         return data_age(self.collection)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return count_collection(self.collection)
 
     @property
     def public_host(self) -> str:
@@ -58,7 +66,8 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
     """The desk of a collection; errors say what to run when it has no index."""
     collection = Collection.open(collection_path)
     source = search_source(collection, settings.n_candidates, BuildSettings().information)
-    return Desk(collection, source, open_desk_store(settings.store or collection_path / STORE_NAME), settings)
+    store = open_desk_store(settings.store or collection_path / STORE_NAME)
+    return Desk(collection, source, store, settings, open_facts(collection))
 
 
 def desk_of(request: Request) -> Desk:

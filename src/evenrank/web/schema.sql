@@ -9,8 +9,10 @@ CREATE TABLE work_list (
     question TEXT NOT NULL,       -- title, keywords, scope, policy, fairness as JSON
     pages BLOB NOT NULL,          -- page ids, rank 1 first
     relevance BLOB NOT NULL,      -- probability of relevance beside them
+    words TEXT NOT NULL,          -- words of the question that were looked up
+    matches BLOB NOT NULL,        -- which of them each page has, uint16
     target BLOB NOT NULL,         -- wanted share of each group
-    certificate TEXT NOT NULL,
+    certificate TEXT NOT NULL,    -- what the policy proves, and the list's relevance and fairness
     n_candidates INTEGER NOT NULL
 );
 CREATE INDEX work_list_owner ON work_list (owner, number);
@@ -28,7 +30,10 @@ CREATE TABLE saved_search (
     question TEXT NOT NULL,
     pages BLOB NOT NULL,          -- candidates
     relevance BLOB NOT NULL,
+    words TEXT NOT NULL,
+    matches BLOB NOT NULL,
     plan BLOB NOT NULL,           -- kind of page wanted at each rank of each draw, uint16
+    n_planned INTEGER NOT NULL,   -- draws in the plan
     kinds BLOB NOT NULL,          -- kind of each candidate, uint16
     target BLOB NOT NULL,
     certificate TEXT NOT NULL,
@@ -42,6 +47,7 @@ CREATE TABLE draw (
     editor TEXT NOT NULL,
     created TEXT NOT NULL,
     pages BLOB NOT NULL,
+    exposure BLOB NOT NULL,       -- attention that it gives to each group
     PRIMARY KEY (search, number)
 ) WITHOUT ROWID;
 

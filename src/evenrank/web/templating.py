@@ -11,6 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from evenrank.web.article import article_links
+
 if TYPE_CHECKING:
     from evenrank.web.desk import Desk
 
@@ -31,7 +33,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(FILTERS)
-    made.globals["static"] = static_url
+    made.globals.update(static=static_url, article_links=article_links)
     return made
 
 

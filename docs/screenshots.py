@@ -1,0 +1,119 @@
+"""The screenshots of the guides: starts the web app on a collection, visits its pages in Chromium, saves pictures.
+
+    python docs/screenshots.py COLLECTION [-o docs/images] [--chromium /usr/bin/chromium]
+
+The collection must have an index. Lists are kept in a temporary file, so pictures show nobody's work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from evenrank.web.app import create_app
+from evenrank.web.settings import WebSettings
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+)
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+N_DRAWS = 12
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "images")
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    parser.add_argument("--title", default="Chess")
+    parser.add_argument("--keywords", default="chess, grandmaster, pawns, blitz")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    with serve(options.collection) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=options.chromium, args=list(FLAGS))
+        addresses = make_pages(browser, address, options.title, options.keywords)
+        for scheme in ("light", "dark"):
+            for name, size in (("desktop", DESKTOP), ("phone", PHONE)):
+                take(browser, addresses, options.output, scheme, name, size)
+        browser.close()
+
+
+@contextmanager
+def serve(collection: Path) -> Iterator[str]:
+    """The address of the app while it runs in a thread."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        app = create_app(collection, WebSettings(store=Path(folder) / "desk.sqlite"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        while not server.started:
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+def make_pages(browser: Browser, address: str, title: str, keywords: str) -> dict[str, str]:
+    """Addresses of one page of each kind, made as a visitor makes them."""
+    page = browser.new_page()
+    question = f"title={title}&keywords={keywords}".replace(" ", "+").replace(",", "%2C")
+    found = {"home": f"{address}/", "about": f"{address}/about", "api": f"{address}/api"}
+    found["new-list"] = f"{address}/lists/new?{question}"
+    found["new-search"] = f"{address}/searches/new?{question}"
+    page.goto(found["new-list"])
+    page.get_by_role("button", name="Make the list").click()
+    found["list"] = page.url
+    found["fairness"] = f"{page.url}/fairness"
+    page.goto(found["new-search"])
+    page.get_by_role("button", name="Save the search").click()
+    found["search"] = page.url
+    for _ in range(N_DRAWS):
+        page.get_by_role("button", name="Give me").click()
+    mark_some(page)
+    found["draw"] = page.url
+    page.goto(address)
+    found["home"] = page.url
+    page.context.storage_state()
+    page.close()
+    return found
+
+
+def mark_some(page: Page) -> None:
+    """Marks in the first rows, as an editor would leave them."""
+    for row, label in ((0, "Done"), (2, "Not for me")):
+        page.locator("tbody tr").nth(row).get_by_role("button", name=label).click()
+        page.locator("tbody tr").nth(row).get_by_text("Undo").wait_for()
+
+
+def take(
+    browser: Browser, addresses: dict[str, str], output: Path, scheme: str, name: str, size: dict[str, int]
+) -> None:
+    """One picture of each page at one size and colour scheme."""
+    context = browser.new_context(viewport=size, color_scheme=scheme, device_scale_factor=1)  # type: ignore[arg-type]
+    page = context.new_page()
+    for kind, address in addresses.items():
+        page.goto(address)
+        if kind == "fairness":
+            page.locator(".plot").wait_for()
+        page.screenshot(path=output / f"{kind}-{name}-{scheme}.png", full_page=kind not in ("list", "draw"))
+    context.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Balance: how the attention of a list, or of many draws, is shared among groups, against the goal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.exposure import discounts
+
+FEWEST = 5
+"""A group of fewer articles is not told apart: a total of one article would be a label."""
+UNKNOWN_MASK = 1
+GENDER_LABELS = {
+    "unknown": "not a biography, or not recorded",
+    "female": "women",
+    "male": "men",
+    "third": "other gender identities",
+}
+"""Names of the track's gender groups, in words for totals."""
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """One group: its share of the attention, and the goal."""
+
+    label: str
+    share: float
+    goal: float
+    n_articles: int
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the share would tell too much about single articles."""
+        return 0 < self.n_articles < FEWEST
+
+    def as_data(self) -> dict[str, Any]:
+        """The group as data; shares of few articles are withheld."""
+        return {
+            "group": self.label,
+            "share": None if self.is_hidden else round(self.share, 6),
+            "goal": round(self.goal, 6),
+            "articles": f"fewer than {FEWEST}" if self.is_hidden else self.n_articles,
+        }
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Shares by geography, by gender and by both, with what is unknown."""
+
+    space: GroupSpace
+    exposure: NDArray[np.float64]
+    """Share of the attention of each cell; sums to 1 with the fully unknown cell."""
+    goal: NDArray[np.float64]
+    n_articles: NDArray[np.float64]
+    """Distinct articles of each cell; a fraction of an article that is in several."""
+    counts_unknown: bool
+    """Whether articles of which nothing is known take part in the comparison (Task 2) or not (Task 1)."""
+
+    @property
+    def unknown_share(self) -> float:
+        """Attention of articles of which neither region nor gender is known."""
+        return float(self.exposure[0])
+
+    def by_dimension(self, name: str) -> list[GroupShare]:
+        """Totals of one dimension; a group with neither attention nor goal is left out."""
+        axis = [dimension.name for dimension in self.space.dimensions].index(name)
+        others = tuple(at for at in range(len(self.space.shape)) if at != axis)
+        labels = self.space.dimensions[axis].groups
+        return self._shares(labels if name != "gender" else [GENDER_LABELS[label] for label in labels], others)
+
+    def by_product(self) -> list[GroupShare]:
+        """Totals of each combination, e.g. women in Africa."""
+        geography, gender = (dimension.groups for dimension in self.space.dimensions)
+        return self._shares([f"{place}: {GENDER_LABELS[name]}" for place in geography for name in gender], None)
+
+    def _shares(self, labels: tuple[str, ...] | list[str], over: tuple[int, ...] | None) -> list[GroupShare]:
+        parts = [self._compared(self.exposure), self.goal, self.n_articles]
+        if over is not None:
+            parts = [part.reshape(self.space.shape).sum(axis=over) for part in parts]
+        rows = zip(labels, *(part.tolist() for part in parts), strict=True)
+        shares = [GroupShare(label, share, goal, round(n)) for label, share, goal, n in rows]
+        return [row for row in shares if row.n_articles or row.share > 0 or row.goal >= 0.0005]
+
+    def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
+        if self.counts_unknown:
+            return exposure
+        kept = exposure.copy()
+        kept[0] = 0.0
+        return kept / kept.sum() if kept.sum() > 0 else kept
+
+    def as_data(self) -> dict[str, Any]:
+        """The balance for bots."""
+        return {
+            "unknown_share": round(self.unknown_share, 6),
+            "geography": [row.as_data() for row in self.by_dimension("geography")],
+            "gender_totals": [row.as_data() for row in self.by_dimension("gender")],
+            "geography_and_gender": [row.as_data() for row in self.by_product()],
+        }
+
+
+def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> Alignment:
+    """Group weights of pages, each summing to 1; a page without metadata is unknown."""
+    masks = collection.masks_of(collection.rows_of(page_ids), space, UNKNOWN_MASK)
+    return align(masks, space, [True] * len(space.dimensions))
+
+
+def list_exposure(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> NDArray[np.float64]:
+    """Attention that a list gives to each group: the sum of the discounts of its pages' ranks."""
+    weights = discounts(len(page_ids)).astype(np.float64)
+    return page_alignment(collection, page_ids, space).total(weights)
+
+
+def list_balance(collection: Collection, page_ids: NDArray[np.int32], goal: NDArray[np.float64]) -> Balance:
+    """The balance of one work list."""
+    space = collection.space()
+    exposure = list_exposure(collection, page_ids, space)
+    counts = page_alignment(collection, page_ids, space).total()
+    return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=False)
+
+
+def draws_balance(
+    collection: Collection, page_ids: NDArray[np.int32], exposure: NDArray[np.float64], goal: NDArray[np.float64]
+) -> Balance:
+    """The balance of all draws of a search, from their summed exposure and the distinct pages in them."""
+    space = collection.space()
+    counts = page_alignment(collection, np.unique(page_ids), space).total()
+    return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=True)

@@ -1,0 +1,54 @@
+"""The visible list of export formats. A new one is one function and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from evenrank.web.exports.data import json_text, run_text, titles_text
+from evenrank.web.exports.delimited import csv_text, tsv_text
+from evenrank.web.exports.listing import Listing
+from evenrank.web.exports.wikitext import numbered_list, sortable_table
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write a list."""
+
+    suffix: str
+    """What is put behind the address of a list."""
+    label: str
+    media_type: str
+    write: Callable[[Listing], str]
+
+
+FORMATS = {
+    form.suffix: form
+    for form in (
+        Format("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
+        Format("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
+        Format("csv", "CSV", "text/csv", csv_text),
+        Format("tsv", "TSV", "text/tab-separated-values", tsv_text),
+        Format("json", "JSON", "application/json", json_text),
+        Format("txt", "Plain titles", "text/plain", titles_text),
+        Format("run", "TREC run", "text/plain", run_text),
+    )
+}
+
+
+def format_of(suffix: str) -> Format:
+    """The format of a suffix; 404 when there is none."""
+    if suffix not in FORMATS:
+        raise HTTPException(404, f"There is no format .{suffix}; there are: {', '.join(FORMATS)}.")
+    return FORMATS[suffix]
+
+
+def export(listing: Listing, suffix: str) -> Response:
+    """The list as a file."""
+    form = format_of(suffix)
+    name = f"{'list' if listing.task == 1 else 'draw'}-{listing.topic}.{suffix}"
+    headers = {"Content-Disposition": f'inline; filename="{name}"'}
+    return Response(form.write(listing), media_type=f"{form.media_type}; charset=utf-8", headers=headers)

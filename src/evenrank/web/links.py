@@ -1,0 +1,32 @@
+"""Secret links: the form of their tokens, and addresses made of them."""
+
+from __future__ import annotations
+
+from starlette.convertors import Convertor, register_url_convertor
+
+
+class TokenConvertor(Convertor[str]):
+    """A token in an address; anything that does not look like one is not found."""
+
+    regex = "[A-Za-z0-9_-]{22}"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("token", TokenConvertor())
+
+
+def list_path(token: str) -> str:
+    return f"/lists/{token}"
+
+
+def search_path(token: str) -> str:
+    return f"/searches/{token}"
+
+
+def draw_path(token: str, number: int) -> str:
+    return f"/searches/{token}/draws/{number}"

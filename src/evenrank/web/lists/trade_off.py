@@ -1,0 +1,68 @@
+"""The trade-off of a work list: relevance against fairness, with the list's own point on the curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from evenrank.policies.pareto import frontier
+from evenrank.policies.policy import Request
+from evenrank.web.candidates import find_for
+from evenrank.web.charts import Plot, around, plot
+from evenrank.web.desk import Desk
+from evenrank.web.lists.work_list import WorkList
+
+WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+"""Strengths of fairness along the curve."""
+
+
+@dataclass(frozen=True)
+class TradePoint:
+    """What one strength of fairness would give."""
+
+    fairness: float
+    relevance: float
+    """Discounted relevance, relative to the order by relevance."""
+    awrf: float
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """The curve of a question and the place of its list."""
+
+    points: tuple[TradePoint, ...]
+    here: TradePoint
+    plot: Plot
+
+
+def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
+    """The curve, worked out once and kept."""
+    points = _kept(desk, work_list) or _worked_out(desk, work_list)
+    here = TradePoint(
+        work_list.question.fairness, work_list.certificate["relevance_share"], work_list.certificate["AWRF"]
+    )
+    everything = [*points, here]
+    drawn = plot(
+        [(point.awrf, point.relevance) for point in points],
+        [(here.awrf, here.relevance)],
+        around([point.awrf for point in everything]),
+        around([point.relevance for point in everything]),
+    )
+    return TradeOff(tuple(points), here, drawn)
+
+
+def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
+    query = "SELECT points FROM trade_off WHERE work_list = ?"
+    row = desk.store.connection.execute(query, (work_list.number,)).fetchone()
+    return [TradePoint(*point) for point in orjson.loads(row["points"])] if row else []
+
+
+def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
+    candidates, target = find_for(desk, work_list.question, 1)
+    found = frontier(candidates, target, Request(1, 1, desk.settings.list_length), WEIGHTS)
+    points = [(point.fairness, point.relevance_share, point.measure) for point in found]
+    with desk.store.transaction() as connection:
+        record = orjson.dumps(points).decode()
+        connection.execute("INSERT OR REPLACE INTO trade_off VALUES (?, ?)", (work_list.number, record))
+    return [TradePoint(*point) for point in points]

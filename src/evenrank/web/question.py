@@ -1,0 +1,110 @@
+"""A question: what a coordinator or editor asks for, checked at the door."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from evenrank.policies.optimal import Optimal
+from evenrank.policies.policy import Policy
+from evenrank.policies.registry import POLICIES
+from evenrank.records import Topic
+from evenrank.web.choices import policy_choices
+
+MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
+MAX_FAIRNESS = 1000.0
+_SEPARATORS = re.compile(r"[,;\n]")
+_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]+")
+"""Control characters, half characters, and marks that turn the direction of text."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Title, words and scope of a project, and how its list is to be made."""
+
+    title: str
+    keywords: tuple[str, ...] = ()
+    scope: str = ""
+    policy: str = "optimal"
+    fairness: float = 1.0
+
+    def topic(self, number: int = 0) -> Topic:
+        """The question as a topic of the track, without judgments."""
+        return Topic(number, self.title, self.keywords, self.scope)
+
+    def ranker(self) -> Policy:
+        """The policy that is asked for, with its strength."""
+        return Optimal(fairness=self.fairness) if self.policy == Optimal.name else POLICIES[self.policy]()
+
+    def to_json(self) -> bytes:
+        return orjson.dumps(asdict(self))
+
+    def to_query(self) -> str:
+        """The question as part of an address, which fills the form again."""
+        return urlencode({**asdict(self), "keywords": ", ".join(self.keywords), "fairness": f"{self.fairness:g}"})
+
+
+@dataclass(frozen=True)
+class Faults(Exception):  # noqa: N818 — it is the list of faults, shown in the form
+    """All that is wrong with a question, by field."""
+
+    by_field: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return " ".join(self.by_field.values())
+
+
+def question_from_json(text: bytes | str) -> Question:
+    """A stored question."""
+    record = orjson.loads(text)
+    return Question(**{**record, "keywords": tuple(record["keywords"])})
+
+
+def parse_question(fields: Mapping[str, Any]) -> Question:
+    """A question from form fields or JSON; Faults when something is wrong, all of it at once."""
+    faults: dict[str, str] = {}
+    title = clean(fields.get("title", ""))
+    keywords = split_keywords(fields.get("keywords", ""))
+    scope = clean(fields.get("scope", ""))
+    policy = str(fields.get("policy", "") or next(iter(policy_choices())))
+    fairness = _fairness(fields.get("fairness", 1.0), faults)
+    if not title:
+        faults["title"] = "Give the project a title."
+    for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
+        if len(text) > most:
+            faults[name] = f"The {name} has {len(text):,} characters; {most:,} are allowed."
+    if len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords):
+        faults["keywords"] = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
+    if policy not in policy_choices():
+        faults["policy"] = f"Choose a way of ranking: {', '.join(policy_choices())}."
+    if faults:
+        raise Faults(faults)
+    return Question(title, keywords, scope, policy, fairness)
+
+
+def clean(value: object) -> str:
+    """Text without control characters and superfluous blanks; empty for anything that is not text."""
+    return " ".join(_NOT_TEXT.sub(" ", value).split()) if isinstance(value, str) else ""
+
+
+def split_keywords(value: object) -> tuple[str, ...]:
+    """Keywords from a list or from text with commas or lines, without repetition."""
+    parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+    return tuple(dict.fromkeys(filter(None, map(clean, parts))))
+
+
+def _fairness(value: object, faults: dict[str, str]) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 <= number <= MAX_FAIRNESS:
+        faults["fairness"] = f"The strength of fairness must be a number from 0 to {MAX_FAIRNESS:g}."
+        return 1.0
+    return number

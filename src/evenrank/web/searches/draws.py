@@ -1,0 +1,103 @@
+"""Draws: each editor who asks gets the next one; once made, a draw never changes."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.rng import derive
+from evenrank.web.arrays import float64, int32, pack
+from evenrank.web.balance import list_exposure
+from evenrank.web.desk import Desk
+from evenrank.web.searches.plan import fill
+from evenrank.web.searches.saved_search import SavedSearch
+from evenrank.web.store import now
+
+SHARPNESS = 2.0
+"""Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
+
+
+class NothingLeftError(Exception):
+    """All articles of a search are done or unwanted."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: which articles, in which order, for whom."""
+
+    number: int
+    page_ids: NDArray[np.int32]
+    created: str
+    editor: str = ""
+
+
+def make_draw(desk: Desk, search: SavedSearch, editor: str) -> Draw:
+    """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
+    with desk.store.transaction() as connection:
+        query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
+        ((number,),) = connection.execute(query, (search.number,)).fetchall()
+        is_free = ~np.isin(search.page_ids, left_out(connection, search.number, editor))
+        if not is_free.any():
+            raise NothingLeftError
+        positions = choose(desk, search, number, is_free, times_shown(connection, search))
+        draw = Draw(number, search.page_ids[positions], now(), editor)
+        exposure = list_exposure(desk.collection, draw.page_ids, desk.collection.space())
+        connection.execute(
+            "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?)",
+            (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8")),
+        )
+    return draw
+
+
+def choose(
+    desk: Desk, search: SavedSearch, number: int, is_free: NDArray[np.bool_], n_shown: NDArray[np.integer]
+) -> NDArray[np.intp]:
+    """Candidates of draw `number`. All chance comes from the server's secret, the search and the draw."""
+    rows = desk.collection.rows_of(search.page_ids)
+    quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
+    work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
+    worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + n_shown)) ** SHARPNESS
+    rng = derive(int(desk.secret, 16), search.token, number)
+    wanted = search.plan[(number - 1) % len(search.plan)]
+    return fill(wanted, search.kinds, worth, work_needed, is_free, rng)
+
+
+def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[int]:
+    """Pages that this editor is not shown again: done by anybody, or not wanted by this editor."""
+    query = "SELECT page_id FROM mark WHERE search = ? AND (kind = 'done' OR editor = ?)"
+    return [row["page_id"] for row in connection.execute(query, (search, editor))]
+
+
+def times_shown(connection: sqlite3.Connection, search: SavedSearch) -> NDArray[np.intp]:
+    """How often each candidate was drawn in the last round of the plan."""
+    query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
+    blobs = [row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))]
+    counts = np.zeros(len(search.page_ids), np.intp)
+    order = np.argsort(search.page_ids)
+    shown = np.searchsorted(search.page_ids[order], int32(b"".join(blobs)))
+    np.add.at(counts, order[shown], 1)
+    return counts
+
+
+def load_draw(connection: sqlite3.Connection, search: SavedSearch, number: int) -> Draw | None:
+    """A draw that was made; None when it was not."""
+    query = "SELECT pages, created, editor FROM draw WHERE search = ? AND number = ?"
+    row = connection.execute(query, (search.number, number)).fetchone()
+    return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"])
+
+
+def all_draws(connection: sqlite3.Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Pages of all draws of a search, and the exposure of each draw (draw by group)."""
+    query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
+    rows = connection.execute(query, (search.number,)).fetchall()
+    exposures = float64(b"".join(row["exposure"] for row in rows)).reshape(len(rows), len(search.target))
+    return int32(b"".join(row["pages"] for row in rows)), exposures
+
+
+def recent_draws(connection: sqlite3.Connection, search: SavedSearch, limit: int = 20) -> list[tuple[int, str]]:
+    """(number, created) of the last draws, the newest first."""
+    query = "SELECT number, created FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
+    return [(row["number"], row["created"]) for row in connection.execute(query, (search.number, limit))]

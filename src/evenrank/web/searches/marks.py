@@ -1,0 +1,41 @@
+"""Marks: what editors say of single articles, so that the next draw leaves them out."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from evenrank.assessment.store import Store
+from evenrank.web.errors import BadRequestError
+from evenrank.web.searches.saved_search import SavedSearch
+from evenrank.web.store import now
+
+DONE, NOT_FOR_ME, NONE = "done", "not-for-me", "none"
+MARKS = (DONE, NOT_FOR_ME, NONE)
+
+
+def set_mark(store: Store, search: SavedSearch, page_id: int, kind: str, editor: str) -> None:
+    """Keep an editor's mark of an article; `none` takes it back."""
+    if kind not in MARKS:
+        raise BadRequestError(f"A mark is one of: {', '.join(MARKS)}.")
+    if page_id not in search.page_ids:
+        raise BadRequestError("That article is not in this search.")
+    key = (search.number, page_id, editor)
+    with store.transaction() as connection:
+        if kind == NONE:
+            connection.execute("DELETE FROM mark WHERE search = ? AND page_id = ? AND editor = ?", key)
+        else:
+            connection.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)", (*key, kind, now()))
+
+
+def marks_seen_by(store: Store, search: SavedSearch, editor: str) -> dict[int, str]:
+    """Marks by page as one editor sees them: the own ones, and what others have done."""
+    query = "SELECT page_id, kind FROM mark WHERE search = ? AND (kind = 'done' OR editor = ?)"
+    rows = store.connection.execute(query, (search.number, editor)).fetchall()
+    return {row["page_id"]: row["kind"] for row in sorted(rows, key=lambda row: str(row["kind"] == DONE))}
+
+
+def count_marks(store: Store, search: SavedSearch) -> dict[str, int]:
+    """Number of articles with each mark, over all editors."""
+    query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ?"
+    counts = Counter(row["kind"] for row in store.connection.execute(query, (search.number,)))
+    return {kind: counts[kind] for kind in (DONE, NOT_FOR_ME)}

@@ -1,0 +1,158 @@
+"""Pages of saved searches: the form, the search with its progress, its draws, the marks."""
+
+from __future__ import annotations
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.web.article import ArticleList
+from evenrank.web.asking import ask, show_preview
+from evenrank.web.desk import Desk, desk_of
+from evenrank.web.errors import BadRequestError
+from evenrank.web.exports.formats import FORMATS, export
+from evenrank.web.exports.listing import Listing
+from evenrank.web.forms import Fields, with_form
+from evenrank.web.links import draw_path, search_path
+from evenrank.web.question import Faults, parse_question
+from evenrank.web.reasons import Reasons
+from evenrank.web.searches.draws import Draw, NothingLeftError, load_draw, make_draw, recent_draws
+from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
+from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.web.templating import page
+from evenrank.web.visitor import remember, visitor_of
+
+
+def ask_for_search(request: Request) -> Response:
+    return ask(request, "search", request.query_params)
+
+
+def create_search(request: Request, fields: Fields) -> Response:
+    """Saves a search and goes to its link."""
+    desk = desk_of(request)
+    try:
+        made = make_search(desk, parse_question({**fields, "policy": "optimal"}))
+    except Faults as faults:
+        return ask(request, "search", fields, faults.by_field)
+    token = save_search(desk.store, made, visitor_of(request))
+    return remember(request, RedirectResponse(search_path(token), 303))
+
+
+def found_search(request: Request) -> SavedSearch:
+    """The search that the address names."""
+    found = load_search(desk_of(request).store, request.path_params["token"])
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def found_draw(request: Request, search: SavedSearch) -> Draw:
+    """The draw that the address names."""
+    number = request.path_params["number"]
+    draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
+    if draw is None:
+        raise HTTPException(404, f"Draw {number} of this search was not made yet.")
+    return draw
+
+
+def show_search(request: Request) -> Response:
+    """The search with all its draws so far."""
+    desk, search = desk_of(request), found_search(request)
+    return page(
+        request,
+        "search.html",
+        search=search,
+        draws=recent_draws(desk.store.connection, search),
+        marks=count_marks(desk.store, search),
+        progress=progress_of(desk, search),
+        address=search_path(search.token),
+    )
+
+
+def create_draw(request: Request, _: Fields) -> Response:
+    """Makes the next draw and goes to its link."""
+    search = found_search(request)
+    try:
+        draw = make_draw(desk_of(request), search, visitor_of(request))
+    except NothingLeftError:
+        raise BadRequestError("Every article of this search is done, or not for you. Save a wider search.") from None
+    return remember(request, RedirectResponse(draw_path(search.token, draw.number), 303))
+
+
+def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
+    """The articles of a draw with what is known of them."""
+    order = np.argsort(search.page_ids)
+    places = order[np.searchsorted(search.page_ids[order], draw.page_ids)]
+    reasons = Reasons(search.reasons.words, search.reasons.bits[places])
+    return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)
+
+
+def show_draw(request: Request) -> Response:
+    desk, search = desk_of(request), found_search(request)
+    draw = found_draw(request, search)
+    return page(
+        request,
+        "draw.html",
+        search=search,
+        draw=draw,
+        articles=draw_articles(desk, search, draw).articles(),
+        marks=marks_seen_by(desk.store, search, visitor_of(request)),
+        formats=FORMATS.values(),
+        address=search_path(search.token),
+        draw_address=draw_path(search.token, draw.number),
+    )
+
+
+def export_draw(request: Request) -> Response:
+    desk, search = desk_of(request), found_search(request)
+    draw = found_draw(request, search)
+    base = desk.base_url(request)
+    listing = Listing(
+        title=f"{search.question.title}, draw {draw.number}",
+        task=2,
+        topic=search.number,
+        repeat=draw.number,
+        updated=draw.created,
+        address=base + draw_path(search.token, draw.number),
+        edit_address=f"{base}/searches/new?{search.question.to_query()}",
+        articles=draw_articles(desk, search, draw).articles(),
+        settings=desk.settings,
+    )
+    return export(listing, request.path_params["suffix"])
+
+
+def mark_article(request: Request, fields: Fields) -> Response:
+    """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
+    desk, search = desk_of(request), found_search(request)
+    number, page_id = (_number(fields.get(name, "")) for name in ("draw", "page_id"))
+    set_mark(desk.store, search, page_id, fields.get("mark", ""), visitor_of(request))
+    if "hx-request" in request.headers:
+        mark = marks_seen_by(desk.store, search, visitor_of(request)).get(page_id, "")
+        answer: Response = page(
+            request, "mark.html", page_id=page_id, mark=mark, number=number, address=search_path(search.token)
+        )
+    else:
+        answer = RedirectResponse(f"{draw_path(search.token, number)}#page-{page_id}", 303)
+    return remember(request, answer)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise BadRequestError("The form could not be read.")
+    return int(text)
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/searches/new", ask_for_search),
+        Route("/searches/preview", show_preview),
+        Route("/searches", with_form(create_search), methods=["POST"]),
+        Route("/searches/{token:token}", show_search),
+        Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
+        Route("/searches/{token:token}/draws/{number:int}", show_draw),
+        Route("/searches/{token:token}/draws/{number:int}.{suffix}", export_draw),
+        Route("/searches/{token:token}/marks", with_form(mark_article), methods=["POST"]),
+    ]
