@@ -1,0 +1,177 @@
+"""Every policy on generated collections: scores under two protocols, time per topic, and paired tests.
+
+Evaluation topics are ranked from search; their judgments are used for scoring only. Collections are generated anew for
+each seed, and topics of all seeds are pooled for the tests.
+
+    python benchmarks/policies.py [--pages N] [--topics N] [--seeds 1,2,3] [--information geography,gender]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.cli.listing import aligned
+from evenrank.collection.collection import Collection
+from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.policies.build import BuildSettings
+from evenrank.policies.job import RankingJob, full_request
+from evenrank.policies.open_source import open_source
+from evenrank.policies.record import run_of
+from evenrank.policies.registry import POLICIES, make_policy
+from evenrank.records import Run, Task
+
+VARIANTS: dict[str, tuple[Task, ...]] = {
+    "mmr:balance=0.3": (1,),
+    "proportional:diversifier=pm2": (1, 2),
+    "exposure-disparity:learned=true": (1, 2),
+    "exposure-disparity:weight=0.5": (1,),
+    "deficit:n_windows=0,weight=0.1": (1,),
+    "deficit:order=row,n_windows=0": (2,),
+    "controller:control=0.92": (2,),
+    "plackett-luce:sharpness=2": (2,),
+    "fusion:method=combmnz": (1,),
+}
+"""Settings beside the defaults that stand for other rows of the paper."""
+SERVING = {
+    ("official-2021", 1): "optimal:scored_depth=20,log_base=2.718281828",
+    ("official-2021", 2): "optimal:head_depth=6",
+}
+"""Settings of `optimal` that serve a scorer with a cut of its own."""
+MEASURES: dict[Task, tuple[str, ...]] = {1: ("nDCG", "AWRF", "Score"), 2: ("EE-L", "EE-D", "EE-R", "P")}
+MAIN: dict[Task, tuple[str, int]] = {1: ("Score", 1), 2: ("EE-L", -1)}
+"""The measure that decides, and the sign of better."""
+PROTOCOLS = ("paper-2021", "official-2021")
+Scores = dict[str, dict[str, list[float]]]
+"""Policy → measure → one value a topic."""
+
+
+def main() -> None:
+    options = read_options()
+    scores: dict[tuple[str, Task], Scores] = {(protocol, task): {} for protocol in PROTOCOLS for task in (1, 2)}
+    seconds: dict[tuple[str, Task], list[float]] = {}
+    for seed in options.seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            collection = make_collection(Path(folder) / "collection", options.pages, options.topics, seed)
+            jobs = list(make_jobs(collection, options.information, seed))
+            for name, job in jobs:
+                run, times = rank_all(name, job)
+                seconds.setdefault((name, job.request.task), []).extend(times)
+                for protocol in PROTOCOLS:
+                    if served(name, job.request.task, protocol):
+                        add_scores(scores[protocol, job.request.task], name, collection, run, protocol)
+    print(f"{options.pages:,} pages, {options.topics} topics, seeds {options.seeds}, known: {options.information}")
+    for (protocol, task), of_policy in scores.items():
+        print(f"\n{protocol}, Task {task}\n")
+        print(aligned(table(of_policy, task, seconds)))
+    defaults = [float(np.mean(times)) for (name, _), times in seconds.items() if name in POLICIES]
+    print(f"\n49 topics of both tasks with every policy of the registry: {49 * sum(defaults):.0f} s on one core")
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=60_000)
+    parser.add_argument("--topics", type=int, default=40, help="half of them for training")
+    parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 3])
+    parser.add_argument("--information", type=lambda text: tuple(text.split(",")), default=("geography", "gender"))
+    return parser.parse_args()
+
+
+def make_collection(folder: Path, n_pages: int, n_topics: int, seed: int) -> Collection:
+    """A generated collection with its index."""
+    from evenrank.collection.make import generate_collection
+    from evenrank.formats.faults import FaultLog
+    from evenrank.search.indexing import build_index
+
+    n_train = n_topics // 2
+    settings = GenerateSettings(n_pages, n_train, n_topics - n_train, seed)
+    collection = generate_collection(folder, settings)
+    build_index(collection, FaultLog()).close()
+    return collection
+
+
+def make_jobs(collection: Collection, information: tuple[str, ...], seed: int) -> Iterator[tuple[str, RankingJob]]:
+    """Every policy, with its defaults and its variants, for every task that it serves."""
+    names = [(name, task) for name, policy in POLICIES.items() for task in policy.tasks]
+    names += [(name, task) for name, tasks in VARIANTS.items() for task in tasks]
+    names += [(name, task) for (_, task), name in SERVING.items()]
+    settings = BuildSettings(information=information)
+    source = open_source(collection, None, settings, full_request(1).length)
+    for name, task in names:
+        job = RankingJob(
+            collection_path=collection.path,
+            source=source,
+            policy=make_policy(name, task),
+            request=full_request(task),
+            settings=settings,
+            seed=seed,
+        )
+        yield name, job.learned()
+
+
+def rank_all(name: str, job: RankingJob) -> tuple[Run, list[float]]:
+    """The run on the evaluation topics, and the seconds that the policy itself took on each."""
+    results, seconds = [], []
+    for topic in job.collection.topics:
+        if topic.split == "eval":
+            prepared = job.prepare(topic.id)
+            start = time.perf_counter()
+            if prepared is not None:
+                results.append(job.rank_prepared(prepared))
+            seconds.append(time.perf_counter() - start)
+    print(f"{name}, Task {job.request.task}: {np.mean(seconds) * 1e3:.0f} ms a topic", file=sys.stderr)
+    return run_of(job, name, results), seconds
+
+
+def served(name: str, task: Task, protocol: str) -> bool:
+    """Settings made for one scorer are not shown under the other."""
+    made_for = [key for key, setting in SERVING.items() if setting == name]
+    return not made_for or (protocol, task) in made_for
+
+
+def add_scores(scores: Scores, name: str, collection: Collection, run: Run, protocol: str) -> None:
+    """Append the scores of each topic; every topic counts, whatever its tier."""
+    result = evaluate(collection, run, protocol, min_tier=0)[name]
+    for measure in MEASURES[run.task]:
+        values = [of_topic[measure] for of_topic in result.topics.values()]
+        scores.setdefault(name, {}).setdefault(measure, []).extend(values)
+
+
+def table(scores: Scores, task: Task, seconds: dict[tuple[str, Task], list[float]]) -> list[Sequence[object]]:
+    """Best first, with the difference of the best `optimal` to each, and its p-value after Holm's correction."""
+    main, sign = MAIN[task]
+    order = sorted(scores, key=lambda name: -sign * float(np.mean(scores[name][main])))
+    ours = next(name for name in order if name.startswith("optimal"))
+    p_values = paired_tests(scores, ours, main)
+    lines: list[Sequence[object]] = [["policy", *MEASURES[task], "ms a topic", "optimal ahead by", "p (Holm)"]]
+    for name in order:
+        means = [f"{np.mean(scores[name][measure]):.4f}" for measure in MEASURES[task]]
+        ahead = sign * (np.mean(scores[ours][main]) - np.mean(scores[name][main]))
+        milliseconds = f"{np.mean(seconds[name, task]) * 1e3:.1f}"
+        tested = [f"{ahead:+.4f}", f"{p_values[name]:.1g}"] if name in p_values else ["", ""]
+        lines.append([name, *means, milliseconds, *tested])
+    return lines
+
+
+def paired_tests(scores: Scores, ours: str, measure: str) -> dict[str, float]:
+    """Two-sided paired t-tests of `ours` against every other policy, with Holm's correction."""
+    from scipy.stats import ttest_rel
+
+    others = [name for name in scores if scores[name][measure] != scores[ours][measure]]
+    raw = {name: float(ttest_rel(scores[ours][measure], scores[name][measure]).pvalue) for name in others}
+    corrected, largest = {}, 0.0
+    for place, name in enumerate(sorted(raw, key=raw.__getitem__)):
+        largest = max(largest, min(1.0, (len(raw) - place) * raw[name]))
+        corrected[name] = largest
+    return corrected
+
+
+if __name__ == "__main__":
+    main()

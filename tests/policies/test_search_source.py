@@ -1,0 +1,110 @@
+"""Candidates from the index of a small generated collection."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from evenrank.cli.main import cli
+from evenrank.collection.collection import Collection
+from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.collection.make import generate_collection
+from evenrank.errors import EvenrankError
+from evenrank.formats.faults import FaultLog
+from evenrank.formats.runs import read_run
+from evenrank.policies.build import BuildSettings
+from evenrank.policies.open_source import open_source
+from evenrank.policies.search_source import SearchSource
+from evenrank.records import Topic
+from evenrank.search.indexing import build_index
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = GenerateSettings(n_pages=1500, n_train_topics=2, n_eval_topics=2, seed=4)
+    collection = generate_collection(tmp_path_factory.mktemp("indexed") / "collection", settings)
+    build_index(collection, FaultLog(), n_threads=1).close()
+    return collection
+
+
+@pytest.fixture(scope="module")
+def source(indexed: Collection) -> SearchSource:
+    found = open_source(indexed, None, BuildSettings(n_candidates=200), 50)
+    assert isinstance(found, SearchSource)
+    return found
+
+
+def question(collection: Collection, split: str) -> Topic:
+    return next(topic for topic in collection.topics if topic.split == split)
+
+
+def test_pages_come_best_first_with_probabilities(indexed: Collection, source: SearchSource) -> None:
+    found = source.find(question(indexed, "eval"))
+    assert len(found) >= 200
+    assert len(np.unique(found.page_ids)) == len(found)
+    assert (np.diff(found.scores) <= 0).all()
+    assert (np.diff(found.relevance) <= 1e-12).all()
+    assert ((found.relevance > 0) & (found.relevance < 1)).all()
+
+
+def test_every_group_has_candidates_as_far_as_it_has_pages(indexed: Collection, source: SearchSource) -> None:
+    plain = SearchSource(source.collection_path, 200, (), source.calibration)
+    topic = question(indexed, "eval")
+    few, many = plain.find(topic), source.find(topic)
+    assert len(few) == 200
+    assert np.isin(few.page_ids, many.page_ids).all()
+    africa = indexed.masks["geography"][indexed.rows_of(many.page_ids)] & 2 > 0
+    before = indexed.masks["geography"][indexed.rows_of(few.page_ids)] & 2 > 0
+    assert africa.sum() >= before.sum()
+
+
+def test_probabilities_do_not_depend_on_evaluation_judgments(indexed: Collection, source: SearchSource) -> None:
+    assert source.calibration is not None
+    blind = tuple(t if t.split == "train" else Topic(t.id, t.title, t.keywords, split="eval") for t in indexed.topics)
+    other = Collection.open(indexed.path)
+    other.__dict__["topics"] = blind
+    again = open_source(other, None, BuildSettings(n_candidates=200), 50)
+    assert isinstance(again, SearchSource)
+    assert np.array_equal(again.calibration.coefficients, source.calibration.coefficients)
+
+
+def test_a_copy_in_another_process_forgets_what_was_found(source: SearchSource) -> None:
+    assert source.remembered
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.describe() == source.describe()
+    assert copy.remembered == {}
+
+
+def test_rank_from_search_and_fill_up_a_short_run(indexed: Collection, tmp_path: Path) -> None:
+    def rank(output: Path, *options: object) -> None:
+        arguments = ["rank", indexed.path, "-o", output, "--policy", "deficit", "--workers", 1, *options]
+        result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+        assert result.exit_code == 0, result.output + str(result.exception)
+
+    rank(tmp_path / "searched.tsv", "--task", 2)
+    searched = read_run(tmp_path / "searched.tsv")
+    assert searched.n_rankings == 200
+    assert set(np.diff(searched.starts)) == {50}
+
+    short, topic = tmp_path / "short.tsv", question(indexed, "eval").id
+    short.write_text("".join(f"{topic}\t{page}\n" for page in indexed.page_ids[:10].tolist()))
+    rank(tmp_path / "filled.tsv", "--task", 2, "--topics", topic, "--from", short)
+    filled = read_run(tmp_path / "filled.tsv")
+    assert set(np.diff(filled.starts)) == {50}
+
+
+def test_mmr_reads_titles(indexed: Collection, tmp_path: Path) -> None:
+    arguments = ["rank", indexed.path, "-o", tmp_path / "mmr.tsv", "--task", 1, "--policy", "mmr"]
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output + str(result.exception)
+    run = read_run(tmp_path / "mmr.tsv")
+    assert all(len(np.unique(pages)) == len(pages) == 1000 for _, _, pages in run.rankings())
+
+
+def test_without_an_index_the_error_says_what_to_run(golden_collection: Collection) -> None:
+    with pytest.raises(EvenrankError, match="evenrank index"):
+        open_source(golden_collection, None, BuildSettings(), 50)
