@@ -82,4 +82,4 @@ def _memberships(masks: NDArray[np.int64], n_groups: int, divide: bool) -> NDArr
 
 def _outer(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Row by row outer product, flattened."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])

@@ -42,4 +42,6 @@ def js_divergence(left: NDArray[np.float64], right: NDArray[np.float64], log_bas
 def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     """Kullback–Leibler divergence in nats; 0 log 0 is 0. Ratios near 1 keep their digits by way of log1p."""
     excess = np.divide(p - q, q, out=np.zeros_like(p), where=p > 0)
-    return float((p * np.array([math.log1p(value) for value in excess.tolist()])).sum())
+    # A ratio that rounds to 0 has no logarithm; its term is smaller than the last digit of any sum here.
+    logarithms = [math.log1p(value) if value > -1.0 else 0.0 for value in excess.tolist()]
+    return float((p * np.array(logarithms)).sum())

@@ -1,0 +1,72 @@
+"""`evenrank report`: tables, figures and one offline page."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from evenrank.cli.evaluate import say_notes
+from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+
+
+@click.command("report")
+@click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, metavar="OUTDIR", type=click.Path(path_type=Path), help="Folder to make."
+)
+@click.option("--title", default="Fair ranking report", show_default=True, help="Heading of the page.")
+@protocol_options
+@depth_options
+def command(
+    collection: Path,
+    runs: tuple[Path, ...],
+    output: Path,
+    title: str,
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None,
+    rankings: int | None,
+    judged_only: bool,
+) -> None:
+    """Write a report on runs: the paper's tables and figures, feedback per run, and one page that works offline.
+
+    OUTDIR is replaced when it holds an older report, and only when the new one is whole. Needs the extra `report`.
+    """
+    from evenrank.collection.collection import Collection
+    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.evaluation.report import refuse_other_folder, write_report
+    from evenrank.evaluation.score_files import judged_part, read_runs
+    from evenrank.formats.runs import run_name
+
+    refuse_other_folder(output)
+    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
+    opened = Collection.open(collection)
+    loaded = read_runs(runs)
+    if judged_only:
+        loaded = [judged_part(run, opened) for run in loaded]
+    results = evaluate(opened, loaded, options.protocol, options.groups, **options.knobs)
+    chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)
+    commands = {
+        run_name(path): shlex.join(["evenrank", "evaluate", str(collection), str(path), *chosen]) for path in runs
+    }
+    whole = shlex.join(["evenrank", "report", str(collection), *map(str, runs), *chosen, "-o", str(output)])
+    page = write_report(output, opened, loaded, results, commands, whole, title)
+    say_notes(results, with_settings=True)
+    click.echo(page)
+
+
+def chosen_options(
+    protocol: str, groups: str, settings: tuple[str, ...], depth: int | None, rankings: int | None, judged_only: bool
+) -> list[str]:
+    """The options that differ from the defaults, as they would be typed."""
+    words = ["--protocol", protocol]
+    words += ["--groups", groups] if groups != "intersection" else []
+    for setting in settings:
+        words += ["--set", setting]
+    words += ["--depth", str(depth)] if depth is not None else []
+    words += ["--rankings", str(rankings)] if rankings is not None else []
+    return words + (["--judged-only"] if judged_only else [])

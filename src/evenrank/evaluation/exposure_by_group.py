@@ -1,0 +1,83 @@
+"""Exposure of groups against their target, for a whole run: where a run gives too much or too little attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
+from evenrank.evaluation.score_task1 import task1_exposure
+from evenrank.evaluation.score_task2 import task2_exposure
+from evenrank.evaluation.table import Column, Table
+from evenrank.evaluation.topic_truth import TopicTruth
+from evenrank.metrics.protocol import Protocol
+from evenrank.records import Run, Task
+
+
+@dataclass(frozen=True)
+class GroupExposure:
+    """What a run gives to each group and what the targets ask for, as shares averaged over topics."""
+
+    run: str
+    task: Task
+    space: GroupSpace
+    exposure: NDArray[np.float64]
+    """Share of each group in the run's exposure; sums to 1 unless a topic exposes no group."""
+    target: NDArray[np.float64]
+    """Share of each group in the targets of the same topics; sums to 1."""
+
+    def margin(self, dimension: str) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]:
+        """(groups, exposure, target) of one dimension, summed over the others."""
+        names = [d.name for d in self.space.dimensions]
+        place = names.index(dimension)
+        others = tuple(axis for axis in range(len(names)) if axis != place)
+        exposure, target = (
+            values.reshape(self.space.shape).sum(axis=others) for values in (self.exposure, self.target)
+        )
+        return self.space.dimensions[place].groups, exposure, target
+
+
+def exposure_by_group(
+    collection: Collection, run: Run, topics: Iterable[int], protocol: Protocol, space: GroupSpace
+) -> GroupExposure:
+    """The run's exposure of groups beside the target, each topic counting the same.
+
+    Shares, not amounts: in Task 2 of official-2021 the target is scaled to 50 ranks and the exposure to 6.
+    """
+    ranked = scored_pages(run, collection, protocol, space)
+    given, wanted = [], []
+    for topic in topics:
+        if topic in ranked:
+            truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
+            given.append(_share(_exposure(run.task, ranked[topic], truth)))
+            wanted.append(_share(truth.target(run.task).values))
+    nothing = [np.zeros(space.n_groups)]
+    exposure, target = (np.mean(shares or nothing, axis=0) for shares in (given, wanted))
+    return GroupExposure(run.name, run.task, space, exposure, target)
+
+
+def _exposure(task: Task, ranked: RankedPages, truth: TopicTruth) -> NDArray[np.float64]:
+    if task == 1:
+        return task1_exposure(ranked, truth.protocol)
+    return task2_exposure(ranked, truth, truth.is_relevant(ranked.pages))
+
+
+def _share(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = values.sum()
+    return values / total if total > 0.0 else values
+
+
+def exposure_table(exposures: Iterable[GroupExposure]) -> Table:
+    """A row per run and group: its share of the exposure, of the target, and the difference."""
+    columns = (Column("run"), Column("group"), Column("exposure"), Column("target"), Column("difference"))
+    rows = [
+        (one.run, name, float(given), float(wanted), float(given - wanted))
+        for one in exposures
+        for name, given, wanted in zip(one.space.names, one.exposure, one.target, strict=True)
+    ]
+    return Table(columns, tuple(rows))

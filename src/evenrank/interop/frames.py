@@ -1,0 +1,93 @@
+"""Data frames in the manner of PyTerrier: qid, docno, score, rank; a column `repeat` makes it a run of Task 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.records import Run, Split, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def run_from_frame(frame: pd.DataFrame, name: str = "run") -> Run:
+    """A run from a result frame: best score first, ties by rank, then by the frame's order.
+
+    `query_id` and `doc_id` are read as well. Needs numbers of topics and pages in the id columns.
+    """
+    named = frame.rename(columns={"query_id": "qid", "doc_id": "docno"})
+    missing = [column for column in ("qid", "docno") if column not in named.columns]
+    if missing:
+        there = ", ".join(map(str, frame.columns))
+        raise EvenrankError(f"the frame has no column {' or '.join(missing)} (it has: {there})")
+    task: Task = 2 if "repeat" in named.columns else 1
+    topics, pages = _whole(named, "qid"), _whole(named, "docno")
+    repeats = _whole(named, "repeat") if task == 2 else np.ones(len(named), np.int64)
+    keys = [named[column].to_numpy() * sign for column, sign in (("rank", 1), ("score", -1)) if column in named.columns]
+    order = np.lexsort((*keys, repeats, topics))
+    return Run.from_rankings(name, task, _rankings(topics[order], repeats[order], pages[order]))
+
+
+def _whole(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
+    try:
+        return np.asarray(frame[column].astype(np.int64), np.int64)
+    except (TypeError, ValueError) as error:
+        raise EvenrankError(f"column {column} must hold whole numbers: {error}") from error
+
+
+def _rankings(
+    topics: NDArray[np.int64], repeats: NDArray[np.int64], pages: NDArray[np.int64]
+) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
+    """(topic, repeat, pages) of each stretch of rows with one topic and repeat."""
+    is_start = np.ones(len(topics), bool)
+    is_start[1:] = (topics[1:] != topics[:-1]) | (repeats[1:] != repeats[:-1])
+    bounds = np.append(np.flatnonzero(is_start), len(topics)).tolist()
+    for begin, end in pairwise(bounds):
+        yield int(topics[begin]), int(repeats[begin]), pages[begin:end].astype(np.int32)
+
+
+def run_to_frame(run: Run) -> pd.DataFrame:
+    """The run as a result frame; ranks from 0 as PyTerrier has them, scores falling with the rank."""
+    import pandas as pd
+
+    lengths = np.diff(run.starts)
+    ranks = np.arange(len(run.pages)) - np.repeat(run.starts[:-1], lengths)
+    scores = run.scores if run.scores is not None else (np.repeat(lengths, lengths) - ranks).astype(float)
+    columns = {
+        "qid": np.repeat(run.topic_ids, lengths).astype(str),
+        "docno": run.pages.astype(str),
+        "score": scores,
+        "rank": ranks,
+    }
+    if run.task == 2:
+        columns["repeat"] = np.repeat(run.repeats, lengths)
+    return pd.DataFrame(columns)
+
+
+def topics_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
+    """Topics as a frame (qid, query): the query is the title and the keywords."""
+    import pandas as pd
+
+    chosen = [topic for topic in collection.topics if split in (None, topic.split)]
+    rows = [{"qid": str(topic.id), "query": " ".join([topic.title, *topic.keywords])} for topic in chosen]
+    return pd.DataFrame(rows, columns=["qid", "query"])
+
+
+def qrels_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
+    """Judgments as a frame (qid, docno, label): relevant pages 1, pages judged and found not relevant 0."""
+    import pandas as pd
+
+    parts = []
+    for topic in collection.topics:
+        if split in (None, topic.split):
+            judged = topic.rel_docs if topic.assessed_docs is None else np.union1d(topic.rel_docs, topic.assessed_docs)
+            labels = np.isin(judged, topic.rel_docs).astype(int)
+            parts.append(pd.DataFrame({"qid": str(topic.id), "docno": judged.astype(str), "label": labels}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["qid", "docno", "label"])

@@ -1,0 +1,133 @@
+"""`evenrank report`: everything is there, offline, the same bytes twice, and an old report survives a failure."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evenrank.cli.report import command
+from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.evaluation import report as report_module
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.feedback import file_name
+
+pytest.importorskip("matplotlib")
+FIGURES = ("distributions", "exposure", "topics")
+
+
+def call(collection, runs, out: Path, *options: str):
+    arguments = [str(collection.path), *map(str, runs), "-o", str(out), *options]
+    return CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def report(golden_collection, golden_runs, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "out"
+    result = call(golden_collection, golden_runs, out)
+    assert result.exit_code == 0
+    assert result.stdout.strip() == str(out / "index.html")
+    return out
+
+
+def digests(folder: Path) -> dict[str, str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def test_all_parts_are_there(report: Path) -> None:
+    names = {str(path.relative_to(report)) for path in report.rglob("*") if path.is_file()}
+    scatter = {f"figures/{name}" for name in ("task1-ndcg-awrf", "task2-eer-eed")}
+    figures = scatter | {f"figures/task{task}-{name}" for task in (1, 2) for name in FIGURES}
+    expected = {f"{figure}.{ending}" for figure in figures for ending in ("pdf", "svg", "png")}
+    expected |= {f"tables/task{task}-runs.{ending}" for task in (1, 2) for ending in ("txt", "tex", "html", "csv")}
+    expected |= {f"feedback/T{task}syn0{n}.csv" for task in (1, 2) for n in (0, 1, 2)}
+    expected |= {f"topics/task{task}-topic-{kind}.csv" for task in (1, 2) for kind in ("scores", "stats")}
+    expected |= {f"exposure/task{task}-exposure.csv" for task in (1, 2)}
+    assert names == expected | {"index.html", "results.json", "report.json"}
+
+
+def test_a_second_report_has_the_same_bytes(report: Path, golden_collection, golden_runs) -> None:
+    before = digests(report)
+    call(golden_collection, golden_runs, report)
+    assert digests(report) == before
+
+
+def test_the_page_asks_nobody_for_anything(report: Path) -> None:
+    page = (report / "index.html").read_text("utf-8")
+    assert re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page) == []
+    assert "@import" not in page
+    addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}, "the name of the SVG language, not an address to load"
+
+
+def test_the_page_has_every_number_and_command(report: Path, golden_collection, golden_runs) -> None:
+    page = (report / "index.html").read_text("utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    results = evaluate(golden_collection, golden_runs)
+    for task in data["tasks"]:
+        for run in task["runs"]:
+            known = results[run["name"]]
+            assert run["scores"] == pytest.approx(known.scores, rel=1e-6)
+            assert len(run["topics"]) == known.n_topics
+    for path in golden_runs:
+        assert f"evenrank evaluate {golden_collection.path} {path} --protocol official-2021" in page
+
+
+def test_feedback_sets_a_run_beside_the_field(report: Path, golden_collection, golden_runs) -> None:
+    results = evaluate(golden_collection, golden_runs)
+    with (report / "feedback" / "T2syn01.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["topic"]) for row in rows] == list(results["T2syn01"].topics)
+    for row in rows:
+        field = sorted(run.topics[int(row["topic"])]["EE-L"] for run in results.of_task(2))
+        assert float(row["EE-L"]) == results["T2syn01"].topics[int(row["topic"])]["EE-L"]
+        assert [float(row[f"EE-L.{name}"]) for name in ("min", "median", "max")] == field
+
+
+def test_an_old_report_survives_a_failure(report, golden_collection, golden_runs, monkeypatch) -> None:
+    before = digests(report)
+
+    def fail(results: object, exposures: object, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "half.png").write_bytes(b"half a figure")
+        raise EvenrankError("the disk is full")
+
+    monkeypatch.setattr(report_module, "write_figures", fail)
+    with pytest.raises(EvenrankError, match="the disk is full"):
+        call(golden_collection, golden_runs, report)
+    assert digests(report) == before
+    assert [path.name for path in report.parent.iterdir()] == [report.name], "nothing half-written stays behind"
+
+
+def test_a_folder_with_other_things_is_not_touched(golden_collection, golden_runs, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(EvenrankError, match="not a report"):
+        call(golden_collection, golden_runs, tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_without_matplotlib_the_extra_is_named(golden_collection, golden_runs, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"evenrank\[report\]"):
+        call(golden_collection, golden_runs[:1], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_run_of_one_topic_and_odd_names(golden_collection, golden_runs, tmp_path: Path) -> None:
+    import gzip
+
+    lines = gzip.decompress(golden_runs[0].read_bytes()).splitlines(keepends=True)
+    odd = tmp_path / "a <run> & more.tsv"
+    odd.write_bytes(b"".join(line for line in lines if line.startswith(b"103\t")))
+    call(golden_collection, [odd], tmp_path / "out", "--groups", "geography", "--depth", "50")
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "a &lt;run&gt; &amp; more" in page
+    assert "<run>" not in page
+    assert "--groups geography --depth 50" in page
+    assert (tmp_path / "out" / "feedback" / f"{file_name('a <run> & more')}.csv").exists()

@@ -1,0 +1,107 @@
+"""Tables: the paper's own lines from the published numbers, directions, escapes, notebooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.exposure_by_group import exposure_by_group
+from evenrank.evaluation.intervals import Interval
+from evenrank.evaluation.report_tables import paper_table
+from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.table import Column, Table
+from evenrank.evaluation.table_delimited import csv_of, tsv_of
+from evenrank.evaluation.table_html import html_of
+from evenrank.evaluation.table_latex import latex_of
+from evenrank.evaluation.table_text import text_of
+from evenrank.formats.runs import read_run
+from evenrank.metrics.protocol import OFFICIAL_2021
+
+from .csv_rows import read_csv
+
+
+def published(folder, task: int) -> Results:
+    """Results with the published numbers."""
+    runs = []
+    for row in read_csv(folder / f"t{task}_2021_run_scores.csv"):
+        main = "Score" if task == 1 else "EE-L"
+        names = ("nDCG", "AWRF", "Score") if task == 1 else ("EE-L", "EE-D", "EE-R")
+        ends = Interval(float(row[f"{main}.Lo"]), float(row[f"{main}.Hi"]), float(row[f"{main}.SE"]))
+        runs.append(RunResult(row["run_name"], task, {name: float(row[name]) for name in names}, ends, {}))
+    return Results(OFFICIAL_2021, "intersection", tuple(runs))
+
+
+def test_task_1_table_of_the_paper(published_folder) -> None:
+    text = latex_of(paper_table(published(published_folder, 1), 1))
+    lines = [line for line in text.splitlines() if "&" in line]
+    assert lines[0] == r"run & nDCG & AWRF & Score & 95\% CI \\"
+    assert [line.split(" & ")[0] for line in lines[1:4]] == ["UoGTrDExpDisT1", "UoGTrDRelDiT1", "UoGTrDivPropT1"]
+    assert lines[2] == r"UoGTrDRelDiT1 & 0.2001 & 0.8072 & 0.1639 & (0.138, 0.193) \\"
+    assert lines[7] == r"RMITRet & 0.2075 & 0.6413 & 0.1317 & (0.110, 0.159) \\"
+    assert r"2step\_pair & 0.0824 & 0.6943 & 0.0638 & (0.045, 0.089) \\" in lines
+    assert r"RUN1 & \textbf{0.2169}" in text
+
+
+def test_task_2_table_of_the_paper(published_folder) -> None:
+    text = latex_of(paper_table(published(published_folder, 2), 2))
+    lines = [line for line in text.splitlines() if "&" in line]
+    assert lines[0] == r"run & EE-R & EE-D & EE-L & EE-L 95\% CI \\"
+    assert lines[1] == r"RUN\_task2 & 9.5508 & 4.1557 & \textbf{14.9007} & (12.303, 19.946) \\"
+    assert lines[3] == r"UoGTrRelT2 & \textbf{11.8281} & 9.4609 & 15.6514 & (13.057, 20.148) \\"
+    assert r"PL\_IRLab\_05 & 4.9331 & \textbf{1.4029} & 21.3832 & (16.579, 28.293) \\" in lines
+    assert lines[-1].startswith("UoGTrLambT2")
+
+
+def test_ties_to_the_shown_digits_share_the_best() -> None:
+    table = Table((Column("run"), Column("x", higher_is_better=True)), (("a", 0.50001), ("b", 0.50002), ("c", 0.4)))
+    assert table.best() == {(0, 1), (1, 1)}
+    assert Table(table.columns, table.rows[:1]).best() == set(), "one run has nothing to be better than"
+
+
+def test_small_values_are_not_shown_as_zero() -> None:
+    table = Table((Column("run"), Column("x")), (("a", 1.4589e-06), ("b", 0.0)))
+    assert "1.459e-06" in text_of(table)
+    assert "0.0000" in text_of(table)
+
+
+def test_text_is_bold_only_when_asked() -> None:
+    table = Table((Column("run"), Column("x", higher_is_better=False)), (("a", 1.0), ("b", 2.0)))
+    assert "\x1b" not in text_of(table)
+    assert "\x1b[1m1.0000\x1b[0m" in text_of(table, bold=True)
+
+
+def test_odd_names_are_escaped() -> None:
+    table = Table((Column("run"), Column("x")), (("<b>_50%&", 1.0), ("=cmd()", 2.0)))
+    assert "&lt;b&gt;_50%&amp;" in html_of(table)
+    assert r"<b>\_50\%\&" in latex_of(table)
+    assert [row[0] for row in csv.reader(io.StringIO(csv_of(table)))] == ["run", "<b>_50%&", "'=cmd()"]
+    assert tsv_of(table).splitlines()[1] == "<b>_50%&\t1.0"
+
+
+def test_results_in_a_notebook(golden_collection, golden_runs) -> None:
+    results = evaluate(golden_collection, golden_runs)
+    assert results._repr_html_().count("<table") == 2
+    assert str(results).splitlines()[0] == "Task 1"
+    frame = results.to_pandas()
+    assert list(frame["run"]) == [run.run for run in results.runs]
+    per_topic = results.to_pandas(per_topic=True)
+    assert len(per_topic) == sum(run.n_topics for run in results.runs)
+    means = per_topic.groupby("run")["Score"].mean()
+    assert means["T1syn00"] == pytest.approx(results["T1syn00"].scores["Score"])
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_exposure_of_groups_are_shares(golden_collection, golden_runs, number: int) -> None:
+    run = read_run(golden_runs[number])
+    results = evaluate(golden_collection, run)
+    space = golden_collection.space("intersection")
+    one = exposure_by_group(golden_collection, run, results.runs[0].topics, OFFICIAL_2021, space)
+    assert one.exposure.sum() == pytest.approx(1.0)
+    assert one.target.sum() == pytest.approx(1.0)
+    groups, given, wanted = one.margin("gender")
+    assert groups == ("unknown", "female", "male", "third")
+    assert given.sum() == pytest.approx(1.0)
+    assert wanted[2] == pytest.approx(one.target.reshape(8, 4)[:, 2].sum())
