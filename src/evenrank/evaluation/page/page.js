@@ -83,7 +83,8 @@ function scatter(section, task, choose) {
     const group = draw(svg, "g", { class: "point", tabindex: 0, role: "button", "aria-label": label, "data-run": run.name });
     draw(group, "title", {}, label);
     draw(group, "path", { d: `M${x(run.ci[xName][0])} ${py}H${x(run.ci[xName][1])}M${px} ${y(run.ci[yName][0])}V${y(run.ci[yName][1])}`, class: "bar" });
-    if (Math.hypot(box.x + box.w / 2 - px, box.y + 6 - py) > box.w / 2 + 18) draw(group, "path", { d: `M${px} ${py}L${Math.min(Math.max(px, box.x), box.x + box.w)} ${box.y + 6}`, class: "bar" });
+    const nearX = Math.min(Math.max(px, box.x), box.x + box.w), nearY = Math.min(Math.max(py, box.y), box.y + 13);
+    if (Math.hypot(nearX - px, nearY - py) > 12) draw(group, "path", { d: `M${px} ${py}L${nearX} ${nearY}`, class: "bar" });
     draw(group, "circle", { cx: px, cy: py, r: 6 });
     draw(group, "text", { x: box.x + box.w / 2, y: box.y + 10, "text-anchor": "middle" }, run.name);
     group.addEventListener("click", () => choose(run.name));
