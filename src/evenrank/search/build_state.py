@@ -68,4 +68,4 @@ def read_state(folder: Path) -> BuildState | None:
 def write_state(folder: Path, state: BuildState) -> None:
     """Put the state in place, in one step."""
     with atomic_file(folder / FILE_NAME) as file:
-        file.write(orjson.dumps(asdict(state)))
+        file.write(orjson.dumps(asdict(state), default=tuple))  # a Position is a named tuple
