@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,10 +39,10 @@ def plot(
     marks: Sequence[tuple[float, float]],
     x_range: tuple[float, float],
     y_range: tuple[float, float],
-    labels: tuple[str, str] = ("{:.2f}", "{:.2f}"),
+    labels: tuple[str, str] = ("{:g}", "{:g}"),
     level: float | None = None,
 ) -> Plot:
-    """Points of a chart in the frame of the drawing, with five ticks on each axis."""
+    """Points of a chart in the frame of the drawing, with ticks at round numbers."""
 
     def to_x(value: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * _share(value, x_range)
@@ -52,23 +53,30 @@ def plot(
     return Plot(
         points=tuple((to_x(x), to_y(y)) for x, y in points),
         marks=tuple((to_x(x), to_y(y)) for x, y in marks),
-        x_ticks=tuple(Tick(to_x(value), labels[0].format(value)) for value in _steps(x_range)),
-        y_ticks=tuple(Tick(to_y(value), labels[1].format(value)) for value in _steps(y_range)),
+        x_ticks=tuple(Tick(to_x(value), labels[0].format(value)) for value in round_steps(x_range)),
+        y_ticks=tuple(Tick(to_y(value), labels[1].format(value)) for value in round_steps(y_range)),
         level=None if level is None else to_y(level),
     )
 
 
-def around(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:
-    """A range that holds all values, with a little air, at least `least` wide."""
+def around(values: Sequence[float], least: float, highest: float) -> tuple[float, float]:
+    """A range that holds all values, with a little air, at least `least` wide and not above `highest`."""
     low, high = min(values), max(values)
-    air = max((high - low) * 0.08, (least - (high - low)) / 2, 0.0)
-    return low - air, high + air
+    air = max((high - low) * 0.06, (least - (high - low)) / 2, 0.0)
+    return low - air, min(high + air, highest)
+
+
+def round_steps(limits: tuple[float, float], n_wanted: int = 5) -> list[float]:
+    """Round numbers inside a range: steps of 1, 2 or 5 times a power of ten, about as many as wanted."""
+    width = limits[1] - limits[0]
+    if width <= 0:
+        return [limits[0]]
+    power = 10.0 ** math.floor(math.log10(width / n_wanted))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor * n_wanted >= width)
+    first, last = math.ceil(limits[0] / step - 1e-9), math.floor(limits[1] / step + 1e-9)
+    return [round(number * step, 12) for number in range(first, last + 1)]
 
 
 def _share(value: float, limits: tuple[float, float]) -> float:
     width = limits[1] - limits[0]
     return min(1.0, max(0.0, (value - limits[0]) / width)) if width > 0 else 0.5
-
-
-def _steps(limits: tuple[float, float], n: int = 4) -> list[float]:
-    return [limits[0] + (limits[1] - limits[0]) * step / n for step in range(n + 1)]

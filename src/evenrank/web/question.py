@@ -16,6 +16,7 @@ from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
 from evenrank.records import Topic
 from evenrank.web.choices import policy_choices
+from evenrank.web.errors import BadRequestError
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
@@ -50,14 +51,12 @@ class Question:
         return urlencode({**asdict(self), "keywords": ", ".join(self.keywords), "fairness": f"{self.fairness:g}"})
 
 
-@dataclass(frozen=True)
-class Faults(Exception):  # noqa: N818 — it is the list of faults, shown in the form
+class QuestionError(BadRequestError):
     """All that is wrong with a question, by field."""
 
-    by_field: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return " ".join(self.by_field.values())
+    def __init__(self, by_field: Mapping[str, str]) -> None:
+        super().__init__(" ".join(by_field.values()))
+        self.by_field = by_field
 
 
 def question_from_json(text: bytes | str) -> Question:
@@ -67,7 +66,7 @@ def question_from_json(text: bytes | str) -> Question:
 
 
 def parse_question(fields: Mapping[str, Any]) -> Question:
-    """A question from form fields or JSON; Faults when something is wrong, all of it at once."""
+    """A question from form fields or JSON; QuestionError when something is wrong, all of it at once."""
     faults: dict[str, str] = {}
     title = clean(fields.get("title", ""))
     keywords = split_keywords(fields.get("keywords", ""))
@@ -84,7 +83,7 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
     if policy not in policy_choices():
         faults["policy"] = f"Choose a way of ranking: {', '.join(policy_choices())}."
     if faults:
-        raise Faults(faults)
+        raise QuestionError(faults)
     return Question(title, keywords, scope, policy, fairness)
 
 

@@ -16,10 +16,19 @@ from evenrank.web.article import article_links
 if TYPE_CHECKING:
     from evenrank.web.desk import Desk
 
-FILTERS = {
-    "thousands": lambda number: f"{number:,}",
-    "percent": lambda share: f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %",
-}
+
+def percent(share: float) -> str:
+    """A share as people read it, small ones with a decimal."""
+    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    text = f"{100 * difference:+.1f}".replace("-", "−")
+    return "0.0" if text[1:] == "0.0" else text
+
+
+FILTERS = {"thousands": "{:,}".format, "percent": percent, "points": points}
 
 
 @cache

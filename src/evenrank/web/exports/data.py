@@ -8,9 +8,10 @@ import orjson
 
 from evenrank.web.article import Article, article_links
 from evenrank.web.exports.listing import Listing
+from evenrank.web.settings import WebSettings
 
 
-def article_data(article: Article, listing: Listing) -> dict[str, Any]:
+def article_data(article: Article, settings: WebSettings) -> dict[str, Any]:
     """One article for bots."""
     return {
         "rank": article.rank,
@@ -22,7 +23,7 @@ def article_data(article: Article, listing: Listing) -> dict[str, Any]:
         "missing": article.missing,
         "matched_words": list(article.reasons),
         "relevance": round(article.relevance, 4),
-        "url": article_links(article.title, listing.settings)["article"],
+        "url": article_links(article.title, settings)["article"],
     }
 
 
@@ -33,7 +34,7 @@ def json_text(listing: Listing) -> str:
         "updated": listing.updated,
         "address": listing.address,
         "edit_address": listing.edit_address,
-        "articles": [article_data(article, listing) for article in listing.articles],
+        "articles": [article_data(article, listing.settings) for article in listing.articles],
     }
     return orjson.dumps(record, option=orjson.OPT_INDENT_2).decode() + "\n"
 

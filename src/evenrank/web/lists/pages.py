@@ -19,7 +19,7 @@ from evenrank.web.lists.filters import SIZES, Filters, parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import WorkList, load_list, save_list
-from evenrank.web.question import Faults, parse_question
+from evenrank.web.question import QuestionError, parse_question
 from evenrank.web.templating import page
 from evenrank.web.visitor import remember, visitor_of
 
@@ -33,8 +33,8 @@ def create_list(request: Request, fields: Fields) -> Response:
     desk = desk_of(request)
     try:
         made = make_list(desk, parse_question(fields))
-    except Faults as faults:
-        return ask(request, "list", fields, faults.by_field)
+    except QuestionError as error:
+        return ask(request, "list", fields, error.by_field)
     token = save_list(desk.store, made, visitor_of(request))
     return remember(request, RedirectResponse(list_path(token), 303))
 

@@ -44,10 +44,10 @@ def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
     )
     everything = [*points, here]
     drawn = plot(
-        [(point.awrf, point.relevance) for point in points],
-        [(here.awrf, here.relevance)],
-        around([point.awrf for point in everything]),
-        around([point.relevance for point in everything]),
+        [(100 * point.awrf, 100 * point.relevance) for point in points],
+        [(100 * here.awrf, 100 * here.relevance)],
+        around([100 * point.awrf for point in everything], 2.0, 100.0),
+        around([100 * point.relevance for point in everything], 2.0, 100.0),
     )
     return TradeOff(tuple(points), here, drawn)
 

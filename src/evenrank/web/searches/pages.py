@@ -16,7 +16,7 @@ from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.forms import Fields, with_form
 from evenrank.web.links import draw_path, search_path
-from evenrank.web.question import Faults, parse_question
+from evenrank.web.question import QuestionError, parse_question
 from evenrank.web.reasons import Reasons
 from evenrank.web.searches.draws import Draw, NothingLeftError, load_draw, make_draw, recent_draws
 from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
@@ -35,8 +35,8 @@ def create_search(request: Request, fields: Fields) -> Response:
     desk = desk_of(request)
     try:
         made = make_search(desk, parse_question({**fields, "policy": "optimal"}))
-    except Faults as faults:
-        return ask(request, "search", fields, faults.by_field)
+    except QuestionError as error:
+        return ask(request, "search", fields, error.by_field)
     token = save_search(desk.store, made, visitor_of(request))
     return remember(request, RedirectResponse(search_path(token), 303))
 

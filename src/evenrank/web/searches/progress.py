@@ -57,7 +57,6 @@ def progress_of(desk: Desk, search: SavedSearch) -> Progress | None:
             points[-1:],
             (1.0, max(2.0, float(n_draws))),
             (0.0, 1.05 * max(*losses, proven)),
-            ("{:.0f}", "{:.2f}"),
-            proven,
+            level=proven,
         ),
     )

@@ -1,0 +1,128 @@
+"""The OpenAPI document, read from `openapi.toml`, where short names stand for what repeats."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from evenrank.web.article import CLASSES, REGIONS
+from evenrank.web.choices import policy_choices
+from evenrank.web.lists.filters import SIZES
+
+ERRORS = {
+    "400": "What was sent cannot be used; `detail` says why.",
+    "404": "There is no such list, search or draw.",
+    "413": "The body is too long.",
+    "415": "The body is not application/json.",
+    "429": "Too many requests from this address.",
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation, for the guide."""
+
+    method: str
+    path: str
+    summary: str
+    example: str
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files("evenrank.web.api").joinpath("openapi.toml").read_text("utf-8"))
+
+
+def operations() -> list[Operation]:
+    """The operations in the order of the document."""
+    return [Operation(o["method"], o["path"], o["summary"], o.get("example", "")) for o in _table()["operation"]]
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole document as plain data."""
+    table = _table()
+    paths: dict[str, dict[str, Any]] = {}
+    for entry in table["operation"]:
+        paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry)
+    schemas = {name: _schema(fields) for name, fields in table["schema"].items()}
+    return {"openapi": "3.1.0", "info": table["info"], "paths": paths, "components": {"schemas": schemas}}
+
+
+def _operation(entry: dict[str, Any]) -> dict[str, Any]:
+    is_post = entry["method"] == "post"
+    status = "201" if entry.get("creates") else "200"
+    codes = ["404", "429", *(["400", "413", "415"] if is_post else [])]
+    made: dict[str, Any] = {
+        "operationId": entry["id"],
+        "summary": entry["summary"],
+        "parameters": [_parameter(name) for name in entry.get("parameters", [])],
+        "responses": {
+            status: {"description": entry["summary"], "content": _json(entry["answer"])},
+            **{code: {"description": ERRORS[code]} for code in sorted(codes)},
+        },
+    }
+    if is_post:
+        made["requestBody"] = {"required": True, "content": _json(entry["body"])}
+    return made
+
+
+def _json(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+
+
+def _parameter(name: str) -> dict[str, Any]:
+    in_path = {
+        "token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"},
+        "number": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+    }
+    in_query = {
+        "class": {"type": "string", "enum": list(CLASSES)},
+        "region": {"type": "string", "enum": list(REGIONS)},
+        "size": {"type": "string", "enum": list(SIZES)},
+        "q": {"type": "string", "maxLength": 100},
+    }
+    if name in in_path:
+        return {"name": name, "in": "path", "required": True, "schema": in_path[name]}
+    return {"name": name, "in": "query", "required": False, "schema": in_query[name]}
+
+
+def _schema(fields: dict[str, Any]) -> dict[str, Any]:
+    """An object schema from lines `name = type`; an exclamation mark makes a field required."""
+    required = [name for name, kind in fields.items() if isinstance(kind, str) and kind.endswith("!")]
+    properties = {name: _type(kind.removesuffix("!")) for name, kind in fields.items() if isinstance(kind, str)}
+    made: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        made["required"] = required
+    if fields.get("closed"):
+        made["additionalProperties"] = False
+    return made
+
+
+def _type(kind: str) -> dict[str, Any]:
+    if kind.startswith("list of "):
+        return {"type": "array", "items": _type(kind.removeprefix("list of "))}
+    if kind.endswith(" or null"):
+        return {"anyOf": [_type(kind.removesuffix(" or null")), {"type": "null"}]}
+    return _TYPES.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "title": {"type": "string", "minLength": 1, "maxLength": 200},
+    "keyword": {"type": "string", "maxLength": 100},
+    "scope": {"type": "string", "maxLength": 2000},
+    "editor": {"type": "string", "maxLength": 64},
+    "number": {"type": "number"},
+    "fairness": {"type": "number", "minimum": 0, "maximum": 1000},
+    "integer": {"type": "integer"},
+    "page": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+    "boolean": {"type": "boolean"},
+    "object": {"type": "object"},
+    "policy": {"type": "string", "enum": list(policy_choices())},
+    "mark": {"type": "string", "enum": ["done", "not-for-me", "none"]},
+    "count": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+}

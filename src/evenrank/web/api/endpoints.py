@@ -1,0 +1,169 @@
+"""The JSON interface: the same lists, searches and draws as on the pages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.web.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
+from evenrank.web.api.document import document, operations
+from evenrank.web.article import Article
+from evenrank.web.balance import list_balance
+from evenrank.web.choices import policy_choices
+from evenrank.web.desk import desk_of
+from evenrank.web.errors import BadRequestError
+from evenrank.web.exports.data import article_data
+from evenrank.web.forms import with_json
+from evenrank.web.links import draw_path, list_path, search_path
+from evenrank.web.lists.filters import parse_filters
+from evenrank.web.lists.make import make_list
+from evenrank.web.lists.pages import articles_of, found_list
+from evenrank.web.lists.trade_off import trade_off
+from evenrank.web.lists.work_list import WorkList, save_list
+from evenrank.web.question import Question, parse_question
+from evenrank.web.searches.draws import Draw, NothingLeftError, make_draw
+from evenrank.web.searches.marks import set_mark
+from evenrank.web.searches.pages import draw_articles, found_draw, found_search
+from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
+from evenrank.web.templating import page
+
+
+def answer(record: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(record), status, media_type="application/json")
+
+
+def show_document(_: Request) -> Response:
+    return answer(document())
+
+
+def show_guide(request: Request) -> Response:
+    return page(
+        request, "api.html", document=document(), operations=operations(), base=desk_of(request).base_url(request)
+    )
+
+
+def show_collection(request: Request) -> Response:
+    desk = desk_of(request)
+    return answer(
+        {
+            "articles": desk.numbers.n_articles,
+            "unknown_region": desk.numbers.unknown_region,
+            "data_of": desk.age.day,
+            "is_invented": desk.age.is_invented,
+            "regions": dict(desk.numbers.regions),
+            "classes": dict(desk.numbers.classes),
+            "policies": [asdict(choice) for choice in policy_choices().values()],
+        }
+    )
+
+
+def post_list(request: Request, record: dict[str, Any]) -> Response:
+    check_body(record, QUESTION, ("title",))
+    desk = desk_of(request)
+    token = save_list(desk.store, make_list(desk, parse_question(record)), editor_of({}))
+    return answer({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
+
+
+def get_list(request: Request) -> Response:
+    desk, work_list = desk_of(request), found_list(request)
+    articles = articles_of(desk, work_list)
+    chosen = articles.articles(parse_filters(request.query_params).apply(articles))
+    return answer({**_head(work_list, work_list.question), "articles": _articles(request, chosen)})
+
+
+def get_fairness(request: Request) -> Response:
+    work_list = found_list(request)
+    balance = list_balance(desk_of(request).collection, work_list.page_ids, work_list.target)
+    return answer({"certificate": work_list.certificate, **balance.as_data()})
+
+
+def get_trade_off(request: Request) -> Response:
+    curve = trade_off(desk_of(request), found_list(request))
+    return answer({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
+
+
+def post_search(request: Request, record: dict[str, Any]) -> Response:
+    check_body(record, SEARCH, ("title",))
+    desk = desk_of(request)
+    token = save_search(desk.store, make_search(desk, parse_question(record)), editor_of({}))
+    return answer({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
+
+
+def get_search(request: Request) -> Response:
+    search = found_search(request)
+    progress = progress_of(desk_of(request), search)
+    so_far = (
+        {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
+    )
+    return answer({**_head(search, search.question), "n_draws": search.n_draws, "all_draws": so_far})
+
+
+def post_draw(request: Request, record: dict[str, Any]) -> Response:
+    check_body(record, DRAW)
+    search = found_search(request)
+    try:
+        draw = make_draw(desk_of(request), search, editor_of(record))
+    except NothingLeftError:
+        raise BadRequestError("Every article of this search is done, or not for this editor.") from None
+    return answer(_draw(request, search, draw), 201)
+
+
+def get_draw(request: Request) -> Response:
+    search = found_search(request)
+    return answer(_draw(request, search, found_draw(request, search)))
+
+
+def post_mark(request: Request, record: dict[str, Any]) -> Response:
+    check_body(record, MARK, ("page_id", "mark"))
+    search = found_search(request)
+    set_mark(desk_of(request).store, search, record["page_id"], record["mark"], editor_of(record))
+    return answer({"page_id": record["page_id"], "mark": record["mark"]})
+
+
+def _head(kept: WorkList | SavedSearch, question: Question) -> dict[str, Any]:
+    return {
+        "token": kept.token,
+        "number": kept.number,
+        "created": kept.created,
+        "question": asdict(question),
+        "certificate": kept.certificate,
+    }
+
+
+def _articles(request: Request, articles: list[Article]) -> list[dict[str, Any]]:
+    settings = desk_of(request).settings
+    return [article_data(article, settings) for article in articles]
+
+
+def _draw(request: Request, search: SavedSearch, draw: Draw) -> dict[str, Any]:
+    desk = desk_of(request)
+    return {
+        "number": draw.number,
+        "created": draw.created,
+        "address": desk.base_url(request) + draw_path(search.token, draw.number),
+        "articles": _articles(request, draw_articles(desk, search, draw).articles()),
+    }
+
+
+def routes() -> list[BaseRoute]:
+    search = "/api/searches/{token:token}"
+    return [
+        Route("/api", show_guide),
+        Route("/api/openapi.json", show_document),
+        Route("/api/collection", show_collection),
+        Route("/api/lists", with_json(post_list), methods=["POST"]),
+        Route("/api/lists/{token:token}", get_list),
+        Route("/api/lists/{token:token}/fairness", get_fairness),
+        Route("/api/lists/{token:token}/trade-off", get_trade_off),
+        Route("/api/searches", with_json(post_search), methods=["POST"]),
+        Route(search, get_search),
+        Route(f"{search}/draws", with_json(post_draw), methods=["POST"]),
+        Route(f"{search}/draws/{{number:int}}", get_draw),
+        Route(f"{search}/marks", with_json(post_mark), methods=["POST"]),
+    ]
