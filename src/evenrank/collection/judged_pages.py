@@ -44,21 +44,22 @@ def load_topics(folder: Path) -> tuple[Topic, ...]:
     return tuple(topics)
 
 
-def merged(topics: Sequence[Topic], queries: Sequence[Topic]) -> list[Topic]:
-    """Judged topics with keywords and scope from `queries`, and the queries that have no judgments.
+def merged(topics: Sequence[Topic], others: Sequence[Topic]) -> list[Topic]:
+    """Topics of two files, in any order: what one file does not say of a topic comes from the other.
 
     The official judgments of the evaluation topics come without keywords, which are in a file of their own.
     """
     by_id = {topic.id: topic for topic in topics}
-    for query in queries:
-        known = by_id.get(query.id)
-        by_id[query.id] = query if known is None else _filled(known, query)
+    for other in others:
+        known = by_id.get(other.id)
+        by_id[other.id] = other if known is None else _filled(known, other)
     return list(by_id.values())
 
 
-def _filled(topic: Topic, query: Topic) -> Topic:
-    names = ("title", "keywords", "scope", "homepage")
-    return replace(topic, **{name: getattr(topic, name) or getattr(query, name) for name in names})
+def _filled(topic: Topic, other: Topic) -> Topic:
+    texts = {name: getattr(topic, name) or getattr(other, name) for name in ("title", "keywords", "scope", "homepage")}
+    judged = topic if topic.assessed_docs is not None or len(topic.rel_docs) else other
+    return replace(judged, **texts)
 
 
 _PLAIN = ("id", "title", "keywords", "scope", "homepage", "split", "max_tier")

@@ -153,7 +153,7 @@ class _Evaluation:
         none = np.empty(0, np.intp)
         masks: list[NDArray[np.unsignedinteger]] = [np.empty(0, np.uint8) for _ in self.space.dimensions]
         alignment = align(masks, self.space, normalise_flags(self.protocol, self.space))
-        return RankedPages(no_pages(), none, none, 0, alignment, np.empty(0, bool))
+        return RankedPages(no_pages(), none, none, 0, alignment)
 
 
 def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:

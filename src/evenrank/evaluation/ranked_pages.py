@@ -27,8 +27,6 @@ class RankedPages:
     """Number of the ranking that each page is in, from 0."""
     n_rankings: int
     alignment: Alignment
-    is_listed: NDArray[np.bool_]
-    """Whether the page has metadata."""
 
 
 def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: GroupSpace) -> dict[int, RankedPages]:
@@ -55,7 +53,6 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
             rankings=number[ranking_of[places]],
             n_rankings=int(chosen.sum()),
             alignment=alignment.take(places),
-            is_listed=rows[places] >= 0,
         )
     return by_topic
 

@@ -23,8 +23,8 @@ class Protocol:
     normalised: tuple[str, ...] | Literal["all"]
     """Dimensions whose alignment rows are divided to sum to 1; the others are multi-hot."""
     unlisted_page: Literal["no group", "unknown", "dropped"]
-    """A ranked page without metadata: gives no exposure but keeps its rank, counts as fully unknown, or is taken
-    out together with its discount (Task 1 only; in Task 2 it gives no exposure)."""
+    """A ranked page without metadata: in no group, so that it gives no exposure; fully unknown; or dropped together
+    with its discount, which is the same as no group, because AWRF compares shares of exposure."""
     keeps_unknown_task1: bool
     """Whether the fully unknown cell counts in Task 1; in Task 2 it always does."""
     no_exposure: Literal["uniform", "zero"]
