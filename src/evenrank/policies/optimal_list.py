@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.policies.candidates import Candidates
+from evenrank.policies.optimisation.band import Band
 from evenrank.policies.optimisation.compact import compact
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
@@ -44,7 +45,7 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     kept = strongest_per_type(whole.page_type, whole.relevance, depth)
     best = make_list(_restricted(whole, kept), settings.tolerance, settings.max_iterations)
     head = kept[best.ranking]
-    scores = whole.page_scores(best.group_price)
+    scores = whole.page_scores(best.price)
     scores[head] = -np.inf
     ranking = np.concatenate([head, best_ranking(scores, length - depth)])
     return Rankings(np.tile(ranking, (request.n_rankings, 1)), best.certificate)
@@ -74,6 +75,7 @@ def list_problem(
         discounts=weights,
         fairness=settings.fairness,
         log_base=settings.log_base,
+        band=Band(0.0, float(weights.sum())),
     )
 
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.policies.optimisation.band import Band
 from evenrank.policies.optimisation.divergence import divergence_by_group
 
 LEAST = 1e-12
 """Stands for zero inside a logarithm."""
+STIFFNESS = 100.0
+"""Of the band, when exposure is counted in shares of all exposure."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,18 @@ class CompoundProblem:
     """Exponent of AWRF; 1 is the measure itself."""
     log_base: float
     """Base of the divergence's logarithm."""
+    band: Band
+    """Rankings among which the best is sought: all of them, or those of a band."""
 
     @property
     def unit(self) -> float:
         """One natural unit of divergence in the chosen base."""
         return float(1.0 / np.log(self.log_base))
+
+    @property
+    def stiffness(self) -> float:
+        """What a squared unit of exposure outside of the band costs in the logarithm of the score."""
+        return float(STIFFNESS / self.discounts.sum() ** 2)
 
     def page_scores(self, price: NDArray[np.float64]) -> NDArray[np.float64]:
         """Value of a unit of exposure of each page, when the groups have these prices."""
@@ -46,32 +56,34 @@ class CompoundProblem:
         by_type = np.bincount(self.page_type[ranking], self.discounts, minlength=len(self.rows))
         return np.append(by_type @ self.rows, self.discounts @ self.relevance[ranking])
 
-    def divergence(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """JSD of the exposures of outcomes (last axis) and the target."""
-        by_group = divergence_by_group(shares(outcomes), self.target)
-        return np.asarray(self.unit * (by_group.sum(axis=-1) + self.unreachable))
-
     def log_score(self, outcomes: NDArray[np.float64], divergence: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithm of the score of outcomes with these divergences."""
-        fair = self.fairness * np.log(np.maximum(_awrf(outcomes, divergence), LEAST))
+        """Logarithm of the score of outcomes (last axis) with these divergences; AWRF is 0 without any exposure."""
+        awrf = np.where(outcomes[..., :-1].any(axis=-1), 1.0 - divergence, 0.0)
+        fair = self.fairness * np.log(np.maximum(awrf, LEAST))
         return np.asarray(np.log(np.maximum(outcomes[..., -1], LEAST)) + fair)
 
     def true_log_score(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the score of outcomes."""
         return self.log_score(outcomes, self.divergence(outcomes))
 
-    def awrf(self, outcome: NDArray[np.float64]) -> float:
-        """AWRF of one outcome."""
-        return float(_awrf(outcome, self.divergence(outcome)))
+    def divergence(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """JSD of the exposures of outcomes and the target."""
+        by_group = divergence_by_group(shares(outcomes), self.target)
+        return np.asarray(self.unit * (by_group.sum(axis=-1) + self.unreachable))
 
-    def score(self, outcome: NDArray[np.float64]) -> float:
-        """Score of one outcome."""
-        return float(outcome[-1] * max(self.awrf(outcome), 0.0) ** self.fairness)
+    def awrf(self, ranking: NDArray[np.intp]) -> float:
+        """AWRF of a ranking; 0 when it shows no group at all."""
+        outcome = self.outcome(ranking)
+        return max(0.0, 1.0 - float(self.divergence(outcome))) if outcome[:-1].any() else 0.0
 
-    def least_share(self) -> NDArray[np.float64]:
-        """Smallest share of the exposure, above 0, that a ranking can give to each group."""
+    def score(self, ranking: NDArray[np.intp]) -> float:
+        """Score of a ranking."""
+        return float(self.outcome(ranking)[-1] * self.awrf(ranking) ** self.fairness)
+
+    def least_share(self, most_exposure: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Smallest share above 0 of each group in a ranking that gives all groups together at most `most_exposure`."""
         smallest = np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0)
-        return np.asarray(np.minimum(1.0, smallest * self.discounts[-1] / self.discounts.sum()))
+        return np.asarray(np.minimum(1.0, smallest * self.discounts[-1] / most_exposure))
 
 
 def shares(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,8 +91,3 @@ def shares(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
     exposure = outcomes[..., :-1]
     total = exposure.sum(axis=-1, keepdims=True)
     return np.asarray(exposure / np.where(total > 0.0, total, 1.0))
-
-
-def _awrf(outcomes: NDArray[np.float64], divergence: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 − JSD, and 0 where no group has any exposure."""
-    return np.where(outcomes[..., :-1].any(axis=-1), 1.0 - divergence, 0.0)

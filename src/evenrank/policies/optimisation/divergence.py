@@ -1,4 +1,4 @@
-"""Jensen–Shannon divergence cell by cell, and a smooth convex function below it that rankings cannot tell from it.
+"""Jensen–Shannon divergence cell by cell, and a convex function below it that rankings cannot tell from it.
 
 JSD(P, T) is a sum over groups of φ(P_g) = ½ P_g log(P_g / M_g) + ½ T_g log(T_g / M_g) with M = (P + T) / 2. The slope
 of φ is infinite at 0, so mixtures can buy fairness with a trace of exposure that no ranking can give: a ranking shows
@@ -40,7 +40,8 @@ class ChordedDivergence:
     target: NDArray[np.float64]
     least_share: NDArray[np.float64]
     """Smallest share above 0 that a ranking can give to each group."""
-    width: float
+
+    width: float = 0.3
     """Length of the parabola, relative to `least_share`."""
 
     @cached_property
@@ -60,7 +61,7 @@ class ChordedDivergence:
     @cached_property
     def bend(self) -> NDArray[np.float64]:
         """Second derivative of the parabola."""
-        return (self._slope_of_phi(self.end) - self.chord_slope) / (self.end - self.least_share)
+        return (_slope_of_phi(self.end, self.target) - self.chord_slope) / (self.end - self.least_share)
 
     @cached_property
     def lowering(self) -> NDArray[np.float64]:
@@ -75,7 +76,7 @@ class ChordedDivergence:
     def slope(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """First derivative for each group."""
         near_zero = self.chord_slope + self.bend * np.maximum(share - self.least_share, 0.0)
-        return np.where(share < self.end, near_zero, self._slope_of_phi(np.maximum(share, self.end)))
+        return np.where(share < self.end, near_zero, _slope_of_phi(np.maximum(share, self.end), self.target))
 
     def curvature(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Second derivative for each group."""
@@ -84,20 +85,25 @@ class ChordedDivergence:
         near_zero = np.where(share < self.least_share, 0.0, self.bend)
         return np.where(share < self.end, near_zero, of_phi)
 
-    def plane_height(self, slope: NDArray[np.float64]) -> float:
-        """The largest b for which φ(P) ≥ b + slope · P, summed over groups, on all shares a ranking can give.
-
-        φ(P) − slope · P is convex: it is least where the slope of φ is `slope`, or at an end of what can be given.
-        """
-        growth = np.exp(2.0 * slope)
-        free = np.where(growth < 2.0, self.target * growth / np.maximum(2.0 - growth, SMALLEST), 1.0)
-        share = np.clip(free, self.least_share, 1.0)
-        least = divergence_by_group(share, self.target) - slope * share
-        return float(np.minimum(self.at_zero, least).sum())
-
     def _near_zero(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         beyond_chord = np.maximum(share - self.least_share, 0.0)
         return np.asarray(self.at_zero + self.chord_slope * share + 0.5 * self.bend * beyond_chord**2)
 
-    def _slope_of_phi(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(0.5 * np.log(2.0 * share / (share + self.target)))
+
+def plane_height(
+    target: NDArray[np.float64], least_share: NDArray[np.float64], slope: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The largest b for which JSD(P) ≥ b + slope · P, natural logarithm, on all shares that rankings can give.
+
+    A ranking gives a group nothing, or `least_share` and more; there φ(P) − slope · P is convex: least where the slope
+    of φ is `slope`, or at an end.
+    """
+    growth = np.exp(2.0 * slope)
+    free = np.where(growth < 2.0, target * growth / np.maximum(2.0 - growth, SMALLEST), 1.0)
+    share = np.clip(free, least_share, 1.0)
+    nothing = divergence_by_group(np.zeros_like(target), target)
+    return np.asarray(np.minimum(nothing, divergence_by_group(share, target) - slope * share).sum(axis=-1))
+
+
+def _slope_of_phi(share: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(0.5 * np.log(2.0 * share / (share + target)))

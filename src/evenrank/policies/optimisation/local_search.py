@@ -6,24 +6,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.permutohedron import first_of_each_type
+from evenrank.policies.optimisation.permutohedron import best_ranking, first_of_each_type
 
-SEARCHED_RANKS = 50
-"""Ranks that are changed. Further down a rank weighs so little that the relaxation leaves nothing to gain."""
+SEARCHED_WEIGHT = 0.01
+"""Ranks with a smaller share of all exposure are left as they are: there the relaxation has left nothing to gain."""
+SEARCHED_PAGES = 100
+"""Unused pages that are tried in the place of others."""
 MAX_MOVES = 200
 IMPROVEMENT = 1e-12
 
 
-def improve(problem: CompoundProblem, ranking: NDArray[np.intp]) -> NDArray[np.intp]:
-    """`ranking` after the best of all moves, again and again, until none raises the score."""
+def improve(problem: CompoundProblem, ranking: NDArray[np.intp], price: NDArray[np.float64]) -> NDArray[np.intp]:
+    """`ranking` after the best of all moves, again and again, until none raises the score.
+
+    Where there are very many page types, those whose best unused page has the highest value at `price` are tried.
+    """
     ranking = ranking.copy()
+    n_ranks = int(np.sum(problem.discounts >= SEARCHED_WEIGHT * problem.discounts.sum()))
     by_type = np.lexsort((-problem.relevance, problem.page_type))
-    for _ in range(MAX_MOVES):
+    values = problem.page_scores(price)
+    for _ in range(MAX_MOVES if n_ranks else 0):
         outcome = problem.outcome(ranking)
         score = problem.true_log_score(outcome) + IMPROVEMENT
         unused = _first_unused(problem, by_type, ranking)
-        swap_score, first, second = _best_swap(problem, ranking, outcome)
-        substitute_score, rank, page = _best_substitute(problem, ranking, outcome, unused)
+        unused = unused[best_ranking(values[unused], SEARCHED_PAGES)]
+        swap_score, first, second = _best_swap(problem, ranking[:n_ranks], outcome)
+        substitute_score, rank, page = _best_substitute(problem, ranking[:n_ranks], outcome, unused)
         if max(swap_score, substitute_score) <= score:
             break
         if swap_score > substitute_score:
@@ -43,14 +51,13 @@ def _first_unused(problem: CompoundProblem, by_type: NDArray[np.intp], ranking: 
 
 def _best_substitute(
     problem: CompoundProblem,
-    ranking: NDArray[np.intp],
+    head: NDArray[np.intp],
     outcome: NDArray[np.float64],
     unused: NDArray[np.intp],
 ) -> tuple[float, int, int]:
     """(log score, rank from 0, page) of the best replacement of one page by an unused one."""
     if not len(unused):
         return -np.inf, 0, 0
-    head = ranking[:SEARCHED_RANKS]
     change = _effects(problem, unused)[None, :, :] - _effects(problem, head)[:, None, :]
     scores = _scores_after(problem, outcome, problem.discounts[: len(head), None, None] * change)
     rank, chosen = np.unravel_index(np.argmax(scores), scores.shape)
@@ -58,10 +65,9 @@ def _best_substitute(
 
 
 def _best_swap(
-    problem: CompoundProblem, ranking: NDArray[np.intp], outcome: NDArray[np.float64]
+    problem: CompoundProblem, head: NDArray[np.intp], outcome: NDArray[np.float64]
 ) -> tuple[float, int, int]:
     """(log score, rank, rank) of the best exchange of two ranks, from 0."""
-    head = ranking[:SEARCHED_RANKS]
     first, second = np.triu_indices(len(head), 1)
     if not len(first):
         return -np.inf, 0, 0

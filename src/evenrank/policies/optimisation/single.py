@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.policies.optimisation.bands import solve_bands
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.local_search import improve
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.permutohedron import best_ranking
-from evenrank.policies.optimisation.relaxation import Relaxation, relax
-from evenrank.policies.optimisation.tangent import upper_bound
+from evenrank.policies.optimisation.relaxation import Relaxation
+
+N_STARTS = 2
+"""Rankings from which local search starts."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class BestList:
     """A ranking of the scored depth, and the prices of groups that led to it."""
 
     ranking: NDArray[np.intp]
-    group_price: NDArray[np.float64]
+    price: NDArray[np.float64]
     """What exposure of each group is worth in relevance, for ordering the pages behind the scored depth."""
     certificate: dict[str, float]
 
@@ -30,14 +33,16 @@ def make_list(problem: CompoundProblem, tolerance: float, max_iterations: int) -
     by_relevance = best_ranking(problem.relevance, len(problem.discounts))
     start = _start(problem, by_relevance)
     if problem.fairness <= 0.0 or not start.outcome[:-1].any():
-        score = problem.score(problem.outcome(by_relevance))
+        score = problem.score(by_relevance)
         return BestList(by_relevance, np.zeros_like(problem.target), _certificate(problem, by_relevance, score, score))
-    relaxation = relax(problem, start, tolerance, max_iterations)
-    ranking = improve(problem, _round(problem, relaxation))
-    bound = upper_bound(problem, relaxation.tangent, problem.score(problem.outcome(ranking)))
-    relaxed = min(bound, float(np.exp(relaxation.log_score)))
+    solved, bound = solve_bands(problem, start, tolerance, max_iterations)
+    ranking = _best_rounded(problem, solved)
+    bound = max(bound, problem.score(ranking))
+    best = max(solved, key=lambda relaxation: relaxation.log_score)
+    relaxed = min(bound, float(np.exp(best.log_score)))
     certificate = _certificate(problem, ranking, relaxed, bound)
-    return BestList(ranking, relaxation.price, {**certificate, "n_iterations": float(relaxation.n_iterations)})
+    n_iterations = sum(relaxation.n_iterations for relaxation in solved)
+    return BestList(ranking, best.tangent.price, {**certificate, "n_iterations": float(n_iterations)})
 
 
 def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
@@ -49,21 +54,25 @@ def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
     )
 
 
+def _best_rounded(problem: CompoundProblem, solved: list[Relaxation]) -> NDArray[np.intp]:
+    """The best ranking after local search from the best roundings."""
+    rounded = [(_round(problem, relaxation), relaxation.tangent.price) for relaxation in solved]
+    rounded.sort(key=lambda pair: problem.score(pair[0]), reverse=True)
+    return max((improve(problem, *pair) for pair in rounded[:N_STARTS]), key=problem.score)
+
+
 def _round(problem: CompoundProblem, relaxation: Relaxation) -> NDArray[np.intp]:
     """The better of: the pages sorted by their expected exposure, the best ranking met on the way."""
     exposure = np.zeros(len(problem.relevance))
     for ranking, weight in zip(relaxation.mixture.rankings, relaxation.mixture.weights, strict=True):
         exposure[ranking] += weight * problem.discounts
     by_exposure = best_ranking(exposure, len(problem.discounts))
-    both = (by_exposure, relaxation.best_ranking)
-    scores = problem.true_log_score(np.array([problem.outcome(ranking) for ranking in both]))
-    return both[int(np.argmax(scores))]
+    return max(by_exposure, relaxation.best_ranking, key=problem.score)
 
 
 def _certificate(problem: CompoundProblem, ranking: NDArray[np.intp], relaxed: float, bound: float) -> dict[str, float]:
     """Scores in units of the most relevant ranking's nDCG; `gap` and `rounding` are relative to the bound."""
-    outcome = problem.outcome(ranking)
-    score = problem.score(outcome)
+    score = problem.score(ranking)
     unit = bound or 1.0
     return {
         "score": score,
@@ -71,6 +80,6 @@ def _certificate(problem: CompoundProblem, ranking: NDArray[np.intp], relaxed: f
         "gap": (bound - score) / unit,
         "relaxed": relaxed,
         "rounding": (relaxed - score) / unit,
-        "relevance_share": float(outcome[-1]),
-        "AWRF": problem.awrf(outcome),
+        "relevance_share": float(problem.outcome(ranking)[-1]),
+        "AWRF": problem.awrf(ranking),
     }
