@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.exposure import discounts
 from evenrank.rng import derive
 from evenrank.web.arrays import float64, int32, pack
-from evenrank.web.balance import list_exposure
+from evenrank.web.balance import list_exposure, page_alignment
 from evenrank.web.desk import Desk
-from evenrank.web.searches.plan import fill
+from evenrank.web.searches.plan import Owed, Pool, fill
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.store import now
 
@@ -42,7 +43,7 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str) -> Draw:
         is_free = ~np.isin(search.page_ids, left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError
-        positions = choose(desk, search, number, is_free, times_shown(connection, search))
+        positions = choose(desk, search, number, is_free, shown_lately(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor)
         exposure = list_exposure(desk.collection, draw.page_ids, desk.collection.space())
         connection.execute(
@@ -53,16 +54,33 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str) -> Draw:
 
 
 def choose(
-    desk: Desk, search: SavedSearch, number: int, is_free: NDArray[np.bool_], n_shown: NDArray[np.integer]
+    desk: Desk, search: SavedSearch, number: int, is_free: NDArray[np.bool_], shown: NDArray[np.int32]
 ) -> NDArray[np.intp]:
-    """Candidates of draw `number`. All chance comes from the server's secret, the search and the draw."""
+    """Candidates of draw `number`, given the pages shown before.
+
+    All chance comes from the server's secret, the search and the draw.
+    """
     rows = desk.collection.rows_of(search.page_ids)
     quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
     work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
+    n_shown = np.bincount(search.places_of(shown), minlength=len(search.page_ids))
     worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + n_shown)) ** SHARPNESS
     rng = derive(int(desk.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
-    return fill(wanted, search.kinds, worth, work_needed, is_free, rng)
+    return fill(wanted, Pool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
+
+
+def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
+    """What draw `number` and those before it owe to the groups."""
+    query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
+    blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
+    given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
+    _, first = np.unique(search.kinds, return_index=True)
+    rows = page_alignment(desk.collection, search.page_ids[first], desk.collection.space()).dense()
+    kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
+    kind_rows[search.kinds[first]] = rows
+    weights = discounts(search.plan.shape[1]).astype(np.float64)
+    return Owed(number * search.wanted_exposure - given, kind_rows, weights)
 
 
 def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[int]:
@@ -71,15 +89,10 @@ def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[i
     return [row["page_id"] for row in connection.execute(query, (search, editor))]
 
 
-def times_shown(connection: sqlite3.Connection, search: SavedSearch) -> NDArray[np.intp]:
-    """How often each candidate was drawn in the last round of the plan."""
+def shown_lately(connection: sqlite3.Connection, search: SavedSearch) -> NDArray[np.int32]:
+    """Pages of the draws of the last round of the plan."""
     query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
-    blobs = [row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))]
-    counts = np.zeros(len(search.page_ids), np.intp)
-    order = np.argsort(search.page_ids)
-    shown = np.searchsorted(search.page_ids[order], int32(b"".join(blobs)))
-    np.add.at(counts, order[shown], 1)
-    return counts
+    return int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))))
 
 
 def load_draw(connection: sqlite3.Connection, search: SavedSearch, number: int) -> Draw | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -84,8 +83,7 @@ def create_draw(request: Request, _: Fields) -> Response:
 
 def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
     """The articles of a draw with what is known of them."""
-    order = np.argsort(search.page_ids)
-    places = order[np.searchsorted(search.page_ids[order], draw.page_ids)]
+    places = search.places_of(draw.page_ids)
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
     return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)
 

@@ -6,6 +6,9 @@ groups of an article alone, so the plan keeps only these kinds, and every draw f
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,39 +27,65 @@ def make_plan(prepared: Prepared, fairness: float, n_draws: int, length: int) ->
     return candidates.alignment.page_type[ranked.positions].astype(np.uint16), ranked.certificate
 
 
-def fill(
-    wanted: Kinds,
-    kinds: Kinds,
-    worth: NDArray[np.float64],
-    work_needed: NDArray[np.float64],
-    is_free: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> NDArray[np.intp]:
+@dataclass(frozen=True)
+class Pool:
+    """The candidates of a search as one draw sees them; arrays run beside each other."""
+
+    kinds: Kinds
+    worth: NDArray[np.float64]
+    """Chance to be drawn, relative to the others."""
+    work_needed: NDArray[np.float64]
+    is_free: NDArray[np.bool_]
+    """Whether the article may be shown: neither done nor unwanted."""
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What all draws together still owe to each group, and what one article of each kind gives."""
+
+    exposure: NDArray[np.float64]
+    """Goal of all draws up to this one, minus what the draws before it gave."""
+    kind_rows: NDArray[np.float64]
+    """Kind by group."""
+    discounts: NDArray[np.float64]
+    """Attention of each rank."""
+
+
+def fill(wanted: Kinds, pool: Pool, owed: Owed, rng: np.random.Generator) -> NDArray[np.intp]:
     """Candidates for the ranks of one draw, of the kinds that the plan wants there.
 
     Of each kind, articles are drawn by their worth (Plackett–Luce), and those that need more work come first. Where
-    a kind has run out, because its articles are done, the best of the others take the ranks.
+    a kind has run out, because its articles are done, the kind to which most is owed takes the rank.
     """
     with np.errstate(divide="ignore"):
-        keys = np.where(is_free, np.log(worth), -np.inf) + rng.gumbel(size=len(worth))
-    filled = np.full(len(wanted), -1, np.intp)
-    for kind in np.unique(wanted):
-        ranks = np.flatnonzero(wanted == kind)
-        _place(filled, ranks, np.flatnonzero((kinds == kind) & is_free), keys, work_needed)
-    rest = is_free.copy()
-    rest[filled[filled >= 0]] = False
-    _place(filled, np.flatnonzero(filled < 0), np.flatnonzero(rest), keys, work_needed)
-    return filled[filled >= 0]
+        keys = np.where(pool.is_free, np.log(pool.worth), -np.inf) + rng.gumbel(size=len(pool.worth))
+    best_first = np.argsort(-keys, kind="stable")
+    queues = {
+        int(kind): deque(best_first[(pool.kinds[best_first] == kind) & pool.is_free[best_first]].tolist())
+        for kind in np.unique(pool.kinds)
+    }
+    kinds = settle_kinds(wanted, {kind: len(queue) for kind, queue in queues.items()}, owed)
+    filled = np.empty(len(kinds), np.intp)
+    for kind in np.unique(kinds):
+        ranks = np.flatnonzero(kinds == kind)
+        chosen = np.array([queues[int(kind)].popleft() for _ in ranks], np.intp)
+        filled[ranks] = chosen[np.argsort(-pool.work_needed[chosen], kind="stable")]
+    return filled
 
 
-def _place(
-    filled: NDArray[np.intp],
-    ranks: NDArray[np.intp],
-    pool: NDArray[np.intp],
-    keys: NDArray[np.float64],
-    work_needed: NDArray[np.float64],
-) -> None:
-    """Put the articles of `pool` with the largest keys into `ranks`, those that need more work first."""
-    chosen = pool[np.argsort(-keys[pool], kind="stable")[: len(ranks)]]
-    chosen = chosen[np.argsort(-work_needed[chosen], kind="stable")]
-    filled[ranks[: len(chosen)]] = chosen
+def settle_kinds(wanted: Kinds, n_left: dict[int, int], owed: Owed) -> NDArray[np.intp]:
+    """The kind of each rank: as planned while there are articles of it, else the one to which most is owed."""
+    left = np.array([n_left.get(kind, 0) for kind in range(len(owed.kind_rows))])
+    settled = np.full(min(len(wanted), int(left.sum())), -1, np.intp)
+    for rank, kind in enumerate(wanted[: len(settled)].tolist()):
+        if left[kind]:
+            settled[rank] = kind
+            left[kind] -= 1
+    is_planned = settled >= 0
+    debt = owed.exposure - owed.discounts[: len(settled)][is_planned] @ owed.kind_rows[settled[is_planned]]
+    for rank in np.flatnonzero(~is_planned):
+        gain = owed.kind_rows @ debt - 0.5 * owed.discounts[rank] * np.sum(owed.kind_rows**2, axis=1)
+        settled[rank] = kind = int(np.argmax(np.where(left > 0, gain, -np.inf)))
+        left[kind] -= 1
+        debt = debt - owed.discounts[rank] * owed.kind_rows[kind]
+    return settled

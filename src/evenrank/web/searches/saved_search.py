@@ -43,6 +43,11 @@ class SavedSearch:
         """The goal in units of attention: what the groups should get from one draw, on the average."""
         return self.target * float(discounts(self.plan.shape[1]).sum())
 
+    def places_of(self, page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Places of pages among the candidates; all of them must be candidates."""
+        order = np.argsort(self.page_ids)
+        return order[np.searchsorted(self.page_ids[order], page_ids)]
+
 
 def make_search(desk: Desk, question: Question) -> SavedSearch:
     """The saved search of a question."""

@@ -1,0 +1,79 @@
+"""The app on a generated collection, on a hostile one, and a client that behaves like a browser on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+
+from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION, make_generated, make_hostile
+
+from evenrank.collection.collection import Collection
+from evenrank.web.app import app_of
+from evenrank.web.desk import Desk, open_desk
+from evenrank.web.settings import WebSettings
+
+UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6)
+
+
+@pytest.fixture(scope="session")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return make_generated(tmp_path_factory.mktemp("generated"))
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return make_hostile(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(scope="session")
+def opened(generated: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk that tests share; each has lists and searches of its own."""
+    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path_factory.mktemp("desk") / "desk.sqlite"))
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def desk(opened: Desk) -> Desk:
+    return opened
+
+
+@pytest.fixture
+def client(desk: Desk) -> TestClient:
+    return client_of(desk)
+
+
+@pytest.fixture
+def hostile_client(hostile: Collection, tmp_path: Path) -> Iterator[TestClient]:
+    desk = open_desk(hostile.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    yield client_of(desk)
+    desk.close()
+
+
+@pytest.fixture
+def list_path(client: TestClient) -> str:
+    """The address of a new work list."""
+    return posted(client, "/lists", QUESTION)
+
+
+@pytest.fixture
+def search_path(client: TestClient) -> str:
+    """The address of a new saved search."""
+    return posted(client, "/searches", QUESTION)
+
+
+def client_of(desk: Desk) -> TestClient:
+    return TestClient(app_of(desk), base_url="http://localhost", follow_redirects=False)
+
+
+def posted(client: TestClient, path: str, fields: dict[str, str] | None = None) -> str:
+    """The address that a posted form leads to."""
+    answer = client.post(path, data=fields or {})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])

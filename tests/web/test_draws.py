@@ -1,0 +1,236 @@
+"""Saved searches: draws that are fair together, stable for ever, and never collide."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+from tests.web.conftest import client_of, posted
+
+from evenrank.evaluation.ranked_pages import scored_pages
+from evenrank.exposure import discounts
+from evenrank.metrics.ee_loss import ee_loss
+from evenrank.metrics.protocol import PAPER_2021
+from evenrank.records import Run
+from evenrank.web.desk import Desk, open_desk
+from evenrank.web.question import Question
+from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw
+from evenrank.web.searches.marks import set_mark
+from evenrank.web.searches.plan import Owed, Pool, fill, settle_kinds
+from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.web.settings import WebSettings
+
+CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
+
+
+def saved(desk: Desk, question: Question = CHESS) -> SavedSearch:
+    token = save_search(desk.store, make_search(desk, question), "owner")
+    search = load_search(desk.store, token)
+    assert search is not None
+    return search
+
+
+def evaluated_loss(desk: Desk, search: SavedSearch, rankings: list[np.ndarray]) -> float:
+    """EE-L of rankings against the search's goal, by the evaluator of runs."""
+    run = Run.from_rankings("desk", 2, ((1, repeat, pages) for repeat, pages in enumerate(rankings, 1)))
+    ranked = scored_pages(run, desk.collection, PAPER_2021, desk.collection.space())[1]
+    weights = discounts(50).astype(np.float64)[ranked.ranks]
+    exposure = ranked.alignment.total(weights) / len(rankings)
+    return ee_loss(exposure, search.target * float(discounts(50).sum()))
+
+
+@pytest.mark.parametrize("fairness", [0.3, 1.0, 10.0])
+def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> None:
+    search = saved(desk, Question("Chess", ("chess", "pawns"), fairness=fairness))
+    rankings = [make_draw(desk, search, f"editor {number}").page_ids for number in range(100)]
+    loss = evaluated_loss(desk, search, rankings)
+    assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
+    progress = progress_of(desk, search)
+    assert progress is not None
+    assert progress.loss == pytest.approx(loss, rel=1e-9)
+    assert progress.loss < progress.first_loss / 2
+
+
+def test_draws_stay_fair_while_articles_are_marked(desk: Desk) -> None:
+    search = saved(desk)
+    rankings = []
+    for number in range(100):
+        rankings.append(make_draw(desk, search, "one").page_ids)
+        if number % 5 == 0:
+            set_mark(desk.store, search, int(rankings[-1][number // 5]), "done", "one")
+    assert evaluated_loss(desk, search, rankings) < evaluated_loss(desk, search, rankings[:1]) / 2
+
+
+def test_a_kind_that_ran_out_is_replaced_by_the_one_to_which_most_is_owed() -> None:
+    owed = Owed(np.array([1.0, 3.0, 2.0]), np.eye(3), np.ones(3))
+    wanted = np.array([0, 0, 0], np.uint16)
+    assert settle_kinds(wanted, {0: 1, 1: 5, 2: 5}, owed).tolist() == [0, 1, 1]
+    assert settle_kinds(wanted, {0: 1, 1: 1, 2: 5}, owed).tolist() == [0, 1, 2]
+    assert settle_kinds(wanted, {0: 1, 1: 1}, owed).tolist() == [0, 1]
+
+
+def test_draws_bring_new_articles(desk: Desk) -> None:
+    search = saved(desk)
+    rankings = [make_draw(desk, search, "one").page_ids for _ in range(10)]
+    assert all(len(set(pages.tolist())) == 50 for pages in rankings)
+    assert len(np.unique(np.concatenate(rankings))) > 150
+
+
+def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
+    search = saved(desk)
+    rankings = [make_draw(desk, search, "one").page_ids for _ in range(20)]
+    quality = desk.collection.quality_score[desk.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
+    assert quality[:, :10].mean() < quality[:, -10:].mean()
+    of_all = desk.collection.quality_score[desk.collection.rows_of(search.page_ids)]
+    assert quality.mean() < np.nanmean(of_all)
+
+
+def test_a_draw_link_shows_the_same_list_for_ever(desk: Desk, client: TestClient, search_path: str) -> None:
+    draw = posted(client, f"{search_path}/draws")
+    before = client.get(f"{draw}.json").json()["articles"]
+    page_id = before[3]["page_id"]
+    client.post(f"{search_path}/marks", data={"page_id": page_id, "mark": "done", "draw": "1"})
+    posted(client, f"{search_path}/draws")
+    assert client.get(f"{draw}.json").json()["articles"] == before
+    again = open_desk(desk.collection.path, desk.settings)
+    assert client_of(again).get(f"{draw}.json").json()["articles"] == before
+    again.close()
+
+
+def test_draws_depend_on_secret_search_and_number_only(generated, tmp_path: Path) -> None:
+    def first_draws(name: str, secret: str) -> list[list[int]]:
+        desk = open_desk(generated.path, WebSettings(store=tmp_path / name))
+        with desk.store.transaction() as connection:
+            connection.execute("UPDATE setting SET value = ? WHERE name = 'secret'", (secret,))
+            connection.execute("DELETE FROM saved_search")
+        search = saved(desk)
+        with desk.store.transaction() as connection:
+            connection.execute("UPDATE saved_search SET token = 'same'")
+        search = load_search(desk.store, "same")
+        assert search is not None
+        pages = [make_draw(desk, search, "one").page_ids.tolist() for _ in range(2)]
+        desk.close()
+        return pages
+
+    one = first_draws("a", "ab" * 32)
+    assert first_draws("b", "ab" * 32) == one
+    assert first_draws("c", "cd" * 32) != one
+    assert one[0] != one[1]
+
+
+def test_editors_who_draw_at_once_never_collide(desk: Desk) -> None:
+    search = saved(desk)
+
+    def draw_some(editor: int) -> list[int]:
+        return [make_draw(desk, search, f"editor {editor}").number for _ in range(10)]
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = sorted(number for found in pool.map(draw_some, range(8)) for number in found)
+    assert numbers == list(range(1, 81))
+    assert all(load_draw(desk.store.connection, search, number) is not None for number in numbers)
+
+
+def test_processes_that_draw_at_once_never_collide(desk: Desk) -> None:
+    """Two desks on one file stand for two processes: they share nothing but the file."""
+    search = saved(desk)
+    other = open_desk(desk.collection.path, desk.settings)
+
+    def draw_some(which: Desk) -> list[int]:
+        return [make_draw(which, search, "one").number for _ in range(15)]
+
+    with ThreadPoolExecutor(2) as pool:
+        numbers = [number for found in pool.map(draw_some, [desk, other]) for number in found]
+    other.close()
+    assert sorted(numbers) == list(range(1, 31))
+
+
+def test_done_is_for_all_and_not_for_me_is_mine(desk: Desk) -> None:
+    search = saved(desk)
+    done, unwanted = (int(page) for page in make_draw(desk, search, "one").page_ids[:2])
+    set_mark(desk.store, search, done, "done", "one")
+    set_mark(desk.store, search, unwanted, "not-for-me", "one")
+    mine = np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(30)])
+    others = np.concatenate([make_draw(desk, search, "two").page_ids for _ in range(60)])
+    assert done not in mine
+    assert unwanted not in mine
+    assert done not in others
+    assert unwanted in others
+    set_mark(desk.store, search, unwanted, "none", "one")
+    assert unwanted in np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(60)])
+
+
+def test_when_all_is_done_nothing_is_drawn_and_no_number_is_lost(desk: Desk) -> None:
+    search = saved(desk)
+    with desk.store.transaction() as connection:
+        rows = [(search.number, int(page), "one", "done", "now") for page in search.page_ids[1:]]
+        connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?)", rows)
+    assert make_draw(desk, search, "two").page_ids.tolist() == [int(search.page_ids[0])]
+    set_mark(desk.store, search, int(search.page_ids[0]), "done", "two")
+    with pytest.raises(NothingLeftError):
+        make_draw(desk, search, "two")
+    again = load_search(desk.store, search.token)
+    assert again is not None
+    assert again.n_draws == 1
+
+
+def test_marking_works_with_and_without_script(client: TestClient, search_path: str) -> None:
+    draw = posted(client, f"{search_path}/draws")
+    page_id = client.get(f"{draw}.json").json()["articles"][0]["page_id"]
+    fields = {"page_id": str(page_id), "mark": "done", "draw": "1"}
+    assert posted(client, f"{search_path}/marks", fields) == f"{draw}#page-{page_id}"
+    part = client.post(f"{search_path}/marks", data={**fields, "mark": "none"}, headers={"HX-Request": "true"})
+    assert part.status_code == 200
+    assert "Not for me" in part.text
+    assert "<html" not in part.text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"page_id": "1", "mark": "done", "draw": "1"},
+        {"page_id": "x", "mark": "done", "draw": "1"},
+        {"mark": "done"},
+        {"page_id": "1", "mark": "loved", "draw": "1"},
+    ],
+)
+def test_marks_that_make_no_sense_are_refused(client: TestClient, search_path: str, fields: dict[str, str]) -> None:
+    assert client.post(f"{search_path}/marks", data=fields).status_code == 400
+
+
+def test_a_draw_that_was_not_made_is_not_found(client: TestClient, search_path: str) -> None:
+    assert client.get(f"{search_path}/draws/1").status_code == 404
+    assert client.get(f"{search_path}/draws/99999999999999999999").status_code == 404
+
+
+def test_the_search_page_shows_the_sum_of_all_draws(client: TestClient, search_path: str) -> None:
+    assert "Nothing was drawn yet" in client.get(search_path).text
+    for _ in range(3):
+        posted(client, f"{search_path}/draws")
+    html = client.get(search_path).text
+    assert "All draws together" in html
+    assert f"{search_path}/draws/3" in html
+
+
+@given(data=st.data())
+def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None:
+    kinds = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.uint16)
+    wanted = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=12)), np.uint16)
+    is_free = np.array(data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds))))
+    work = np.linspace(0.0, 1.0, len(kinds))
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    owed = Owed(np.ones(4), np.eye(4), discounts(len(wanted)).astype(np.float64))
+    chosen = fill(wanted, Pool(kinds, np.ones(len(kinds)), work, is_free), owed, rng)
+    assert len(set(chosen.tolist())) == len(chosen) == min(len(wanted), int(is_free.sum()))
+    assert is_free[chosen].all()
+    lasts = all((kinds[is_free] == kind).sum() >= (wanted == kind).sum() for kind in np.unique(wanted))
+    if lasts:
+        assert (kinds[chosen] == wanted).all()
+        for kind in np.unique(wanted):
+            needs = work[chosen[kinds[chosen] == kind]]
+            assert (np.diff(needs) <= 0).all()

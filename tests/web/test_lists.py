@@ -1,0 +1,175 @@
+"""Work lists: made from a question, shown page by page, filtered by the address, measured against their goal."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+from tests.web.conftest import posted
+
+from evenrank.evaluation.ranked_pages import scored_pages
+from evenrank.evaluation.score_task1 import task1_exposure
+from evenrank.metrics.awrf import awrf
+from evenrank.metrics.protocol import PAPER_2021
+from evenrank.records import Run
+from evenrank.web.desk import Desk
+from evenrank.web.lists.make import make_list
+from evenrank.web.lists.work_list import load_list
+from evenrank.web.question import Question
+
+CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
+
+
+def titles_in(html: str) -> list[str]:
+    return re.findall(r'<a class="title"[^>]*>([^<]*)</a>', html)
+
+
+def token_of(path: str) -> str:
+    return path.rsplit("/", 1)[1]
+
+
+def test_a_list_has_a_thousand_articles_on_ten_pages(client: TestClient, list_path: str) -> None:
+    pages = [titles_in(client.get(f"{list_path}?page={number}").text) for number in range(1, 11)]
+    assert [len(titles) for titles in pages] == [100] * 10
+    exported = client.get(f"{list_path}.json").json()["articles"]
+    assert len(exported) == 1000
+    assert len({article["page_id"] for article in exported}) == 1000
+
+
+def test_a_page_shows_what_a_row_needs(client: TestClient, list_path: str) -> None:
+    html = client.get(list_path).text
+    row = html[html.index('<tbody role="rowgroup">') : html.index("</tr>", html.index('<tbody role="rowgroup">'))]
+    assert "https://en.wikipedia.org/wiki/" in row
+    assert "Talk:" in row
+    assert "action=history" in row
+    for label in ("Class", "Size", "Missing", "Region", "Why it is here"):
+        assert f'data-label="{label}"' in row
+    assert "chess" in row
+
+
+def test_the_same_question_gives_the_same_list(client: TestClient, list_path: str) -> None:
+    again = posted(client, "/lists", QUESTION)
+    assert again != list_path
+    assert client.get(f"{again}.run").text.split()[1::2] == client.get(f"{list_path}.run").text.split()[1::2]
+
+
+@pytest.mark.parametrize(
+    "query, is_right",
+    [
+        ("class=Stub", lambda a: a["class"] == "Stub"),
+        ("region=Europe", lambda a: "Europe" in a["regions"]),
+        ("size=tiny", lambda a: a["size_bytes"] < 1000),
+        ("q=an", lambda a: "an" in a["title"].casefold()),
+        ("class=C&region=Asia", lambda a: a["class"] == "C" and "Asia" in a["regions"]),
+    ],
+)
+def test_filters_keep_what_they_say_and_the_order(client: TestClient, list_path: str, query: str, is_right) -> None:
+    everything = client.get(f"{list_path}.json").json()["articles"]
+    kept = client.get(f"{list_path}.json?{query}").json()["articles"]
+    assert kept == [article for article in everything if is_right(article)]
+    assert kept
+    shown = titles_in(client.get(f"{list_path}?{query}").text)
+    assert len(shown) == min(100, len(kept))
+
+
+@pytest.mark.parametrize("query", ["page=0", "page=-1", "page=999999999999", "page=x", "class=nope&size=nope", "q=%00"])
+def test_filters_that_make_no_sense_filter_nothing(client: TestClient, list_path: str, query: str) -> None:
+    assert client.get(f"{list_path}?{query}").status_code == 200
+
+
+def test_nothing_passes_the_filter(client: TestClient, list_path: str) -> None:
+    assert "No article of the list passes the filter" in client.get(f"{list_path}?q=zzzzzzzz").text
+
+
+def test_fairness_is_that_of_our_own_evaluator(desk: Desk, list_path: str) -> None:
+    kept = load_list(desk.store, token_of(list_path))
+    assert kept is not None
+    run = Run.from_rankings("desk", 1, iter([(1, 1, kept.page_ids)]))
+    ranked = scored_pages(run, desk.collection, PAPER_2021, desk.collection.space())[1]
+    exposure = task1_exposure(ranked, PAPER_2021)
+    assert kept.certificate["AWRF"] == pytest.approx(awrf(exposure[1:], kept.target[1:]), rel=1e-9)
+
+
+def test_the_balanced_list_is_fairer_than_the_one_by_relevance_and_little_less_relevant(desk: Desk) -> None:
+    balanced, plain = make_list(desk, CHESS), make_list(desk, Question(*_words(), policy="relevance"))
+    assert balanced.certificate["AWRF"] > plain.certificate["AWRF"]
+    assert plain.certificate["relevance_share"] == pytest.approx(1.0)
+    assert balanced.certificate["relevance_share"] > 0.9
+
+
+def test_more_strength_gives_more_fairness(desk: Desk) -> None:
+    lists = [make_list(desk, Question(*_words(), fairness=strength)) for strength in (0.1, 1.0, 10.0)]
+    fair = [made.certificate["AWRF"] for made in lists]
+    assert fair == sorted(fair)
+
+
+@pytest.mark.parametrize("policy", ["optimal", "relevance-share", "proportional", "relevance"])
+def test_every_policy_on_offer_makes_a_list(client: TestClient, policy: str) -> None:
+    path = posted(client, "/lists", {**QUESTION, "policy": policy})
+    assert len(client.get(f"{path}.txt").text.splitlines()) == 1000
+    assert client.get(f"{path}/fairness").status_code == 200
+
+
+def test_the_trade_off_has_the_list_on_it(client: TestClient, desk: Desk, list_path: str) -> None:
+    first = client.get(f"/api{list_path}/trade-off").json()
+    assert first == client.get(f"/api{list_path}/trade-off").json()
+    at_one = next(point for point in first["points"] if point["fairness"] == 1.0)
+    assert at_one["awrf"] == pytest.approx(first["here"]["awrf"], abs=1e-6)
+    relevance = [point["relevance"] for point in first["points"]]
+    assert relevance == sorted(relevance, reverse=True)
+    part = client.get(f"{list_path}/trade-off", headers={"HX-Request": "true"}).text
+    assert part.lstrip().startswith('<div class="trade-off">')
+    assert "<html" in client.get(f"{list_path}/trade-off").text
+
+
+def test_shares_add_up(client: TestClient, list_path: str) -> None:
+    balance = client.get(f"/api{list_path}/fairness").json()
+    for name in ("geography", "gender_totals"):
+        assert sum(row["goal"] for row in balance[name]) == pytest.approx(1.0, abs=1e-3)
+        assert sum(row["share"] or 0.0 for row in balance[name]) <= 1.0 + 1e-6
+    assert 0.0 < balance["unknown_share"] < 1.0
+
+
+def test_a_question_without_a_title_is_asked_again(client: TestClient) -> None:
+    answer = client.post("/lists", data={**QUESTION, "title": " "})
+    assert answer.status_code == 400
+    assert "Give the project a title" in answer.text
+    assert "grandmaster" in answer.text
+
+
+def test_a_question_that_finds_nothing_is_asked_again(client: TestClient) -> None:
+    answer = client.post("/lists", data={"title": "Xqzvw"})
+    assert answer.status_code == 400
+    assert "No article has any of these words" in answer.text
+
+
+def test_the_form_is_filled_from_an_address_and_previews(client: TestClient, desk: Desk, list_path: str) -> None:
+    edit = client.get(f"{list_path}.json").json()["edit_address"].removeprefix("http://localhost")
+    html = client.get(edit).text
+    assert 'value="Chess"' in html
+    assert "articles match" in html
+    part = client.get("/lists/preview?title=Chess&keywords=chess,nosuchword").text
+    assert "<html" not in part
+    assert re.search(r"nosuchword.*none", part)
+    assert "Type a title" in client.get("/lists/preview").text
+
+
+def test_a_browser_finds_its_lists_on_the_landing_page(client: TestClient, list_path: str) -> None:
+    assert list_path in client.get("/").text
+    client.cookies.clear()
+    assert list_path not in client.get("/").text
+
+
+def test_what_is_missing_is_counted_where_the_corpus_shows_it(desk: Desk) -> None:
+    assert desk.facts is not None
+    rows = np.arange(len(desk.collection))
+    stubs = desk.collection.quality_class == 0
+    lacking = np.array([len(missing) for missing in desk.facts.missing(rows)])
+    assert lacking[stubs].mean() > lacking[~stubs].mean()
+
+
+def _words() -> tuple[str, tuple[str, ...]]:
+    return CHESS.title, CHESS.keywords
