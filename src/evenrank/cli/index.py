@@ -1,0 +1,39 @@
+"""`evenrank index`: build the text index of a collection."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+
+@click.command("index")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--threads", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
+def command(folder: Path, threads: int | None) -> None:
+    """Build the text index of the collection DIR from its corpus, under DIR/index.
+
+    A stopped build goes on where it stopped; a finished one is left as it is. Broken records are skipped and reported.
+    """
+    from evenrank.collection.collection import Collection
+    from evenrank.formats.faults import FaultLog
+    from evenrank.progress import progress_bar
+    from evenrank.search.indexing import build_index, index_folder
+
+    collection = Collection.open(folder)
+    faults = FaultLog()
+    size = collection.corpus.stat().st_size if collection.corpus and collection.corpus.exists() else 0
+    bar = progress_bar(size, "index", "B", scale=True)
+    start = time.monotonic()
+    try:
+        engine = build_index(collection, faults, n_threads=threads, progress=bar)
+    finally:
+        bar.close()
+    if report := faults.report():
+        click.echo(report, err=True)
+    facts = engine.statistics()
+    seconds = time.monotonic() - start
+    click.echo(
+        f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
+    )
