@@ -28,7 +28,7 @@ TABLES = ("tsv", "json")
     help="Take the pages of this run as candidates; needs no index.",
 )
 @click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
-@click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: eleven from 0 to 100]")
+@click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: ten from 0 to 30]")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of `optimal` or the candidates.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
 @click.option(

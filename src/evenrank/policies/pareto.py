@@ -17,11 +17,11 @@ from evenrank.records import Task
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget
 
-WEIGHTS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+WEIGHTS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Weights of fairness from the order by relevance to fairness nearly alone."""
 MEASURES: dict[Task, str] = {1: "AWRF", 2: "EE-L"}
 """The measure of fairness of each task, estimated from what the policy knows."""
-PRECISION: dict[Task, str] = {1: "score", 2: "expected_precision"}
+SECOND: dict[Task, str] = {1: "Score", 2: "expected_precision"}
 """A second number of each task: relevance share × AWRF, or the expected share of relevant pages."""
 
 
@@ -46,7 +46,7 @@ class FrontierPoint:
             "fairness": self.fairness,
             "relevance_share": self.relevance_share,
             MEASURES[task]: self.measure,
-            PRECISION[task]: self.second,
+            SECOND[task]: self.second,
             "gap": self.gap,
         }
 
@@ -103,9 +103,14 @@ def _points(task: Task, weights: Sequence[float], certificates: Iterable[dict[st
             fairness=weight,
             relevance_share=certificate["relevance_share"],
             measure=certificate[MEASURES[task]],
-            second=certificate[PRECISION[task]],
+            second=_second(task, certificate),
             gap=certificate["gap"],
         )
         for weight, certificate in zip(weights, certificates, strict=True)
         if certificate
     ]
+
+
+def _second(task: Task, certificate: dict[str, float]) -> float:
+    """The measure itself in Task 1, whatever the weight; the expected precision in Task 2."""
+    return certificate["relevance_share"] * certificate["AWRF"] if task == 1 else certificate["expected_precision"]
