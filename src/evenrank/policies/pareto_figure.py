@@ -46,6 +46,8 @@ def draw_frontier(
         n_topics = f"mean of {len(frontiers)} topics" if len(frontiers) > 1 else "one topic"
         axes.set(xlabel="relevance kept, of the order by relevance", ylabel=LABELS[task])
         axes.set_title(f"Task {task}, {n_topics}; numbers are weights of fairness", fontsize=9)
+        if task == 2 and min(point.measure for points in (*frontiers, mean) for point in points) > 0.0:
+            axes.set_yscale("log")
         axes.grid(alpha=0.3)
         with atomic_file(path) as file:
             figure.savefig(file, format=format_, dpi=150, metadata=dateless)
