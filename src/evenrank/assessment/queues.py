@@ -5,7 +5,7 @@ Nothing here says which run, rank or tier a page comes from: assessors judge bli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from evenrank.assessment.store import Store
@@ -42,6 +42,49 @@ class TopicProgress:
     n_judged: int
     """Graded or unassessable."""
     n_skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQueue:
+    """All pages of a topic that an assessor is asked about, in the order of judging."""
+
+    items: tuple[QueueItem, ...]
+
+    @property
+    def n_judged(self) -> int:
+        """Graded or unassessable."""
+        return sum(item.outcome not in (None, "skipped") for item in self.items)
+
+    @property
+    def n_skipped(self) -> int:
+        return sum(item.outcome == "skipped" for item in self.items)
+
+    @property
+    def n_open(self) -> int:
+        return len(self.items) - self.n_judged - self.n_skipped
+
+    def place_of(self, page: int) -> int | None:
+        """Position from 0; None for a page that is not in the queue."""
+        return next((place for place, item in enumerate(self.items) if item.page == page), None)
+
+    def open_after(self, page: int | None = None) -> QueueItem | None:
+        """The first page without a vote behind `page`, else from the start; None when there is none left."""
+        start = 0 if page is None else (self.place_of(page) or 0)
+        return _first((*self.items[start:], *self.items[:start]), None)
+
+    def skipped_after(self, page: int | None = None) -> QueueItem | None:
+        """The first skipped page behind `page`; None at the end, so that a second look comes to an end."""
+        place = None if page is None else self.place_of(page)
+        return _first(self.items[0 if place is None else place + 1 :], "skipped")
+
+
+def _first(items: Iterable[QueueItem], outcome: str | None) -> QueueItem | None:
+    return next((item for item in items if item.outcome == outcome), None)
+
+
+def topic_queue(store: Store, assessor: str, topic: int) -> TopicQueue:
+    """An assessor's queue of one topic; empty when nothing of it was given to this assessor."""
+    return TopicQueue(tuple(queue(store, assessor, topic)))
 
 
 def queue(store: Store, assessor: str, topic: int | None = None) -> Iterator[QueueItem]:

@@ -51,6 +51,7 @@ CREATE TABLE vote (
 );
 CREATE INDEX vote_by_item ON vote (topic, page);
 CREATE INDEX vote_by_assessor ON vote (assessor, topic, page);
+CREATE INDEX vote_by_time ON vote (assessor);  -- rows of an index are in the order of their ids: the last vote is its end
 
 CREATE TRIGGER votes_do_not_change BEFORE UPDATE ON vote BEGIN SELECT RAISE (ABORT, 'votes are kept as they are'); END;
 CREATE TRIGGER votes_do_not_vanish BEFORE DELETE ON vote BEGIN SELECT RAISE (ABORT, 'votes are kept'); END;

@@ -60,6 +60,32 @@ def cast_vote(store: Store, vote: Vote) -> bool:
     return cast_votes(store, [vote]) == 1
 
 
+def answer(store: Store, vote: Vote) -> Vote | None:
+    """Stores what somebody says now about a page; gives what they said before.
+
+    Sent again, it is not stored again (and gives None). A vote that is known but no longer counts was given again on
+    a page that a browser had kept: that is a change of mind, and gets a token of its own.
+    """
+    with store.transaction() as connection:
+        before = own_vote(store, vote)
+        if before is not None and before.token.startswith(vote.token):
+            return None
+        if connection.execute("SELECT 1 FROM vote WHERE token = ?", (vote.token,)).fetchone() is not None:
+            mine = "SELECT count(*) FROM vote WHERE assessor = ? AND topic = ? AND page = ?"
+            (n_votes,) = connection.execute(mine, (vote.assessor, vote.topic, vote.page)).fetchone()
+            vote = replace(vote, token=f"{vote.token}.{n_votes}")
+        _insert(connection, vote)
+        return before
+
+
+def own_vote(store: Store, like: Vote) -> Vote | None:
+    """The vote that counts of the same person on the same page; a ruling and an own vote stand side by side."""
+    side = "=" if like.method == ADJUDICATION else "<>"
+    found = f"{SELECT} current_vote WHERE assessor = ? AND topic = ? AND page = ? AND method {side} '{ADJUDICATION}'"
+    row = store.connection.execute(found, (like.assessor, like.topic, like.page)).fetchone()
+    return None if row is None else Vote(*row)
+
+
 def _insert(connection: sqlite3.Connection, vote: Vote) -> bool:
     known = connection.execute(f"{SELECT} vote WHERE token = ?", (vote.token,)).fetchone()
     if known is not None:
@@ -88,14 +114,19 @@ def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
         again = f"{SELECT} vote WHERE token = (SELECT undoes FROM vote WHERE token = ?)"
         if (row := connection.execute(again, (token,)).fetchone()) is not None:
             return Vote(*row)
-        last = f"""{SELECT} vote v WHERE assessor = ? AND outcome <> 'withdrawn' AND method <> 'import'
-            AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id DESC LIMIT 1"""
-        if (row := connection.execute(last, (assessor,)).fetchone()) is None:
+        if (vote := last_vote(store, assessor)) is None:
             return None
-        vote = Vote(*row)
         withdrawal = Vote(token, vote.topic, vote.page, assessor, "withdrawn", method=vote.method, undoes=vote.token)
         _insert(connection, withdrawal)
         return vote
+
+
+def last_vote(store: Store, assessor: str) -> Vote | None:
+    """The assessor's last vote that is not withdrawn: the one that an undo would withdraw."""
+    last = f"""{SELECT} vote v WHERE assessor = ? AND outcome <> 'withdrawn' AND method <> 'import'
+        AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id DESC LIMIT 1"""
+    row = store.connection.execute(last, (assessor,)).fetchone()
+    return None if row is None else Vote(*row)
 
 
 def all_votes(store: Store) -> Iterator[Vote]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from math import nan
 from pathlib import Path
 from statistics import fmean
@@ -16,7 +16,7 @@ from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 if TYPE_CHECKING:
     from evenrank.assessment.leave_one_out import LeftOut
     from evenrank.collection.collection import Collection
-    from evenrank.records import Run, Topic
+    from evenrank.records import Topic
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -81,6 +81,7 @@ def leave_one_out(
     from evenrank.assessment.leave_one_out import leave_one_out as leave_out
     from evenrank.assessment.pool_file import read_pool
     from evenrank.collection.collection import Collection
+    from evenrank.evaluation.rejudged import scorer
     from evenrank.formats.runs import read_run
     from evenrank.metrics.registry import MAIN
 
@@ -106,18 +107,3 @@ def _cells(row: LeftOut) -> list[object]:
     counts = [row.n_unique, row.n_unique_relevant, row.n_topics]
     scores = [shown(row.score), shown(row.score_without), shown(row.change)]
     return [row.run, *counts, *scores, row.rank, row.rank_without]
-
-
-def scorer(collection: Collection, protocol: str, groups: str) -> Callable[[Run, Sequence[Topic]], dict[int, float]]:
-    """Scores by topic under the main measure of the run's task, with the judgments that the topics bring."""
-    from evenrank.evaluation.evaluate import evaluate
-
-    def score(run: Run, topics: Sequence[Topic]) -> dict[int, float]:
-        if not any(len(topic.rel_docs) for topic in topics if topic.id in run.topic_ids):
-            return {}
-        rejudged = replace(collection)
-        vars(rejudged)["topics"] = tuple(topics)  # fills the cached property of the copy
-        [result] = evaluate(rejudged, run, protocol, groups, n_resamples=2).runs
-        return {topic: values[result.main_measure] for topic, values in result.topics.items()}
-
-    return score

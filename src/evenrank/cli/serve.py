@@ -8,6 +8,7 @@ import click
 
 MAX_COUNTED = 200_000
 """Up to this many articles, what each of them lacks is counted when the app first starts."""
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -19,12 +20,27 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
 @click.option("--rate", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
+@click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
+@click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
+@click.option("--run", "runs", metavar="RUN", type=FILE, multiple=True, help="A run that organisers see scored.")
+@click.option("--guidelines", type=FILE, help="Text on what counts as relevant, for assessors.")
 def command(
-    collection: Path, port: int, host: str, public_url: str, store: Path | None, wiki: str, rate: float
+    collection: Path,
+    port: int,
+    host: str,
+    public_url: str,
+    store: Path | None,
+    wiki: str,
+    rate: float,
+    judgments: Path | None,
+    pool: Path | None,
+    runs: tuple[Path, ...],
+    guidelines: Path | None,
 ) -> None:
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
-    Everything saved is in one SQLite file. Stop with Ctrl-C.
+    Everything saved is in one SQLite file. With --judgments, assessors judge and organisers look on under
+    /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
         import uvicorn
@@ -48,6 +64,10 @@ def command(
         allowed_hosts=WebSettings().allowed_hosts if host in LOOPBACK or public_url else ("*",),
         writes_per_second=rate,
         reads_per_second=10 * rate,
+        judgments=judgments,
+        pool=pool,
+        runs=runs,
+        guidelines=guidelines,
     )
     save_facts(Collection.open(collection), MAX_COUNTED)
     app = create_app(collection, settings)

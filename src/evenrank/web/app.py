@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from evenrank.web.areas import AREAS
+from evenrank.web.assess.judging import open_judging
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.errors import HANDLERS, AnswerFailures
 from evenrank.web.middleware.access_log import AccessLog
@@ -44,10 +45,13 @@ def create_app(collection_path: str | os.PathLike[str], settings: WebSettings | 
 
 def app_of(desk: Desk) -> Starlette:
     """The app on an open desk, which it closes at the end."""
+    judging = open_judging(desk)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        if judging is not None:
+            judging.close()
         desk.close()
 
     static = Mount("/static", KeptFiles(directory=str(files("evenrank.web").joinpath("static"))))
@@ -59,6 +63,7 @@ def app_of(desk: Desk) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.desk = desk
+    app.state.judging = judging
     return app
 
 

@@ -20,6 +20,14 @@ class WebSettings:
     """Site of `index.php`, for talk and history links."""
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
     """Names that the Host header may have, besides that of `public_url`; `*` allows any."""
+    judgments: Path | None = None
+    """Judgments file for the assessment pages; None leaves them out."""
+    pool: Path | None = None
+    """Pool file behind the judgments, for the organisers' leave-one-run-out test."""
+    runs: tuple[Path, ...] = ()
+    """Run files, for what the judgments do to their scores."""
+    guidelines: Path | None = None
+    """Text file on what counts as relevant; None for the usual guidelines."""
     max_body_bytes: int = 64 * 1024
     """Longest request body."""
     reads_per_second: float = 100.0

@@ -1,0 +1,166 @@
+"""The pages of an assessor: topics, one article after the other, undo."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.assessment.assessors import Assessor
+from evenrank.assessment.queues import TopicQueue, next_item, progress_of, topic_queue
+from evenrank.assessment.votes import Vote, answer, last_vote, undo_last, votes_on
+from evenrank.web.assess.article_page import article_context
+from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
+from evenrank.web.assess.judging import Judging, judging_of
+from evenrank.web.assess.people import judge_path, organise_path, person
+from evenrank.web.forms import Fields, with_form
+from evenrank.web.templating import page
+
+NOT_YOURS = "This page was not given to you. Go back to your topics: your link, without anything behind it."
+
+
+def show_topics(request: Request) -> Response:
+    """All topics of an assessor with their progress; organisers go on to their own page."""
+    who, judging = person(request), judging_of(request)
+    if who.role == "organiser":
+        return see_other(organise_path(request))
+    topics = progress_of(judging.store, who.name)
+    upcoming = next_item(judging.store, who.name)
+    return page(
+        request,
+        "assess/topics.html",
+        who=who,
+        topics=topics,
+        upcoming=upcoming.topic if upcoming else None,
+        guidelines=judging.guidelines,
+        link=judge_path(request),
+    )
+
+
+def show_topic(request: Request) -> Response:
+    """One topic: what is left, what was skipped, and every answer given so far."""
+    who, judging, topic = person(request), judging_of(request), request.path_params["topic"]
+    items = own_queue(judging, who, topic)
+    comments = dict(
+        judging.store.connection.execute(
+            "SELECT page, comment FROM current_vote WHERE assessor = ? AND topic = ?", (who.name, topic)
+        ).fetchall()
+    )
+    rows = [(item, judging.title(item.page), comments.get(item.page, "")) for item in items.items if item.outcome]
+    return page(
+        request,
+        "assess/topic.html",
+        who=who,
+        topic=judging.topic(topic),
+        queue=items,
+        rows=rows,
+        label_of=label_of,
+        last=last_answer(judging, who),
+        nonce=new_nonce(),
+        upcoming=next_item(judging.store, who.name),
+        guidelines=judging.guidelines,
+        link=judge_path(request),
+    )
+
+
+def go_on(request: Request) -> Response:
+    """To the next open article: of a topic, or of the first topic that has one; to the end page when there is none."""
+    who, judging, topic = person(request), judging_of(request), request.path_params.get("topic")
+    if topic is None:
+        item = next_item(judging.store, who.name)
+        return see_other(judge_path(request, item.topic, item.page) if item else judge_path(request))
+    items = own_queue(judging, who, topic)
+    if "skipped" in request.query_params:
+        item = items.skipped_after()
+        return see_other(judge_path(request, topic, f"{item.page}?skipped=1") if item else judge_path(request, topic))
+    item = items.open_after()
+    return see_other(judge_path(request, topic, item.page) if item else judge_path(request, topic))
+
+
+def show_article(request: Request) -> Response:
+    """One article with its four buttons."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    items = own_queue(judging, who, topic)
+    place = items.place_of(page_id)
+    if place is None:
+        raise HTTPException(404, NOT_YOURS)
+    mine = [vote for vote in votes_on(judging.store, topic, page_id) if vote.assessor == who.name]
+    return page(
+        request,
+        "assess/judge.html",
+        **article_context(judging, topic, page_id, "whole" in request.query_params),
+        who=who,
+        queue=items,
+        place=place,
+        mine=mine[-1] if mine else None,
+        last=last_answer(judging, who),
+        is_second_look="skipped" in request.query_params,
+        is_changed="changed" in request.query_params,
+        link=judge_path(request),
+    )
+
+
+def save_answer(request: Request, fields: Fields) -> Response:
+    """Stores an answer, then goes to the next article."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    items = own_queue(judging, who, topic)
+    if items.place_of(page_id) is None:
+        raise HTTPException(404, NOT_YOURS)
+    vote = vote_of(fields, topic, page_id, who.name)
+    before = answer(judging.store, vote)
+    is_second_look = "skipped" in request.query_params
+    item = (
+        items.skipped_after(page_id)
+        if is_second_look
+        else topic_queue(judging.store, who.name, topic).open_after(page_id)
+    )
+    query = "&".join(
+        name
+        for name, is_set in (
+            ("skipped=1", is_second_look),
+            ("changed=1", before is not None and before.token != fields.get("seen", "")),
+        )
+        if is_set
+    )
+    target = judge_path(request, topic, item.page) if item else judge_path(request, topic)
+    return see_other(f"{target}?{query}" if query and item else target)
+
+
+def undo(request: Request, fields: Fields) -> Response:
+    """Withdraws the last answer and goes back to its article."""
+    who, judging = person(request), judging_of(request)
+    vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
+    return see_other(judge_path(request, vote.topic, vote.page) if vote else judge_path(request))
+
+
+def own_queue(judging: Judging, who: Assessor, topic: int) -> TopicQueue:
+    """The queue of a topic; not found when nothing of it was given to this assessor."""
+    items = topic_queue(judging.store, who.name, topic)
+    if not items.items:
+        raise HTTPException(404, NOT_YOURS)
+    return items
+
+
+def last_answer(judging: Judging, who: Assessor) -> tuple[Vote, str, str] | None:
+    """The last vote, its article's title and its label: what undo would withdraw."""
+    vote = last_vote(judging.store, who.name)
+    return None if vote is None else (vote, judging.title(vote.page), label_of(vote.outcome, vote.grade))
+
+
+def see_other(address: str) -> Response:
+    return RedirectResponse(address, 303)
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/judge/{secret:secret}", show_topics),
+        Route("/judge/{secret:secret}/next", go_on),
+        Route("/judge/{secret:secret}/undo", with_form(undo), methods=["POST"]),
+        Route("/judge/{secret:secret}/{topic:int}", show_topic),
+        Route("/judge/{secret:secret}/{topic:int}/next", go_on),
+        Route("/judge/{secret:secret}/{topic:int}/{page:int}", show_article),
+        Route("/judge/{secret:secret}/{topic:int}/{page:int}", with_form(save_answer), methods=["POST"]),
+    ]

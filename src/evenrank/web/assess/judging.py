@@ -1,0 +1,105 @@
+"""What the assessment pages work with: the judgments, the texts of pooled pages, the runs behind the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from evenrank.assessment.pool import Pool
+from evenrank.assessment.pool_file import read_pool
+from evenrank.assessment.store import Store, open_store
+from evenrank.errors import input_error
+from evenrank.formats.runs import read_run
+from evenrank.records import Run, Topic
+from evenrank.web.assess.content import ArticleContent, Part
+from evenrank.web.assess.marking import topic_stems
+from evenrank.web.assess.remembered import Remembered
+from evenrank.web.assess.texts import Absence, Texts, open_texts, texts_path
+from evenrank.web.desk import Desk
+
+
+@dataclass(frozen=True)
+class Judging:
+    """An open judgments file beside the collection that its pages come from."""
+
+    desk: Desk
+    store: Store
+    texts: Texts
+    guidelines: tuple[str, ...] = ()
+    """Paragraphs on what counts as relevant; empty for the usual ones."""
+    pool: Pool | None = None
+    """For the organisers' leave-one-run-out test."""
+    runs: tuple[Run, ...] = ()
+    """For what the judgments do to scores."""
+    remembered: Remembered = field(default_factory=Remembered)
+    _stems: dict[int, dict[str, str]] = field(default_factory=dict)
+
+    def topic(self, topic_id: int) -> Topic:
+        """A topic as assessors see it; of one that the collection does not know, only the title."""
+        known = self.desk.collection.topic_by_id.get(topic_id)
+        if known is not None:
+            return known
+        row = self.store.connection.execute("SELECT title FROM topic WHERE id = ?", (topic_id,)).fetchone()
+        return Topic(topic_id, (row["title"] if row else "") or f"Topic {topic_id}")
+
+    def stems(self, topic_id: int) -> dict[str, str]:
+        """The words of a topic that are marked in articles."""
+        known = self._stems.get(topic_id)
+        if known is None:
+            known = self._stems[topic_id] = topic_stems(self.topic(topic_id))
+        return known
+
+    def content(self, page: int) -> ArticleContent | None:
+        """The text of a page; its beginning from the index when the corpus is away; None for a page that is gone."""
+        found = self.texts.find(page)
+        if found is Absence.UNREAD:
+            [stored] = self.desk.source.model().engine.stored([page])
+            return None if stored is None else ArticleContent(stored.title, (Part(0, "", stored.opening),))
+        return found if isinstance(found, ArticleContent) else None
+
+    def title(self, page: int) -> str:
+        """Title of a page."""
+        titles, [row] = self.desk.collection.titles, self.desk.collection.rows_of([page])  # type: ignore[arg-type]
+        return (titles[int(row)] if titles is not None and row >= 0 else "") or f"Page {page}"
+
+    def close(self) -> None:
+        self.store.close()
+        self.texts.close()
+
+
+def open_judging(desk: Desk) -> Judging | None:
+    """The judging that the settings name; None when they name no judgments file."""
+    settings = desk.settings
+    if settings.judgments is None:
+        return None
+    store = open_store(settings.judgments)
+    pages = {page for (page,) in store.connection.execute("SELECT DISTINCT page FROM item")}
+    return Judging(
+        desk,
+        store,
+        open_texts(texts_path(settings.judgments), desk.collection, pages),
+        read_guidelines(settings.guidelines) if settings.guidelines else (),
+        read_pool(settings.pool) if settings.pool else None,
+        tuple(read_run(path) for path in settings.runs),
+    )
+
+
+def read_guidelines(path: Path) -> tuple[str, ...]:
+    """The paragraphs of a text file."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise input_error(path, 0, f"cannot be read: {error}", "name a text file in UTF-8") from error
+    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def judging_of(request: Request) -> Judging:
+    """The judging of this server; not found when it has none."""
+    judging = cast("Judging | None", getattr(request.app.state, "judging", None))
+    if judging is None:
+        raise HTTPException(404, "This server has no judgments file (evenrank serve DIR --judgments FILE).")
+    return judging

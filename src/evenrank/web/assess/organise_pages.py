@@ -1,0 +1,155 @@
+"""The pages of an organiser: state of the work, agreement, settling of disagreements, scores, exports."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.assessment.agreement import Disagreement, adjudication_queue
+from evenrank.assessment.exports import EXPORTS
+from evenrank.assessment.votes import ADJUDICATION, answer, undo_last, votes_on
+from evenrank.web.assess.article_page import article_context
+from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
+from evenrank.web.assess.effects import DEPTHS, effects
+from evenrank.web.assess.judge_pages import last_answer, see_other
+from evenrank.web.assess.judging import Judging, judging_of
+from evenrank.web.assess.overview import Overview, overview
+from evenrank.web.assess.people import organise_path, organiser
+from evenrank.web.errors import BadRequestError
+from evenrank.web.forms import Fields, with_form
+from evenrank.web.templating import page
+
+FILE_NAMES = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "votes": "votes.jsonl.gz"}
+"""Names under which exports are downloaded."""
+
+
+def show_work(request: Request) -> Response:
+    """Coverage, pace, agreement, remaining work."""
+    who, judging = organiser(request), judging_of(request)
+    return page(
+        request,
+        "assess/organise.html",
+        who=who,
+        state=current_overview(judging),
+        topic_of=judging.topic,
+        exports=FILE_NAMES,
+        link=organise_path(request),
+    )
+
+
+def show_agreement(request: Request) -> Response:
+    """κ and α with their intervals, and every disagreement."""
+    who, judging = organiser(request), judging_of(request)
+    return page(
+        request,
+        "assess/agreement.html",
+        who=who,
+        found=current_overview(judging).agreement,
+        topic_of=judging.topic,
+        title_of=judging.title,
+        label_of=label_of,
+        last=last_answer(judging, who),
+        nonce=new_nonce(),
+        link=organise_path(request),
+    )
+
+
+def settle_next(request: Request) -> Response:
+    """To the first disagreement that nothing decides yet; to the list when there is none."""
+    organiser(request)
+    waiting = adjudication_queue(judging_of(request).store)
+    return see_other(settle_path(request, waiting[0]) if waiting else organise_path(request, "agreement"))
+
+
+def settle_path(request: Request, entry: Disagreement) -> str:
+    return organise_path(request, "settle", entry.topic, entry.page)
+
+
+def show_disagreement(request: Request) -> Response:
+    """The article with what each assessor said, and the buttons for a ruling."""
+    who, judging = organiser(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    votes = votes_on(judging.store, topic, page_id)
+    if not votes:
+        raise HTTPException(404, "Nobody has judged this page for this topic.")
+    rulings = [vote for vote in votes if vote.method == ADJUDICATION]
+    return page(
+        request,
+        "assess/settle.html",
+        **article_context(judging, topic, page_id, "whole" in request.query_params),
+        who=who,
+        votes=votes,
+        mine=rulings[-1] if rulings else None,
+        waiting=adjudication_queue(judging.store),
+        last=last_answer(judging, who),
+        link=organise_path(request),
+    )
+
+
+def save_ruling(request: Request, fields: Fields) -> Response:
+    """Stores a ruling, then goes to the next disagreement."""
+    who, judging = organiser(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    if not votes_on(judging.store, topic, page_id):
+        raise HTTPException(404, "Nobody has judged this page for this topic.")
+    vote = vote_of(fields, topic, page_id, who.name, ADJUDICATION)
+    if vote.outcome == "skipped":
+        raise BadRequestError("A ruling decides: it is Relevant, Not relevant or Cannot judge.")
+    answer(judging.store, vote)
+    waiting = adjudication_queue(judging.store)
+    after = [entry for entry in waiting if (entry.topic, entry.page) > (topic, page_id)] or waiting
+    return see_other(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
+
+
+def undo_ruling(request: Request, fields: Fields) -> Response:
+    """Withdraws the organiser's last ruling and goes back to it."""
+    who, judging = organiser(request), judging_of(request)
+    vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
+    path = ("settle", vote.topic, vote.page) if vote else ("agreement",)
+    return see_other(organise_path(request, *path))
+
+
+def show_scores(request: Request) -> Response:
+    """What the judgments so far do to the scores of runs."""
+    who, judging = organiser(request), judging_of(request)
+    found = judging.remembered.get("effects", judging.store, lambda: effects(judging)) if judging.runs else None
+    has_pool = judging.pool is not None
+    link = organise_path(request)
+    return page(request, "assess/scores.html", who=who, effects=found, depths=DEPTHS, has_pool=has_pool, link=link)
+
+
+def download(request: Request) -> Response:
+    """An export as a file; what is undecided is in no list of judged pages."""
+    organiser(request)
+    name = request.path_params["name"]
+    if name not in EXPORTS:
+        raise HTTPException(404, f"There is: {', '.join(EXPORTS)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FILE_NAMES[name]
+        EXPORTS[name](judging_of(request).store, path)
+        headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
+        return Response(path.read_bytes(), media_type="application/octet-stream", headers=headers)
+
+
+def current_overview(judging: Judging) -> Overview:
+    return judging.remembered.get("overview", judging.store, lambda: overview(judging))
+
+
+def routes() -> list[BaseRoute]:
+    start = "/organise/{secret:secret}"
+    article = f"{start}/settle/{{topic:int}}/{{page:int}}"
+    return [
+        Route(start, show_work),
+        Route(f"{start}/agreement", show_agreement),
+        Route(f"{start}/settle", settle_next),
+        Route(article, show_disagreement),
+        Route(article, with_form(save_ruling), methods=["POST"]),
+        Route(f"{start}/undo", with_form(undo_ruling), methods=["POST"]),
+        Route(f"{start}/scores", show_scores),
+        Route(f"{start}/export/{{name}}", download),
+    ]

@@ -1,0 +1,105 @@
+"""The texts of pooled pages, taken out of the corpus once, in a file beside the judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from evenrank.assessment.store import Store
+from evenrank.collection.collection import Collection
+from evenrank.formats.articles import map_articles
+from evenrank.formats.faults import FaultLog
+from evenrank.progress import progress_bar
+from evenrank.records import Article
+from evenrank.web.assess.content import ArticleContent, content_of, pack, unpack
+
+VERSION = 1
+"""Changes when texts must be taken anew."""
+SMALL_CORPUS_BYTES = 20_000_000
+"""Up to this size one process reads the corpus: starting others would take longer."""
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS text (page INTEGER PRIMARY KEY, content BLOB)",  # NULL: not in the corpus
+)
+
+
+class Absence(Enum):
+    """Why a page has no text."""
+
+    GONE = "The corpus was read, and does not have the page."
+    UNREAD = "There was no corpus to read."
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Contents by page id."""
+
+    store: Store
+
+    def find(self, page: int) -> ArticleContent | Absence:
+        """The content of a page, or why there is none."""
+        row = self.store.connection.execute("SELECT content FROM text WHERE page = ?", (page,)).fetchone()
+        if row is None:
+            return Absence.UNREAD
+        return Absence.GONE if row[0] is None else unpack(row[0])
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def texts_path(judgments: Path) -> Path:
+    """Where the texts for a judgments file are."""
+    return judgments.with_name(f"{judgments.stem}.texts.sqlite")
+
+
+def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Texts:
+    """The texts of `pages`; those that are missing are looked for in the corpus, all in one transaction."""
+    store = Store(path)
+    with store.transaction() as connection:
+        for table in _TABLES:
+            connection.execute(table)
+        mark = source_mark(collection)
+        if [found for (found,) in connection.execute("SELECT mark FROM source")] != [mark]:
+            connection.execute("DELETE FROM text")
+            connection.execute("DELETE FROM source")
+            connection.execute("INSERT INTO source VALUES (?)", (mark,))
+        known = {page for (page,) in connection.execute("SELECT page FROM text")}
+        wanted = frozenset(pages) - known
+        corpus = collection.corpus
+        if wanted and corpus is not None and corpus.is_file():
+            connection.executemany("INSERT INTO text VALUES (?, NULL)", [(page,) for page in wanted])
+            for rows in find_contents(corpus, wanted):
+                connection.executemany("UPDATE text SET content = :content WHERE page = :page", rows)
+    return Texts(store)
+
+
+def source_mark(collection: Collection) -> str:
+    """What tells the corpus from another one."""
+    source = collection.manifest.sources.get("corpus")
+    return f"{VERSION} " + ("none" if source is None else f"{source.size_bytes}:{source.md5}")
+
+
+def find_contents(corpus: Path, wanted: frozenset[int]) -> Iterator[list[dict[str, object]]]:
+    """Rows of the wanted pages, batch by batch; the end of the file is not read when all are found."""
+    size, n_found = corpus.stat().st_size, 0
+    with closing(progress_bar(size, "texts of pooled pages", "B", scale=True)) as bar:
+        n_workers = 1 if size < SMALL_CORPUS_BYTES else None
+        for batch in map_articles(PickPages(wanted), corpus, FaultLog(), n_workers=n_workers, progress=bar):
+            yield batch.result
+            n_found += len(batch.result)
+            if n_found == len(wanted):
+                return
+
+
+@dataclass(frozen=True)
+class PickPages:
+    """The work on one batch of articles: a pure function, for any process."""
+
+    wanted: frozenset[int]
+
+    def __call__(self, articles: tuple[Article, ...]) -> list[dict[str, object]]:
+        return [{"page": a.page_id, "content": pack(content_of(a))} for a in articles if a.page_id in self.wanted]
