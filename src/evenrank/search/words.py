@@ -14,10 +14,15 @@ _SIBILANT = ("s", "x", "z", "ch", "sh")
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """The words of a list that comes with the package: `stop_words` or `generic_words`."""
+    """The words of a list that comes with the package: `stop_words`, `generic_words` or `person_words`."""
+    return frozenset(" ".join(lines_of(name)).split())
+
+
+@cache
+def lines_of(name: str) -> tuple[str, ...]:
+    """The lines of a list that comes with the package, without comments."""
     text = resources.files("evenrank.search").joinpath(f"{name}.txt").read_text("utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return frozenset(" ".join(lines).split())
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def split_words(text: str) -> list[str]:

@@ -1,0 +1,70 @@
+"""The real articles and training topics of `../shared/data/wikipedia-sample`, for benchmarks; not part of the project."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.formats.articles import read_articles
+from evenrank.formats.faults import FaultLog
+from evenrank.records import Topic
+from evenrank.search.engine import IndexPage
+from evenrank.search.index_fields import page_fields
+from evenrank.search.tantivy_engine import TantivyEngine
+
+SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikipedia-sample"
+
+
+@dataclass(frozen=True)
+class JudgedTopic:
+    """A topic whose judgments are complete up to a page id."""
+
+    topic: Topic
+    up_to_page_id: int
+    relevant: NDArray[np.int32]
+    """Relevant pages that are in the corpus and in the window."""
+
+
+def has_sample() -> bool:
+    return (SAMPLE / "corpus.jsonl.gz").exists()
+
+
+def load_topics(page_ids: set[int]) -> list[JudgedTopic]:
+    """The 57 training topics."""
+    found = []
+    for line in (SAMPLE / "topics-2021-train.jsonl").read_bytes().splitlines():
+        record = orjson.loads(line)
+        relevant = np.array([page for page in record["rel_docs"] if page in page_ids], np.int32)
+        topic = Topic(record["id"], record["title"], tuple(record["keywords"]), record["scope"], rel_docs=relevant)
+        found.append(JudgedTopic(topic, record["judged_up_to_page_id"], relevant))
+    return found
+
+
+def load_articles() -> list[IndexPage]:
+    """All articles as pages of an index."""
+    articles = tuple(read_articles(SAMPLE / "corpus.jsonl.gz", FaultLog()))
+    return [IndexPage(*fields) for fields in page_fields(articles)]
+
+
+def cache_folder() -> Path:
+    """Where benchmarks keep what is slow to make: outside the project, one folder for each corpus."""
+    mark = hashlib.sha256(str((SAMPLE / "corpus.jsonl.gz").stat().st_size).encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"evenrank-benchmarks-{mark}"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def sample_engine(pages: list[IndexPage]) -> TantivyEngine:
+    """An index of the articles, in a folder that lives as long as the process."""
+    engine = TantivyEngine.create(Path(tempfile.mkdtemp(prefix="evenrank-sample-")) / "index")
+    engine.add(pages)
+    engine.commit()
+    engine.close()
+    engine.refresh()
+    return engine

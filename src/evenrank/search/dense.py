@@ -1,0 +1,93 @@
+"""Dense similarity: how much nearer a page is to a topic than to the subjects of an encyclopedia at large.
+
+Plain cosine similarity prefers pages that are near to everything. The mean of a list of broad subjects is what any
+topic is near to; taking it away from the topic's vector leaves what is particular to the topic.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.progress import track
+from evenrank.records import Topic
+from evenrank.search.encoder import Encoder
+from evenrank.search.engine import Engine
+from evenrank.search.vector_cache import VectorCache
+from evenrank.search.words import lines_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class DenseCost:
+    """What encoding has cost so far."""
+
+    n_encoded: int = 0
+    n_cached: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        rate = f", {self.n_encoded / self.seconds:.0f} pages/s" if self.seconds else ""
+        return f"{self.n_encoded:,} pages encoded in {self.seconds:.0f} s{rate}; {self.n_cached:,} taken from the cache"
+
+
+@dataclass(frozen=True)
+class DenseScorer:
+    """Similarity of pages to topics, with the vectors of pages kept on disk."""
+
+    engine: Engine
+    encoder: Encoder
+    cache: VectorCache
+    cost: DenseCost = field(default_factory=DenseCost)
+
+    @classmethod
+    def open(cls, engine: Engine, encoder: Encoder, folder: str | os.PathLike[str]) -> DenseScorer:
+        """A scorer whose vectors live in `folder`, one file for each encoder."""
+        cache = VectorCache(Path(folder) / f"vectors-{encoder.fingerprint}.bin", encoder.n_dimensions)
+        return cls(engine, encoder, cache)
+
+    @cached_property
+    def _background(self) -> Floats:
+        """The mean vector of the broad subjects."""
+        vectors = [self.encoder.encode_query(line) for line in lines_of("subjects")]
+        return np.asarray(np.mean(vectors, axis=0, dtype=np.float64))
+
+    def topic_vectors(self, topic: Topic) -> Floats:
+        """The topic as a whole, then each part of its title and each keyword, without what any subject has."""
+        parts = [part.strip(" .…") for part in (*topic.title.split("/"), *topic.keywords)]
+        vectors = [self.encoder.encode_query(part) for part in dict.fromkeys(parts) if part]
+        whole = np.mean(vectors, axis=0, dtype=np.float64)
+        return np.array([whole / np.linalg.norm(whole), *vectors], np.float64) - self._background
+
+    def similarity(self, topic: Topic, page_ids: NDArray[np.int32]) -> tuple[Floats, Floats]:
+        """Nearness of each page to the topic as a whole, and to the nearest of its parts."""
+        if not len(page_ids):
+            return np.empty(0), np.empty(0)
+        near = self.page_vectors(page_ids).astype(np.float64) @ self.topic_vectors(topic).T
+        return near[:, 0], near[:, 1:].max(axis=1)
+
+    def page_vectors(self, page_ids: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The vector of each page; those not in the cache are encoded first, which takes a while."""
+        missing = self.cache.missing(page_ids)
+        self.cost.n_cached += len(page_ids) - len(missing)
+        if len(missing):
+            self.cache.add(self._encode(missing))
+        return self.cache.get(page_ids)
+
+    def _encode(self, page_ids: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        started = time.perf_counter()
+        pages = self.engine.stored(page_ids.tolist())
+        texts = (f"{page.title}. {page.opening}" if page else "" for page in pages)
+        vectors = self.encoder.encode_pages(texts)
+        for page_id, vector in zip(page_ids.tolist(), track(vectors, "encode", len(pages), "page"), strict=True):
+            yield page_id, vector
+            self.cost.n_encoded += 1
+        self.cost.seconds += time.perf_counter() - started
