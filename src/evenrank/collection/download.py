@@ -32,7 +32,10 @@ def download(folder: str | os.PathLike[str], source: str | None = None, only: Se
     base = address if address.endswith("/") else address + "/"
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_one(folder / name, urljoin(base, quote(name)), known[name]) for name in only or known]
+    return [
+        _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
+        for name in only or known
+    ]
 
 
 def _one(path: Path, url: str, facts: OfficialFile) -> Path:
@@ -84,10 +87,10 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
 
 
 def _fault(path: Path, facts: OfficialFile) -> str | None:
-    """What is wrong with the file; None when size and md5 are right or not known."""
+    """What is wrong with the file; None when size and md5 are right."""
     size = path.stat().st_size
-    if facts.size_bytes is not None and size != facts.size_bytes:
+    if size != facts.size_bytes:
         return f"{size:,} bytes, not {facts.size_bytes:,}"
-    if facts.md5 is not None and (found := md5_of(path)) != facts.md5:
+    if (found := md5_of(path)) != facts.md5:
         return f"md5 {found}, not {facts.md5}"
     return None

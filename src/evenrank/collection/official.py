@@ -19,8 +19,10 @@ class OfficialFile:
 
     name: str
     about: str
-    size_bytes: int | None = None
-    md5: str | None = None
+    size_bytes: int
+    md5: str
+    url: str | None = None
+    """Address of its own; None for the one that the paper gives for all."""
 
 
 @cache
@@ -54,8 +56,11 @@ def md5_of(path: Path) -> str:
 
 
 def is_official(name: str, size_bytes: int, md5: str | None) -> bool | None:
-    """Whether a file of that name has the official size and md5; None when the track has no such file."""
+    """Whether a file of that name has the official size and md5; None when the track has no such file.
+
+    Without an md5 (a file too large to be read twice) the size decides.
+    """
     facts = official_files().get(name)
-    if facts is None or facts.md5 is None:
+    if facts is None:
         return None
-    return size_bytes == facts.size_bytes and md5 == facts.md5
+    return size_bytes == facts.size_bytes and md5 in (facts.md5, None)

@@ -17,7 +17,7 @@ MAX_ID = 2**31 - 1
 
 
 def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
-    """The topics of a JSON-lines file (`trec_topics`, `trec_eval_topics` or `eval-topics-with-qrels`).
+    """The topics of a JSON-lines file (`trec_topics`, `eval-topics` or `eval-topics-with-qrels`).
 
     Unknown extra fields are ignored; repeated page ids are dropped, the first one stays.
     """
