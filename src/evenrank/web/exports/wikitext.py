@@ -10,12 +10,19 @@ from evenrank.web.exports.listing import Listing
 
 _SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
 _FORBIDDEN = re.compile(r"[\[\]{}|<>#\x00-\x1f]")
+_ACTIVE = re.compile(r"''+|~~~+|&|__+")
+"""What MediaWiki would still act on inside a link: bold and italic, signatures, character references, switches."""
 _DIRECT = re.compile(r"[\[\]{}|<>\s\"']")
+
+
+def _references(found: re.Match[str]) -> str:
+    """The characters found, as character references."""
+    return "".join(f"&#{ord(char)};" for char in found[0])
 
 
 def plain(text: str) -> str:
     """Text that MediaWiki shows as it is: whatever could be markup becomes a character reference."""
-    return _SPECIAL.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), text)
+    return _SPECIAL.sub(_references, text)
 
 
 def link(title: str) -> str:
@@ -23,7 +30,9 @@ def link(title: str) -> str:
 
     A title that cannot be one (it has characters that MediaWiki forbids) stays text.
     """
-    return plain(title) if _FORBIDDEN.search(title) else f"[[:{title}]]"
+    if _FORBIDDEN.search(title):
+        return plain(title)
+    return f"[[:{_ACTIVE.sub(_references, title)}]]"
 
 
 def external(address: str, label: str) -> str:

@@ -1,0 +1,142 @@
+"""Both journeys from the landing page to the end, with and without script, on a phone and on a desktop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+from playwright.sync_api import Page, expect
+
+VISITORS = [
+    pytest.param("desktop", "light", True, id="desktop-light-script"),
+    pytest.param("phone", "dark", True, id="phone-dark-script"),
+    pytest.param("phone", "light", False, id="phone-light-plain"),
+    pytest.param("desktop", "dark", False, id="desktop-dark-plain"),
+]
+
+
+def fits(page: Page) -> bool:
+    """Whether the page is no wider than the screen (asked in a way that works without script)."""
+    box = page.locator("main").bounding_box()
+    assert box is not None
+    assert page.viewport_size is not None
+    return box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+@pytest.mark.parametrize("size, scheme, has_script", VISITORS)
+def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, scheme: str, has_script: bool) -> None:
+    page = open_page(size, scheme, has_script)
+    page.goto("/")
+    page.get_by_role("link", name="New work list").last.click()
+    page.get_by_label("Title of the project").fill("Chess")
+    page.get_by_label("Keywords").press_sequentially("chess, pawns")
+    if not has_script:
+        page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("region", name="Preview")).to_contain_text("articles match")
+    page.get_by_label("Strong –").check()
+    page.get_by_role("button", name="Make the list").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chess")
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(101)
+    assert fits(page)
+    page.get_by_role("combobox", name="Class").select_option("Stub")
+    page.get_by_role("combobox", name="Region").select_option("Europe")
+    page.get_by_role("button", name="Filter").click()
+    assert "class=Stub" in page.url
+    assert "region=Europe" in page.url
+    for row in rows.all()[1:4]:
+        expect(row).to_contain_text("Stub")
+        expect(row).to_contain_text("Europe")
+    page.get_by_role("link", name="Show all").click()
+    page.get_by_role("link", name="Page 2", exact=True).click()
+    expect(page.get_by_role("table")).to_contain_text("101")
+
+    page.get_by_text("Download").click()
+    target = page.get_by_role("link", name="Wikitext, sortable table").get_attribute("href")
+    assert target is not None
+    assert page.request.get(target).text().startswith('{| class="wikitable sortable"')
+
+    page.get_by_role("link", name="How fair is this list?").click()
+    expect(page.get_by_role("table", name="Share of the attention by region")).to_contain_text("Africa")
+    if not has_script:
+        page.get_by_role("link", name="Show the trade-off").click()
+    expect(page.get_by_role("img", name="Relevance kept against fairness")).to_be_visible()
+    assert fits(page)
+
+
+@pytest.mark.parametrize("size, scheme, has_script", VISITORS)
+def test_an_editor_draws_and_marks(open_page: Callable[..., Page], size: str, scheme: str, has_script: bool) -> None:
+    page = open_page(size, scheme, has_script)
+    page.goto("/")
+    page.get_by_role("link", name="New saved search").last.click()
+    page.get_by_label("Title of the project").fill("Chess")
+    page.get_by_label("Keywords").fill("chess")
+    page.get_by_role("button", name="Save the search").click()
+    search = page.url
+    page.get_by_role("button", name="Give me 50 articles").click()
+    assert page.url == f"{search}/draws/1"
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(51)
+    assert fits(page)
+
+    done, unwanted = (rows.nth(place).get_by_role("link").first.inner_text() for place in (1, 2))
+    rows.nth(1).get_by_role("button", name="Done").click()
+    expect(rows.nth(1).get_by_role("button", name="Undo")).to_be_visible()
+    rows.nth(2).get_by_role("button", name="Not for me").click()
+    expect(rows.nth(2).get_by_role("button", name="Undo")).to_be_visible()
+    page.goto(f"{search}/draws/1")
+    expect(rows.nth(1)).to_contain_text("Done")
+    rows.nth(2).get_by_role("button", name="Undo").click()
+    expect(rows.nth(2).get_by_role("button", name="Not for me")).to_be_visible()
+    rows.nth(2).get_by_role("button", name="Not for me").click()
+    expect(rows.nth(2).get_by_role("button", name="Undo")).to_be_visible()
+
+    for _ in range(3):
+        page.get_by_role("button", name="Give me 50 more").click()
+        shown = page.get_by_role("table").get_by_role("rowheader").all_inner_texts()
+        assert not [text for text in shown if text.startswith((f"{done}\n", f"{unwanted}\n"))]
+    assert page.url == f"{search}/draws/4"
+    first = page.get_by_role("table").inner_text()
+    page.reload()
+    assert page.get_by_role("table").inner_text() == first
+
+    page.goto(search)
+    expect(page.get_by_role("heading", name="All draws together")).to_be_visible()
+    expect(page.get_by_role("img", name="Distance from the goal after each draw")).to_be_visible()
+    assert fits(page)
+
+
+def test_the_preview_follows_the_words(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto("/lists/new")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("Type a title")
+    page.get_by_label("Title of the project").press_sequentially("zzzz")
+    expect(preview).to_contain_text("No article has any of these words")
+    page.get_by_label("Keywords").press_sequentially("chess")
+    expect(preview).to_contain_text("articles match")
+
+
+def test_two_editors_draw_at_the_same_time(open_page: Callable[..., Page]) -> None:
+    one, two = open_page(), open_page("phone")
+    one.goto("/searches/new?title=Chess&keywords=chess")
+    one.get_by_role("button", name="Save the search").click()
+    two.goto(one.url)
+    one.get_by_role("button", name="Give me").click(no_wait_after=True)
+    two.get_by_role("button", name="Give me").click(no_wait_after=True)
+    one.wait_for_url("**/draws/*")
+    two.wait_for_url("**/draws/*")
+    assert {one.url.rsplit("/", 1)[1], two.url.rsplit("/", 1)[1]} == {"1", "2"}
+
+
+def test_the_keyboard_reaches_the_content(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
