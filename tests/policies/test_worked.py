@@ -131,10 +131,10 @@ def test_deficit_prefers_work_needed_in_task_2() -> None:
 def test_proportional_follows_the_world() -> None:
     # the world has 0.25 left and 0.75 right; all pages are equally relevant; of 12 ranks right is due 9 and left 3
     candidates = pages([LEFT] * 20 + [RIGHT] * 20, [0.5] * 40)
-    ranking = first(Proportional(weight=0.9), candidates, wanting(0.5, 0.5), 12)
-    # need of right falls by 8/9 a page and meets that of left, a third of it at first, after ten pages; then left's
-    # falls to 0.2 and right's is 0.9 · (8/9)^10 = 0.28
-    assert ranking == [*range(20, 30), 0, 30]
+    ranking = first(Proportional(weight=0.9, window=12), candidates, wanting(0.5, 0.5), 12)
+    # a page leaves exp(−1/3) of right's need, 0.9 at first, and exp(−1) of left's, 0.3: 0.9 0.64 0.46 0.33 | 0.24 <
+    # 0.3 → left, then 0.11 is left | 0.24 0.17 0.12 | 0.09 < 0.11 → left, then 0.04 | 0.09 0.06 0.05
+    assert ranking == [20, 21, 22, 23, 0, 24, 25, 26, 1, 27, 28, 29]
     by_seats = first(Proportional(diversifier="pm2", weight=1.0), candidates, wanting(0.5, 0.5), 12)
     assert np.count_nonzero(np.array(by_seats) >= 20) == 9
 

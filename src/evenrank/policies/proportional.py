@@ -16,29 +16,36 @@ from evenrank.policies.shares import background_share, relevance_share
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
+COVER = 3.0
+"""How fast a need is met: a group that got all the pages it is due in a window has exp(−3) = 1/20 of its need left."""
+
 
 class XQuAD:
     """Utility × ((1 − λ) + λ Σ_g importance_g · alignment_g · novelty_g): relevance and what is not covered yet.
 
-    xQuAD multiplies (1 − P(page | group)) over the pages chosen; a page here covers one share of what its group is
-    due in a ranking, not the whole group, so that novelty lasts for as many ranks as the group should have.
+    xQuAD multiplies (1 − P(page | group)) over the pages chosen. With 1000 ranks one page cannot cover a group: here
+    it covers a part of what the group is due in a window of ranks, and the need is whole again in the next window.
     """
 
-    def __init__(self, rows: NDArray[np.float64], importance: NDArray[np.float64], length: int, weight: float) -> None:
-        due = np.maximum(importance * length, 1e-12)
+    def __init__(self, rows: NDArray[np.float64], importance: NDArray[np.float64], window: int, weight: float) -> None:
+        due = np.maximum(importance * window, 1e-12)
         self._rows = rows
-        self._covers = np.minimum(rows / due, 1.0)
-        self._need = weight * importance / max(float(importance.max(initial=0.0)), 1e-12)
+        self._left_over = np.exp(-COVER * rows / due)
+        self._need_at_start = weight * importance / max(float(importance.max(initial=0.0)), 1e-12)
+        self._need = self._need_at_start.copy()
+        self._window = window
         self._relevance_weight = 1.0 - weight
 
     def values(self, slot: int, heads: NDArray[np.float64]) -> NDArray[np.float64]:
+        if slot % self._window == 0:
+            self._need[:] = self._need_at_start
         worth = self._rows @ self._need
         worth += self._relevance_weight
         worth *= heads
         return worth
 
     def picked(self, slot: int, page_type: int, utility: float) -> None:
-        self._need *= 1.0 - utility * self._covers[page_type]
+        self._need *= self._left_over[page_type] ** utility
 
 
 class PM2:
@@ -78,6 +85,8 @@ class Proportional:
     """Weight of diversity against relevance, λ of the formulas."""
     diversifier: Literal["xquad", "pm2"] = "xquad"
     """Which formula picks the next page."""
+    window: int = 20
+    """xQuAD: ranks over which each group is due its share."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -89,15 +98,15 @@ class Proportional:
         rankings = []
         for number in range(1, request.n_rankings + 1):
             importance = still_due(share, exposure, number, float(weights.sum()))
-            row = fill_row(queues, self._chooser(candidates, importance, request.length), request.length)
+            row = fill_row(queues, self._chooser(candidates, importance), request.length)
             exposure += candidates.alignment.take(np.array(row, np.intp)).total(weights)
             rankings.append(row)
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))
 
-    def _chooser(self, candidates: Candidates, importance: NDArray[np.float64], length: int) -> Chooser:
+    def _chooser(self, candidates: Candidates, importance: NDArray[np.float64]) -> Chooser:
         rows = candidates.alignment.rows
         return (
-            XQuAD(rows, importance, length, self.weight)
+            XQuAD(rows, importance, self.window, self.weight)
             if self.diversifier == "xquad"
             else PM2(rows, importance, self.weight)
         )
