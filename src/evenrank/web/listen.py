@@ -7,6 +7,9 @@ import socket
 
 from evenrank.errors import EvenrankError
 
+BACKLOG = 2048
+"""Visitors who may wait for the server to take their connection."""
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; an error that says what to do when the port is taken."""
@@ -15,6 +18,7 @@ def listen(host: str, port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
+        opened.listen(BACKLOG)
     except OSError as error:
         opened.close()
         raise EvenrankError(f"cannot listen on {host}:{port}: {error.strerror} (choose another --port)") from error

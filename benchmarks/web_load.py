@@ -1,0 +1,179 @@
+"""Load on the web app over loopback: new lists, pages of lists, many editors drawing at once; bounded in number.
+
+    python benchmarks/web_load.py COLLECTION [--editors 50] [--draws 6] [--lists 40] [--pages 200]
+
+Starts `evenrank serve` on the collection (which needs an index) with a store of its own, asks the questions of the
+collection's topics, and prints what it measured beside what is wanted. Exit 1 when a request failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+from evenrank.collection.collection import Collection
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@dataclass
+class Measured:
+    """Times of one kind of request."""
+
+    label: str
+    wanted_ms: float
+    """What 95 of 100 requests must stay under."""
+    times_ms: list[float] = field(default_factory=list)
+    n_failed: int = 0
+
+    def row(self) -> str:
+        ordered = sorted(self.times_ms)
+        p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+        return (
+            f"{self.label:34}{len(ordered):>7}{self.n_failed:>8}{statistics.median(ordered):>9.1f}{p95:>9.1f}"
+            f"{ordered[-1]:>9.1f}{self.wanted_ms:>9.0f}{p95 / self.wanted_ms:>8.2f}"
+        )
+
+
+class Visitor:
+    """One browser: a kept connection and a cookie."""
+
+    def __init__(self, address: str) -> None:
+        place = urlsplit(address)
+        self.connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        self.cookie = ""
+
+    def ask(self, method: str, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, bytes]:
+        """Status, location and body of an answer."""
+        headers = {**(FORM if method == "POST" else {}), **({"Cookie": self.cookie} if self.cookie else {})}
+        self.connection.request(method, path, urlencode(fields or {}) if method == "POST" else None, headers)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        self.cookie = (answer.getheader("Set-Cookie") or self.cookie).partition(";")[0]
+        return answer.status, answer.getheader("Location") or "", body
+
+    def timed(self, measured: Measured, method: str, path: str, fields: dict[str, str] | None = None) -> str:
+        """Ask and note the time; gives the location."""
+        start = time.perf_counter()
+        status, location, _ = self.ask(method, path, fields)
+        measured.times_ms.append(1000 * (time.perf_counter() - start))
+        measured.n_failed += status not in (200, 303)
+        return location
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("--editors", type=int, default=50)
+    parser.add_argument("--draws", type=int, default=6, help="draws of each editor")
+    parser.add_argument("--lists", type=int, default=40)
+    parser.add_argument("--pages", type=int, default=200)
+    options = parser.parse_args()
+    questions = questions_of(Collection.open(options.collection))
+    with serve(options.collection) as address:
+        results = [
+            *measure_lists(Visitor(address), questions, options.lists, options.pages),
+            *measure_draws(address, questions[0], options.editors, options.draws),
+        ]
+    print(f"{'request':34}{'n':>7}{'failed':>8}{'median':>9}{'p95':>9}{'max':>9}{'wanted':>9}{'ratio':>8}   (ms)")
+    for measured in results:
+        print(measured.row())
+    sys.exit(any(measured.n_failed for measured in results))
+
+
+def questions_of(collection: Collection) -> list[dict[str, str]]:
+    """The questions of the collection's topics."""
+    return [
+        {"title": topic.title, "keywords": ", ".join(topic.keywords), "scope": topic.scope, "fairness": "1"}
+        for topic in collection.topics
+    ]
+
+
+@contextmanager
+def serve(collection: Path) -> Iterator[str]:
+    """The address of a server process."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "evenrank.cli.main", "serve", str(collection), "--port", "0", "--rate", "1e6"]
+        store = Path(folder) / "desk.sqlite"
+        with subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as process:  # fmt: skip
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            if found is None:
+                sys.exit("the server did not start; run `evenrank serve` to see why")
+            try:
+                yield found[0]
+            finally:
+                process.terminate()
+
+
+def measure_lists(visitor: Visitor, questions: list[dict[str, str]], n_lists: int, n_pages: int) -> list[Measured]:
+    """One visitor makes lists, previews them and reads pages of them."""
+    made, read = Measured("new list", 300), Measured("a page of a list", 50)
+    preview, saved = Measured("live preview", 100), Measured("new saved search", 300)
+    visitor.ask("GET", "/")
+    paths = []
+    for number in range(n_lists):
+        question = questions[number % len(questions)]
+        visitor.timed(preview, "GET", f"/lists/preview?{urlencode(question)}")
+        paths.append(visitor.timed(made, "POST", "/lists", question))
+        visitor.timed(saved, "POST", "/searches", question)
+    for number in range(n_pages):
+        visitor.timed(read, "GET", f"{paths[number % len(paths)]}?page={number % 10 + 1}")
+    return [made, read, preview, saved]
+
+
+def measure_draws(address: str, question: dict[str, str], n_editors: int, n_draws: int) -> list[Measured]:
+    """Editors draw from one search, all at once, without a pause between draws; then they read them."""
+    path = Visitor(address).timed(Measured("", 1), "POST", "/searches", question)
+    drawn = Measured(f"a draw, {n_editors} editors at once", 500)
+    shown = Measured(f"its page, {n_editors} editors at once", 500)
+    locations: list[list[str]] = [[] for _ in range(n_editors)]
+    visitors = [Visitor(address) for _ in range(n_editors)]
+    lock = threading.Lock()
+
+    def draw(editor: int) -> None:
+        part = Measured("", 1)
+        locations[editor] = [visitors[editor].timed(part, "POST", f"{path}/draws") for _ in range(n_draws)]
+        with lock:
+            drawn.times_ms += part.times_ms
+            drawn.n_failed += part.n_failed
+
+    def show(editor: int) -> None:
+        part = Measured("", 1)
+        for location in locations[editor][:3]:
+            visitors[editor].timed(part, "GET", location)
+        with lock:
+            shown.times_ms += part.times_ms
+            shown.n_failed += part.n_failed
+
+    together(draw, n_editors)
+    together(show, n_editors)
+    numbers = sorted(int(location.rsplit("/", 1)[1]) for part in locations for location in part)
+    drawn.n_failed += numbers != list(range(1, n_editors * n_draws + 1))
+    return [drawn, shown]
+
+
+def together(task: Callable[[int], None], n: int) -> None:
+    """Run a task n times at once."""
+    threads = [threading.Thread(target=task, args=(number,)) for number in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    main()
