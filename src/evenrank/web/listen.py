@@ -14,7 +14,8 @@ BACKLOG = 2048
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; an error that says what to do when the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP, because only then does asyncio send answers at once; else the second packet of each waits 40 ms.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
