@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,13 @@ def test_form_faults_are_listed_beside_the_others(
     found = faults_of(golden_collection, tmp_path, ["101\tx", "101", *lines])
     assert [line for line, _ in found][:2] == [1, 2]
     assert check_run(golden_collection, _empty(tmp_path))[0].found == "empty file"
+
+
+def test_a_cut_off_file_says_so_first(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:-400])
+    found = check_run(golden_collection, tmp_path / "cut.gz")
+    assert "cut off" in found[0].found
+    assert len(found) > 1
 
 
 def _empty(folder: Path) -> Path:

@@ -55,6 +55,8 @@ def test_same_run_same_bytes(tmp_path: Path) -> None:
         b"id\tpage_id\n1\t5\n1\t6\n",
         b"1\t5\n1\t6\n",
         b"1\t5\r\n1\t6\r\n",
+        b"1\t5\r1\t6\r",
+        b'"id"\t"page_id"\n1\t5\n1\t6\n',
         b"1\t5\n1\t6",
         b"\xef\xbb\xbf1\t5\n1\t6\n",
         b"1\t5\n\n1\t6\n",
@@ -94,6 +96,13 @@ def test_trec_is_ordered_by_score_then_rank(tmp_path: Path) -> None:
         (b"1\t2\n1\t99999999999\n", 2, "99999999999"),
         (b"1\t2\n\xff\t3\n", 2, "not UTF-8"),
         (b"1 Q0 5 1 abc tag\n", 1, "not a TREC line"),
+        (b"1 Q0 5 1 nan tag\n", 1, "not a TREC line"),
+        (b"1 Q0 5 99999999999999999999 1.0 tag\n", 1, "not a TREC line"),
+        (b"1 99999999999999999999 5 1 1.0 tag\n1 1 6 1 1.0 tag\n", 1, "not a TREC line"),
+        (b"id\tpage_id\n", 0, "a header and nothing below it"),
+        (b"page_id\tid\n5\t1\n", 1, "columns page_id, id"),
+        (b"+1\t+5\n1\t6\n", 1, "'+1'"),
+        ("1\t5\n".encode("utf-16"), 0, "UTF-16"),
         (b"", 0, "empty file"),
         (b"\n\n", 0, "empty file"),
     ],
@@ -103,6 +112,11 @@ def test_faults_of_form(tmp_path: Path, text: bytes, line: int, found: str) -> N
     with pytest.raises(InputError) as caught:
         read_run(tmp_path / "bad")
     assert (caught.value.faults[0].line, found in caught.value.faults[0].found) == (line, True)
+
+
+def test_a_first_line_of_the_wrong_kind_does_not_condemn_the_others(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(b"# my run\n1\t5\n")
+    assert [(fault.line, fault.found) for fault in read_rows(tmp_path / "bad").faults] == [(1, "1 column")]
 
 
 def test_cut_off_gzip_and_missing_file(tmp_path: Path) -> None:

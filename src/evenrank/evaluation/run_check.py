@@ -21,8 +21,10 @@ def check_run(collection: Collection, path: str | os.PathLike[str]) -> list[Faul
     if len(rows.pages) == 0:
         return sorted(rows.faults)
     check = _Check(collection, str(path), rows)
-    found = [*rows.faults, *check.ids(), *check.repeated(), *check.interleaved(), *check.sizes()]
-    return sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
+    of_file = [fault for fault in rows.faults if not fault.line]
+    of_lines = [fault for fault in rows.faults if fault.line]
+    found = [*of_lines, *check.ids(), *check.repeated(), *check.interleaved(), *check.sizes()]
+    return [*of_file, *sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))]
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ MAX_ID = 2**31 - 1
 HEADERS: dict[int, tuple[str, ...]] = {2: ("id", "page_id"), 3: ("id", "rep_number", "page_id")}
 TASK_OF_COLUMNS: dict[int, Task] = {2: 1, 3: 2}
 TREC_COLUMNS = 6
+NOT_TREC = ("not a TREC line: ", "give topic Q0 page rank score tag, ids as numbers")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass
@@ -43,6 +46,8 @@ def read_rows(path: str | os.PathLike[str]) -> RunRows:
             rows.faults.append(Fault(str(path), 0, "empty file", "give one line per ranked page"))
         return rows
     n_skipped = _header_lines(text)
+    if n_skipped:
+        rows.faults += _header_faults(str(path), text)
     body = text.split(b"\n", n_skipped)[-1] if n_skipped else text
     table = integer_table(body) if b"\t" in body[:200] else None
     if table is not None and table.shape[1] in TASK_OF_COLUMNS and table.max(initial=0) <= MAX_ID:
@@ -61,16 +66,33 @@ def _content(path: str | os.PathLike[str]) -> tuple[bytes, list[Fault]]:
                 parts.append(part)
     except InputError as error:
         faults.extend(error.faults)
-    text = b"".join(parts)
-    if text.startswith(b"\xef\xbb\xbf"):
-        text = text[3:]
-    return (text.replace(b"\r\n", b"\n") if b"\r" in text else text), faults
+    text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
+    if text.startswith(UTF_16):
+        return b"", [*faults, Fault(str(path), 0, "UTF-16 text", "save the file as UTF-8")]
+    return (text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text), faults
 
 
 def _header_lines(text: bytes) -> int:
     """1 when the first line has names instead of numbers, else 0."""
     first = text.split(b"\n", 1)[0].split(b"\t")
-    return int(len(first) in HEADERS and not any(cell.strip().lstrip(b"-").isdigit() for cell in first))
+    return int(len(first) in HEADERS and all(any(map(_is_letter, cell)) for cell in first))
+
+
+def _is_letter(byte: int) -> bool:
+    return chr(byte).isascii() and chr(byte).isalpha()
+
+
+def _header_faults(path: str, text: bytes) -> list[Fault]:
+    """What is wrong with a file that has a header: nothing below it, or columns in another order."""
+    header, _, body = text.partition(b"\n")
+    names = tuple(cell.strip(b' "').decode("ascii", "replace").casefold() for cell in header.split(b"\t"))
+    wanted = HEADERS[len(names)]
+    faults = []
+    if names != wanted and sorted(names) == sorted(wanted):
+        faults.append(Fault(path, 1, f"columns {', '.join(names)}", f"put them in the order {', '.join(wanted)}"))
+    if not body.strip():
+        faults.append(Fault(path, 0, "a header and nothing below it", "give one line per ranked page"))
+    return faults
 
 
 def _from_table(rows: RunRows, table: NDArray[np.int64], lines: NDArray[np.int64]) -> RunRows:
@@ -94,10 +116,11 @@ def _from_lines(rows: RunRows, path: str, body: bytes, n_skipped: int) -> RunRow
         if cells is None:
             rows.faults.append(Fault(path, number, "not UTF-8", "save the file as UTF-8"))
             continue
-        n_columns = n_columns or len(cells)
         if fault := _column_fault(cells, n_columns, line):
             rows.faults.append(Fault(path, number, *fault))
-        elif len(cells) == TREC_COLUMNS:
+            continue
+        n_columns = len(cells)
+        if len(cells) == TREC_COLUMNS:
             trec.append((number, cells))
         else:
             _keep_numbers(rows, path, number, cells, good)
@@ -123,7 +146,7 @@ def _column_fault(cells: list[str], n_columns: int, line: bytes) -> tuple[str, s
     if n_cells not in TASK_OF_COLUMNS and n_cells != TREC_COLUMNS:
         hint = "separate columns with tabs" if b"\t" not in line else "Task 1 has 2 columns, Task 2 has 3"
         return f"{n_cells} column{'s' * (n_cells != 1)}", hint
-    if n_cells != n_columns:
+    if n_columns and n_cells != n_columns:
         found = f"{n_cells} columns in a file whose first line has {n_columns}"
         return f"{found}: tasks are mixed", "put each task in a file of its own"
     return None
@@ -148,16 +171,24 @@ def _from_trec(rows: RunRows, path: str, trec: list[tuple[int, list[str]]]) -> R
     has_repeats = all(cells[1].isdigit() for _, cells in trec) and any(cells[1] != "0" for _, cells in trec)
     for number, cells in trec:
         topic, iteration, page, rank, score, _tag = cells
-        try:
-            if not (_is_id(topic) and _is_id(page) and rank.lstrip("-").isdigit()):
-                raise ValueError
-            kept.append((number, int(topic), int(iteration) if has_repeats else 1, int(page), int(rank), float(score)))
-        except ValueError:
-            found = "not a TREC line: " + " ".join(cells)[:60]
-            rows.faults.append(Fault(path, number, found, "give topic Q0 page rank score tag, ids as numbers"))
+        if all(map(_is_id, (topic, page, rank.removeprefix("-"), iteration if has_repeats else "1"))) and _is_score(
+            score
+        ):
+            repeat = int(iteration) if has_repeats else 1
+            kept.append((number, int(topic), repeat, int(page), int(rank), float(score)))
+        else:
+            rows.faults.append(Fault(path, number, NOT_TREC[0] + " ".join(cells)[:60], NOT_TREC[1]))
     numbers = np.array([row[:5] for row in kept], np.int64).reshape(len(kept), 5)
     columns = numbers[:, [1, 2, 3]] if has_repeats else numbers[:, [1, 3]]
     _from_table(rows, columns, numbers[:, 0])
     rows.trec_ranks = numbers[:, 4].astype(np.int32)
     rows.scores = np.array([row[5] for row in kept], np.float64)
     return rows
+
+
+def _is_score(text: str) -> bool:
+    """Whether pages can be ordered by it: a number, and not NaN."""
+    try:
+        return not math.isnan(float(text))
+    except ValueError:
+        return False
