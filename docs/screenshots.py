@@ -1,8 +1,9 @@
 """The screenshots of the guides: starts the web app on a collection, visits its pages in Chromium, saves pictures.
 
-    python docs/screenshots.py COLLECTION [-o docs/images] [--chromium /usr/bin/chromium]
+    python docs/screenshots.py COLLECTION [-o docs/images] [--all] [--chromium /usr/bin/chromium]
 
-The collection must have an index. Lists are kept in a temporary file, so pictures show nobody's work.
+Takes the pictures that the guides show, or with --all every page at both sizes and in both colour schemes. The
+collection must have an index; use a generated one, because real people have no place in pictures. Lists are kept in a temporary file, so pictures show nobody's work.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,7 +32,14 @@ FLAGS = (
     "--no-first-run",
     "--no-pings",
 )
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 320, "height": 640}}
+SHOWN = {
+    ("desktop", "light"): ("home", "new-list", "list", "fairness", "search"),
+    ("desktop", "dark"): ("draw",),
+    ("phone", "light"): ("draw",),
+    ("phone", "dark"): ("list",),
+}
+"""Pages that the guides show, by size and colour scheme."""
 N_DRAWS = 12
 
 
@@ -39,6 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("collection", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "images")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument("--title", default="Chess")
     parser.add_argument("--keywords", default="chess, grandmaster, pawns, blitz")
@@ -47,9 +56,8 @@ def main() -> None:
     with serve(options.collection) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=options.chromium, args=list(FLAGS))
         addresses = make_pages(browser, address, options.title, options.keywords)
-        for scheme in ("light", "dark"):
-            for name, size in (("desktop", DESKTOP), ("phone", PHONE)):
-                take(browser, addresses, options.output, scheme, name, size)
+        for look, kinds in SHOWN.items():
+            take(browser, addresses, options.output, look, addresses if options.all else kinds)
         browser.close()
 
 
@@ -87,9 +95,6 @@ def make_pages(browser: Browser, address: str, title: str, keywords: str) -> dic
         page.get_by_role("button", name="Give me").click()
     mark_some(page)
     found["draw"] = page.url
-    page.goto(address)
-    found["home"] = page.url
-    page.context.storage_state()
     page.close()
     return found
 
@@ -102,16 +107,17 @@ def mark_some(page: Page) -> None:
 
 
 def take(
-    browser: Browser, addresses: dict[str, str], output: Path, scheme: str, name: str, size: dict[str, int]
+    browser: Browser, addresses: dict[str, str], output: Path, look: tuple[str, str], kinds: Iterable[str]
 ) -> None:
-    """One picture of each page at one size and colour scheme."""
-    context = browser.new_context(viewport=size, color_scheme=scheme, device_scale_factor=1)  # type: ignore[arg-type]
+    """Pictures of some pages at one size and colour scheme."""
+    size, scheme = look
+    context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
-    for kind, address in addresses.items():
-        page.goto(address)
+    for kind in kinds:
+        page.goto(addresses[kind])
         if kind == "fairness":
             page.locator(".plot").wait_for()
-        page.screenshot(path=output / f"{kind}-{name}-{scheme}.png", full_page=kind not in ("list", "draw"))
+        page.screenshot(path=output / f"{kind}-{size}-{scheme}.png", full_page=kind not in ("list", "draw"))
     context.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
 
 FEWEST = 5
-"""A group of fewer articles is not told apart: a total of one article would be a label."""
+"""A group of fewer articles is not told apart: a total of one article would be a label of a person."""
 UNKNOWN_MASK = 1
 GENDER_LABELS = {
     "unknown": "not a biography, or not recorded",
@@ -33,11 +34,8 @@ class GroupShare:
     share: float
     goal: float
     n_articles: int
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether the share would tell too much about single articles."""
-        return 0 < self.n_articles < FEWEST
+    is_hidden: bool
+    """Whether the share would tell too much about single articles."""
 
     def as_data(self) -> dict[str, Any]:
         """The group as data; shares of few articles are withheld."""
@@ -45,7 +43,7 @@ class GroupShare:
             "group": self.label,
             "share": None if self.is_hidden else round(self.share, 6),
             "goal": round(self.goal, 6),
-            "articles": f"fewer than {FEWEST}" if self.is_hidden else self.n_articles,
+            "articles": None if self.is_hidden else self.n_articles,
         }
 
 
@@ -77,15 +75,19 @@ class Balance:
     def by_product(self) -> list[GroupShare]:
         """Totals of each combination, e.g. women in Africa."""
         geography, gender = (dimension.groups for dimension in self.space.dimensions)
-        return self._shares([f"{place}: {GENDER_LABELS[name]}" for place in geography for name in gender], None)
+        return self._shares([f"{place}: {GENDER_LABELS[name]}" for place in geography for name in gender], ())
 
-    def _shares(self, labels: tuple[str, ...] | list[str], over: tuple[int, ...] | None) -> list[GroupShare]:
-        parts = [self._compared(self.exposure), self.goal, self.n_articles]
-        if over is not None:
-            parts = [part.reshape(self.space.shape).sum(axis=over) for part in parts]
-        rows = zip(labels, *(part.tolist() for part in parts), strict=True)
-        shares = [GroupShare(label, share, goal, round(n)) for label, share, goal, n in rows]
-        return [row for row in shares if row.n_articles or row.share > 0 or row.goal >= 0.0005]
+    def _shares(self, labels: Sequence[str], over: tuple[int, ...]) -> list[GroupShare]:
+        """Totals after adding up some dimensions."""
+        parts = (self._compared(self.exposure), self.goal, self.n_articles)
+        shares, goals, counts = (part.reshape(self.space.shape).sum(axis=over).reshape(-1) for part in parts)
+        counts = counts.round()
+        is_hidden = (counts > 0) & (counts < FEWEST)
+        if not over:
+            is_hidden |= _reveals(counts.reshape(self.space.shape)).reshape(-1)
+        rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
+        made = [GroupShare(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
+        return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
@@ -103,6 +105,16 @@ class Balance:
             "gender_totals": [row.as_data() for row in self.by_dimension("gender")],
             "geography_and_gender": [row.as_data() for row in self.by_product()],
         }
+
+
+def _reveals(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Cells (region by gender) of regions whose biographies are few, or all of one gender.
+
+    The region of an article is shown beside it, so such a total would tell the gender of a person.
+    """
+    known = counts[:, 1:]
+    is_safe = ~known.any(axis=1) | ((known >= FEWEST).sum(axis=1) >= 2) & ~((known > 0) & (known < FEWEST)).any(axis=1)
+    return np.repeat(~is_safe[:, None], counts.shape[1], axis=1)
 
 
 def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> Alignment:

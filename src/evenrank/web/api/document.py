@@ -124,5 +124,4 @@ _TYPES: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "policy": {"type": "string", "enum": list(policy_choices())},
     "mark": {"type": "string", "enum": ["done", "not-for-me", "none"]},
-    "count": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
 }

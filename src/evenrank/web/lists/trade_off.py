@@ -12,7 +12,7 @@ from evenrank.web.candidates import find_for
 from evenrank.web.charts import Plot, around, plot
 from evenrank.web.desk import Desk
 from evenrank.web.lists.work_list import WorkList
-from evenrank.web.question import QUICK
+from evenrank.web.question import STRONG
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Strengths of fairness along the curve."""
@@ -61,7 +61,7 @@ def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
 
 def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
     candidates, target = find_for(desk, work_list.question, 1)
-    found = frontier(candidates, target, Request(1, 1, desk.settings.list_length), WEIGHTS, QUICK)
+    found = frontier(candidates, target, Request(1, 1, desk.settings.list_length), WEIGHTS, STRONG)
     points = [(point.fairness, point.relevance_share, point.measure) for point in found]
     with desk.store.transaction() as connection:
         record = orjson.dumps(points).decode()

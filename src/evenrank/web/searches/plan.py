@@ -83,7 +83,7 @@ def settle_kinds(wanted: Kinds, n_left: dict[int, int], owed: Owed) -> NDArray[n
             left[kind] -= 1
     is_planned = settled >= 0
     debt = owed.exposure - owed.discounts[: len(settled)][is_planned] @ owed.kind_rows[settled[is_planned]]
-    for rank in np.flatnonzero(~is_planned):
+    for rank in np.flatnonzero(~is_planned).tolist():
         gain = owed.kind_rows @ debt - 0.5 * owed.discounts[rank] * np.sum(owed.kind_rows**2, axis=1)
         settled[rank] = kind = int(np.argmax(np.where(left > 0, gain, -np.inf)))
         left[kind] -= 1

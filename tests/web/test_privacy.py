@@ -1,0 +1,76 @@
+"""Gender is in totals only: in no row, no export and no address, and never for a handful of articles."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.web.conftest import posted
+
+from evenrank.web.balance import _reveals, list_balance
+from evenrank.web.desk import Desk
+from evenrank.web.exports.formats import FORMATS
+
+GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)
+RIVERS = {"title": "River", "keywords": "rivers"}
+
+
+def test_rows_and_exports_say_nothing_of_gender(client: TestClient, list_path: str, search_path: str) -> None:
+    draw = posted(client, f"{search_path}/draws")
+    for path in (list_path, draw):
+        html = client.get(path).text
+        rows = html[html.index("<tbody") : html.index("</tbody>")]
+        assert not GENDER_WORDS.search(re.sub(r'class="title".*?</span>', "", rows, flags=re.DOTALL))
+        for suffix in FORMATS:
+            text = client.get(f"{path}.{suffix}").text
+            titles = {article["title"] for article in client.get(f"{path}.json").json()["articles"]}
+            for title in sorted(titles, key=len, reverse=True):
+                text = text.replace(title, "")
+            assert not re.search(r"\b(female|male|gender)\b", text), suffix
+
+
+def test_there_is_no_filter_by_gender(client: TestClient, list_path: str) -> None:
+    everything = client.get(f"{list_path}.txt").text
+    assert client.get(f"{list_path}.txt?gender=female").text == everything
+
+
+def test_the_only_woman_of_a_region_is_not_told_apart(hostile_client: TestClient) -> None:
+    """In the hostile collection page 1 alone is about Africa, and about a woman."""
+    path = posted(hostile_client, "/lists", RIVERS)
+    balance = hostile_client.get(f"/api{path}/fairness").json()
+    product = balance["geography_and_gender"]
+    assert [row["share"] for row in balance["geography"] if row["group"] == "Africa"] == [None]
+    assert [row["share"] for row in balance["gender_totals"] if row["group"] == "women"] == [None]
+    assert {row["share"] for row in product if row["group"].startswith("Africa")} == {None}
+    html = hostile_client.get(f"{path}/fairness").text
+    africa = html[html.index('scope="row">Africa<') :]
+    assert ">withheld<" in africa[: africa.index("</tr>")]
+
+
+def test_regions_whose_biographies_are_all_of_one_gender_are_withheld() -> None:
+    counts = np.array([[9, 0, 0, 0], [0, 7, 0, 0], [3, 7, 6, 0], [1, 7, 6, 2], [0, 3, 8, 0]], float)
+    assert _reveals(counts).all(axis=1).tolist() == [False, True, False, True, True]
+
+
+def test_warnings_stand_where_gender_enters(client: TestClient, list_path: str, search_path: str) -> None:
+    for path in (f"{list_path}/fairness", search_path, "/about"):
+        html = client.get(path).text
+        assert "errors, biases and ethical concerns" in html
+        assert "totals" in html
+
+
+def test_shares_are_those_of_the_pages(desk: Desk) -> None:
+    """Two pages by hand: the first two ranks have the same discount."""
+    space = desk.collection.space()
+    one_region = np.flatnonzero(desk.collection.masks["geography"] == 1 << 4)[:1]
+    unknown = np.flatnonzero((desk.collection.masks["geography"] == 1) & (desk.collection.masks["gender"] == 1))[:1]
+    pages = desk.collection.page_ids[np.concatenate([one_region, unknown])]
+    goal = np.full(space.n_groups, 1 / space.n_groups)
+    balance = list_balance(desk.collection, pages, goal)
+    assert balance.unknown_share == pytest.approx(0.5)
+    europe = next(row for row in balance.by_dimension("geography") if row.label == "Europe")
+    assert europe.share == pytest.approx(1.0)
+    assert europe.n_articles == 1
+    assert europe.is_hidden
