@@ -38,8 +38,8 @@ class EncoderSettings:
     """`first`: the vector of the first token (bge, as trained); `mean`: of all tokens (RoBERTa and others)."""
     query_prefix: str = "Represent this sentence for searching relevant passages: "
     """Put before queries, never before pages."""
-    n_tokens: int = 96
-    """Tokens of a page that are read: title and first sentences."""
+    n_tokens: int = 200
+    """Tokens of a page that are read: its title and first paragraph or two."""
 
 
 class Encoder:
