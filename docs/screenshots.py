@@ -3,7 +3,8 @@
     python docs/screenshots.py COLLECTION [-o docs/images] [--all] [--chromium /usr/bin/chromium]
 
 Takes the pictures that the guides show, or with --all every page at both sizes and in both colour schemes. The
-collection must have an index; use a generated one, because real people have no place in pictures. Lists are kept in a temporary file, so pictures show nobody's work.
+collection must have an index; use a generated one, because real people have no place in pictures. Lists are kept in a
+temporary file, so pictures show nobody's work.
 """
 
 from __future__ import annotations
