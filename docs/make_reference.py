@@ -49,6 +49,7 @@ def commands_page() -> str:
 
 def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH)
+    command._help_option = None  # click keeps the one that an earlier caller in this process had
     yield f"```text\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
         for child in command.list_commands(context):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 import sys
-from glob import glob
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,6 @@ from evenrank.assessment.queues import queue
 from evenrank.assessment.store import open_store
 from evenrank.assessment.votes import Vote, cast_votes
 from evenrank.cli.judgments import command
-from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
 
 
@@ -99,37 +96,13 @@ def test_progress(voted: Path) -> None:
     assert "hours left" in run_judgments("progress", voted).stdout
 
 
-def test_every_command_of_the_guide_runs(
-    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guide = Path(__file__).parents[2] / "docs/how-to/pool-and-judge.md"
-    commands = [
-        shlex.split(line)[2:] for line in guide.read_text("utf-8").splitlines() if line.startswith("$ evenrank")
-    ]
-    (tmp_path / "runs").mkdir()
-    for path in golden_runs:
-        (tmp_path / "runs" / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "late.gz").write_bytes(golden_runs[0].read_bytes())
-    (tmp_path / "DIR").symlink_to(golden_collection.path)
-    monkeypatch.chdir(tmp_path)
-    assert len(commands) >= 12
-    for words in commands:
-        expanded = [name for word in words for name in (sorted(glob(word)) if "*" in word else [word])]
-        result = CliRunner().invoke(cli, expanded, catch_exceptions=False)
-        assert result.exit_code == 0, (words, result.output)
-        if words[:2] == ["judgments", "assign"]:
-            judge_everything(tmp_path / "judgments.sqlite")
-
-
-def judge_everything(path: Path) -> None:
-    """Votes of all assessors on all their pages: even page ids are relevant."""
-    with open_store(path) as opened:
-        votes = [
-            Vote(f"{name}-{item.topic}-{item.page}", item.topic, item.page, name, "graded", 1 - item.page % 2)
-            for name in ("Ada", "Ben")
-            for item in queue(opened, name)
-        ]
-        cast_votes(opened, votes)
+def test_a_link_is_printed_whole_when_the_address_is_known(voted: Path) -> None:
+    link = run_judgments("assessor", voted, "Ada", "--url", "https://judge.example.org/").stdout.strip()
+    assert link.startswith("https://judge.example.org/judge/")
+    with open_store(voted) as store:
+        found = assessor_of(store, link.rpartition("/")[2])
+        assert found is not None
+        assert found.name == "Ada"
 
 
 def test_mistakes_exit_with_2_and_no_traceback(tmp_path: Path) -> None:

@@ -46,13 +46,15 @@ def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
 @click.argument("store", type=FILE)
 @click.argument("name")
 @click.option("--organiser", is_flag=True, help="May also see the state of the work and settle disagreements.")
-def assessor(store: Path, name: str, organiser: bool) -> None:
+@click.option("--url", metavar="URL", help="Address of the server: print the whole link, not only its secret.")
+def assessor(store: Path, name: str, organiser: bool, url: str | None) -> None:
     """Print the secret of a new link for NAME; an earlier link stops working."""
     from evenrank.assessment.assessors import add_assessor
     from evenrank.assessment.store import open_store
 
     with open_store(store) as opened:
-        click.echo(add_assessor(opened, name, "organiser" if organiser else "assessor"))
+        secret = add_assessor(opened, name, "organiser" if organiser else "assessor")
+    click.echo(f"{url.rstrip('/')}/judge/{secret}" if url else secret)
 
 
 @command.command()
