@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -94,6 +95,16 @@ def test_missing_file_and_folder_are_said(tmp_path: Path) -> None:
         pass
     with pytest.raises(InputError, match="a folder"):
         next(read_blocks(tmp_path))
+
+
+@pytest.mark.parametrize("content", [b"", b"1\t2", b"1\t2\n" * 9, gzip.compress(b"1\t2\n" * 9, mtime=0)], ids=len)
+def test_a_pipe_is_read(content: bytes) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, content)
+    os.close(writer)
+    wanted = gzip.decompress(content) if content.startswith(b"\x1f") else content
+    assert b"".join(read_blocks(f"/dev/fd/{reader}")) == wanted
+    os.close(reader)
 
 
 def test_empty_file_has_no_blocks(tmp_path: Path) -> None:

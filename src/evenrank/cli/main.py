@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import cast
@@ -60,6 +61,8 @@ def main() -> None:
     """Run the command line: exit 0 good, 1 a check failed, 2 usage or bad input, 130 interrupted."""
     try:
         code = cli(standalone_mode=False)  # what a command gave to `Exit`, else its own result
+        if sys.stdout is not None:
+            sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         error.show()
@@ -71,8 +74,16 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        _leave_quietly(0)
+    except OSError as error:
+        click.echo(f"error: {error}", err=True)
+        _leave_quietly(2)
+
+
+def _leave_quietly(code: int) -> None:
+    """End without writing what standard output could not take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

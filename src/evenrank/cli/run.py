@@ -52,12 +52,10 @@ def convert_command(source: Path, target: Path, form: str | None) -> None:
     In six columns the second one is Q0 for Task 1 and the repeat number for Task 2. A run without scores gets its
     length as the score of rank 1, down to 1.
     """
-    from evenrank.formats.run_rows import read_rows
     from evenrank.formats.runs import read_run, write_run
 
     run = read_run(source)
-    is_trec = read_rows(source).scores is not None
-    write_run(run, target, form or ("track" if is_trec else "trec"))
+    write_run(run, target, form or ("trec" if run.scores is None else "track"))
     click.echo(f"{target}: Task {run.task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages", err=True)
 
 

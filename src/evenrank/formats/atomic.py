@@ -17,9 +17,15 @@ from evenrank.errors import input_error
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file to write; it takes the name `path` only when the block ends well.
 
-    Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was.
+    Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was. A link is
+    followed; a device or a pipe (`/dev/stdout`) is written to, never replaced.
     """
     path = Path(path)
+    if _is_device(path):
+        with _device(path) as file:
+            yield file
+        return
+    path = Path(os.path.realpath(path))
     handle, temporary = _temporary(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -70,6 +76,22 @@ def _swap(fresh: Path, path: Path, keep: tuple[str, ...]) -> None:
     os.replace(path, old / path.name)
     os.replace(fresh, path)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_device(path: Path) -> bool:
+    """Whether `path` is there and neither a file nor a folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+@contextmanager
+def _device(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with path.open("wb") as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _not_written(path, error) from error
 
 
 def _temporary(path: Path) -> tuple[int, str]:

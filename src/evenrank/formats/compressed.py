@@ -16,6 +16,7 @@ FILE_BLOCK = 1 << 18
 """Bytes taken from the file at once."""
 LINE_LIMIT = 1 << 28
 """Longest line accepted, in bytes: more is not a file of lines, and would fill the memory."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TRY_AGAIN = "download or copy it again and compare its size and checksum"
 
 
@@ -62,8 +63,8 @@ class Decompressed(io.RawIOBase):
         self._file = _open(self.path)
         self.size_bytes = os.fstat(self._file.fileno()).st_size
         self.n_file_bytes = 0
-        head = self._file.read(8)
-        self._file.seek(0)
+        head = _read_head(self._file)
+        self._head = b"" if self._file.seekable() else head
         self.compression = compression_of(head)
         self._refuse_unread(head)
         self._stream: Decompressor | None = None
@@ -136,7 +137,8 @@ class Decompressed(io.RawIOBase):
 
     def _from_file(self, size: int) -> bytes:
         try:
-            data = self._file.read(size)
+            data = self._head or self._file.read(size)
+            self._head = b""
         except OSError as error:
             raise self._damaged(error.strerror or str(error)) from error
         self.n_file_bytes += len(data)
@@ -149,6 +151,20 @@ class Decompressed(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+HEAD = 8
+"""First bytes of a file that tell how it is packed."""
+
+
+def _read_head(file: BinaryIO) -> bytes:
+    """The first bytes, read once more where the file allows it; a pipe does not, and gives them in pieces."""
+    head = b""
+    while len(head) < HEAD and (piece := file.read(HEAD - len(head))):
+        head += piece
+    if file.seekable():
+        file.seek(0)
+    return head
 
 
 def _open(path: Path) -> BinaryIO:
@@ -177,12 +193,13 @@ def read_blocks(path: str | os.PathLike[str], size: int = 1 << 22) -> Iterator[b
 
 
 def line_blocks(source: Decompressed, size: int) -> Iterator[bytes]:
-    """What `source` still holds, as `read_blocks` gives it."""
+    """What `source` still holds, as `read_blocks` gives it, without a byte order mark at its start."""
     parts: list[bytes] = []
     n_bytes = 0
     while True:
+        is_start = source.n_file_bytes == 0
         try:
-            chunk = source.read_some(size)
+            chunk = source.read_some(size).removeprefix(BYTE_ORDER_MARK if is_start else b"")
         except InputError:
             yield from _whole_lines(parts)
             raise

@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from evenrank.formats.batches import RawBatch
+from evenrank.formats.compressed import BYTE_ORDER_MARK
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.parsed import ParsedBatch
 from evenrank.records import Article
 
 LARGEST_PAGE_ID = 2**31 - 1
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SHOWN = 60
 """Characters of a broken record that its fault shows."""
 

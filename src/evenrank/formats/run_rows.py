@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenrank.errors import Fault, InputError
 from evenrank.formats.byte_arrays import integer_table
-from evenrank.formats.compressed import Decompressed
+from evenrank.formats.compressed import BYTE_ORDER_MARK, Decompressed
 from evenrank.records import Task
 
 MAX_ID = 2**31 - 1
@@ -66,7 +66,7 @@ def _content(path: str | os.PathLike[str]) -> tuple[bytes, list[Fault]]:
                 parts.append(part)
     except InputError as error:
         faults.extend(error.faults)
-    text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
+    text = b"".join(parts).removeprefix(BYTE_ORDER_MARK)
     if text.startswith(UTF_16):
         return b"", [*faults, Fault(str(path), 0, "UTF-16 text", "save the file as UTF-8")]
     return (text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text), faults
