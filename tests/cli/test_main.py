@@ -83,3 +83,25 @@ def test_a_full_disk_and_a_closed_pipe_are_no_traceback(golden_collection, tmp_p
     )
     piped = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert "Traceback" not in piped.stderr
+    full = subprocess.run(["bash", "-c", script.replace("| head -1", "> /dev/full")], capture_output=True, text=True)
+    assert (full.returncode, "No space left" in full.stderr, "Traceback" in full.stderr) == (2, True, False)
+    closed = subprocess.run(["bash", "-c", script.replace("| head -1", ">&-")], capture_output=True, text=True)
+    assert "Traceback" not in closed.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("collection", "generate", "FILE", "--pages", 100),
+        ("collection", "generate", "new", "--pages", 100, "--seed", 10**30),
+        ("collection", "download", "FILE", "--source", "http://127.0.0.1:9/"),
+        ("collection", "download", "new", "--source", "http://[bad/"),
+        ("collection", "download", "new", "--source", "http://"),
+        ("collection", "download", "new", "--source", "http://127.0.0.1:99999/"),
+    ],
+)
+def test_places_and_addresses_that_cannot_be(tmp_path: Path, arguments: tuple[object, ...]) -> None:
+    (tmp_path / "FILE").write_text("mine")
+    result = evenrank(*(tmp_path / a if a in ("FILE", "new") else a for a in arguments))
+    assert (result.returncode, "Traceback" in result.stderr) == (2, False), result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["FILE"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +119,45 @@ def test_a_failed_import_leaves_the_old_collection(tmp_path: Path, files: Import
     assert not (tmp_path / "never").exists()
 
 
+def test_a_cut_off_corpus_is_refused_and_leaves_nothing(tmp_path: Path, files: ImportFiles) -> None:
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(gzip.compress(files.corpus.read_bytes() * 99)[:-30])
+    (tmp_path / "none.json").write_text('{"id": "x"}\n')
+    for corpus, found in ((cut, "cut off"), (tmp_path / "none.json", "0 articles could be read")):
+        with pytest.raises(InputError, match=found):
+            import_collection(tmp_path / "never", replace(files, corpus=corpus))
+        assert not (tmp_path / "never").exists()
+
+
+def test_folders_of_other_people_are_left_alone(tmp_path: Path, files: ImportFiles) -> None:
+    for name in ("data-1", "data-2021", "data-mine"):
+        (tmp_path / "c" / name).mkdir(parents=True)
+        (tmp_path / "c" / name / "mine").write_text("mine")
+    for _ in range(3):
+        import_collection(tmp_path / "c", files)
+    names = sorted(path.name for path in (tmp_path / "c").iterdir())
+    assert names == ["data-1", "data-2021", "data-4", "data-mine", "manifest.json"]
+    assert len(list((tmp_path / "c").glob("*/mine"))) == 3
+
+
+def test_metadata_without_gender_is_said_and_scored_as_unknown(tmp_path: Path, files: ImportFiles) -> None:
+    without = [{key: value for key, value in page.items() if key != "gender"} for page in PAGES]
+    notes: list[str] = []
+    own = replace(files, metadata=lines(tmp_path / "public.json", without))
+    collection = import_collection(tmp_path / "c", own, warn=notes.append)
+    assert any("no gender in it" in note and "--groups geography" in note for note in notes)
+    assert set(collection.masks["gender"].tolist()) == {1}
+
+
+def test_byte_order_marks_are_no_fault_and_pipes_are(tmp_path: Path, files: ImportFiles) -> None:
+    for path in (files.metadata, files.topics):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(import_collection(tmp_path / "c", files)) == 3
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="save it as a file first"):
+        import_collection(tmp_path / "c", replace(files, topics=tmp_path / "pipe"))
+
+
 def test_topic_ids_of_both_splits_must_differ(tmp_path: Path, files: ImportFiles) -> None:
     with pytest.raises(InputError, match="training topics too"):
         import_collection(tmp_path / "c", ImportFiles(files.metadata, files.topics, (files.topics,)))
@@ -155,12 +196,35 @@ def test_opening_what_is_not_a_collection(tmp_path: Path, files: ImportFiles) ->
     (folder / "data-1" / "page_ids.npy").write_bytes(b"junk")
     with pytest.raises(EvenrankError, match="damaged"):
         Collection.open(folder)
+    (folder / "data-1" / "page_ids.npy").write_bytes(b"")
+    with pytest.raises(EvenrankError, match="damaged"):
+        Collection.open(folder)
     (folder / "manifest.json").write_bytes(b"{}")
     with pytest.raises(EvenrankError, match="not a manifest"):
         Collection.open(folder)
     (folder / "manifest.json").write_bytes(b'{"format_version": 99}')
     with pytest.raises(EvenrankError, match="format 99"):
         Collection.open(folder)
+
+
+@pytest.mark.parametrize("name", ["page_ids", "quality_class", "quality_score", "mask-gender", "size_bytes"])
+def test_arrays_of_another_length_are_damage(tmp_path: Path, files: ImportFiles, name: str) -> None:
+    folder = import_collection(tmp_path / "c", files).path
+    path = folder / "data-1" / f"{name}.npy"
+    np.save(path, np.load(path)[:-1])
+    with pytest.raises(EvenrankError, match="damaged.*import it again"):
+        Collection.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("topics.json", b"[{"), ("topics.json", b'[{"a": 1}]'), ("topics.json", b"[]"), ("rel_docs.npy", b"")],
+)
+def test_topics_that_are_not_whole_are_damage(tmp_path: Path, files: ImportFiles, name: str, content: bytes) -> None:
+    folder = import_collection(tmp_path / "c", files).path
+    (folder / "data-1" / name).write_bytes(content)
+    with pytest.raises(EvenrankError, match="damaged.*import it again"):
+        _ = Collection.open(folder).topics
 
 
 def test_order_of_the_metadata_does_not_matter(tmp_path: Path, files: ImportFiles) -> None:
@@ -201,6 +265,10 @@ def test_spaces(tmp_path: Path, files: ImportFiles) -> None:
     assert collection.space("gender,geography").shape == (4, 8)
     with pytest.raises(EvenrankError, match="intersection, geography, gender"):
         collection.space("religion")
+    with pytest.raises(EvenrankError, match="stands twice"):
+        collection.space("gender,gender")
+    with pytest.raises(EvenrankError, match="stands alone"):
+        collection.space("intersection,gender")
 
 
 def test_opens_by_memory_map(tmp_path: Path, files: ImportFiles) -> None:

@@ -8,6 +8,8 @@ import click
 import orjson
 
 FILE = click.Path(path_type=Path)
+SEED = click.IntRange(-(2**63), 2**63 - 1)
+"""The manifest keeps the seed, and JSON has no larger numbers."""
 
 
 @click.group("collection")
@@ -65,7 +67,7 @@ def describe_command(folder: Path, form: str) -> None:
 @click.argument("folder", type=FILE)
 @click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
 @click.option("--topics", type=click.IntRange(min=1), default=48, show_default=True, help="Half of them for training.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
 def generate_command(folder: Path, pages: int, topics: int, seed: int, text: bool) -> None:
     """Make an invented collection in FOLDER: official-format files under source/, then imported.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,15 @@ from evenrank.collection.manifest import Manifest, read_manifest
 from evenrank.collection.titles import Titles, has_titles
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
+
+PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
+DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
+"""What reading files raises that are not as `collection import` wrote them."""
+
+
+def damaged(folder: Path, error: Exception) -> EvenrankError:
+    """The error to raise about a collection whose files are not whole."""
+    return EvenrankError(f"{folder}: damaged collection: {error} (import it again)")
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class Collection:
         manifest = read_manifest(folder)
         data = folder / manifest.data_folder
         try:
-            return cls(
+            opened = cls(
                 path=folder,
                 manifest=manifest,
                 page_ids=np.load(data / "page_ids.npy", mmap_mode="r"),
@@ -53,8 +63,10 @@ class Collection:
                 masks={name: np.load(data / f"mask-{name}.npy", mmap_mode="r") for name in manifest.dimensions},
                 size_bytes=np.load(data / "size_bytes.npy", mmap_mode="r") if has_titles(data) else None,
             )
-        except (OSError, ValueError) as error:
-            raise EvenrankError(f"{data}: damaged collection: {error} (import it again)") from error
+            _check_shapes(opened)
+        except DAMAGE as error:
+            raise damaged(data, error) from error
+        return opened
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -74,7 +86,10 @@ class Collection:
     @cached_property
     def topics(self) -> tuple[Topic, ...]:
         """All topics: training topics, then evaluation topics."""
-        return load_topics(self.data)
+        try:
+            return load_topics(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
 
     @cached_property
     def topic_by_id(self) -> dict[int, Topic]:
@@ -83,7 +98,10 @@ class Collection:
     @cached_property
     def titles(self) -> Titles | None:
         """Titles by row; None without a corpus."""
-        return Titles(self.data) if has_titles(self.data) else None
+        try:
+            return Titles(self.data) if has_titles(self.data) else None
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
 
     def with_topics(self, topics: Iterable[Topic]) -> Collection:
         """The same pages with other topics or judgments."""
@@ -109,7 +127,10 @@ class Collection:
         for name in names:
             if name not in self.masks:
                 known = ", ".join(["intersection", *self.masks])
-                raise EvenrankError(f"no dimension {name!r} in {self.path} (there is: {known})")
+                hint = "it stands alone, for geography,gender" if name == "intersection" else f"there is: {known}"
+                raise EvenrankError(f"no dimension {name!r} in {self.path} ({hint})")
+            if names.count(name) > 1:
+                raise EvenrankError(f"dimension {name!r} stands twice in {groups!r} (name each once)")
         return GroupSpace(tuple(DIMENSIONS[name] for name in names))
 
     def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
@@ -145,3 +166,15 @@ class Collection:
             mask[rows < 0] = missing
             found.append(mask)
         return found
+
+
+def _check_shapes(collection: Collection) -> None:
+    """ValueError when an array has not one value for each page."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(collection, name) for name in PAGE_ARRAYS}
+    arrays |= collection.masks
+    if collection.size_bytes is not None:
+        arrays["size_bytes"] = collection.size_bytes
+    n_pages = collection.manifest.counts.get("pages")
+    for name, array in arrays.items():
+        if array.shape != (n_pages,) or array.dtype.hasobject:
+            raise ValueError(f"{name} has the shape {array.shape}, where {n_pages} pages were expected")

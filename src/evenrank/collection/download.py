@@ -7,6 +7,7 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -27,15 +28,32 @@ def download(folder: str | os.PathLike[str], source: str | None = None, only: Se
         if name not in known:
             raise EvenrankError(f"no official file {name!r} (there is: {', '.join(known)})")
     address = source or base_url()
-    if urlsplit(address).scheme not in ("http", "https"):
+    if not _is_web_address(address):
         raise EvenrankError(f"source {address!r} is not an http or https address")
     base = address if address.endswith("/") else address + "/"
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [
-        _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
-        for name in only or known
-    ]
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+    try:
+        return [
+            _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
+            for name in only or known
+        ]
+    finally:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()  # only when nothing came
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _one(path: Path, url: str, facts: OfficialFile) -> Path:
@@ -50,7 +68,8 @@ def _one(path: Path, url: str, facts: OfficialFile) -> Path:
             raise EvenrankError(f"{url}: the server answers {error.code} {error.reason}") from error
         except (OSError, http.client.HTTPException) as error:
             if attempt == N_TRIES:
-                text = f"{url}: {error} (what came is kept; the same command goes on from there)"
+                reason = getattr(error, "reason", error)
+                text = f"{url}: {reason} (what came is kept; the same command goes on from there)"
                 raise EvenrankError(text) from error
     fault = _fault(partial, facts)
     if fault:

@@ -6,7 +6,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -53,28 +55,50 @@ def import_collection(
     `settings` says how generated files were made; `warn` is told what is odd but not wrong.
     """
     folder = Path(folder)
+    _refuse_pipes(files)
     topics = _read_all_topics(files)
     metadata = _read_metadata(files.metadata)
-    if metadata.n_repeated:
-        warn(f"{files.metadata}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
-    previous = _previous(folder)
+    _warn_of_odd(files.metadata, metadata, warn)
+    previous, is_new = _previous(folder), not folder.exists()
     fresh = _new_data_folder(folder)
+    final = _free_name(folder, previous)
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
         counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, warn)
         sources = _sources(folder, files, warn if settings is None else lambda text: None)
-        final = folder / _data_name(previous)
-        shutil.rmtree(final, ignore_errors=True)
         fresh.chmod(folder.stat().st_mode)
         os.replace(fresh, final)
         write_manifest(folder, Manifest(final.name, dimensions, counts, sources, settings or {}, _version()))
-    except OSError as error:
-        raise input_error(folder, 0, f"could not be written: {error.strerror or error}", "free some space") from error
-    finally:
+    except BaseException as error:
+        shutil.rmtree(final, ignore_errors=True)
         shutil.rmtree(fresh, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            found = f"could not be written: {error.strerror or error}"
+            raise input_error(folder, 0, found, "free some space") from error
+        raise
     _remove_old_data(folder, final.name)
     return Collection.open(folder)
+
+
+def _refuse_pipes(files: ImportFiles) -> None:
+    """InputError for what can be read only once: files are read, then measured."""
+    named = [files.metadata, files.topics, files.corpus, *files.eval_topics]
+    pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
+    if pipes:
+        raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
+
+
+def _warn_of_odd(path: Path, metadata: Metadata, warn: Callable[[str], object]) -> None:
+    if metadata.n_repeated:
+        warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
+    for name in ALWAYS:
+        if DIMENSIONS[name].field not in metadata.fields:
+            others = ",".join(other for other in ALWAYS if other != name)
+            warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {others}")
 
 
 def _read_all_topics(files: ImportFiles) -> list[Topic]:
@@ -126,6 +150,9 @@ def _save_corpus_facts(
     if corpus is None:
         return {}
     facts = read_corpus_facts(corpus, metadata.page_ids)
+    if facts.faults.is_cut_off or not facts.n_pages:
+        facts.faults.add(corpus, 0, f"{facts.n_pages:,} articles could be read", "nothing was imported")
+        facts.faults.raise_if_any()
     save_titles(folder, facts.titles)
     np.save(folder / "size_bytes.npy", facts.size_bytes)
     if report := facts.faults.report():
@@ -183,13 +210,18 @@ def _new_data_folder(folder: Path) -> Path:
         raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
 
 
-def _data_name(previous: Manifest | None) -> str:
-    return "data-1" if previous is None else f"data-{int(previous.data_folder.removeprefix('data-')) % 999 + 1}"
+def _free_name(folder: Path, previous: Manifest | None) -> Path:
+    """The next data folder of the collection; what stands there and is not ours stays."""
+    last = previous.data_folder.removeprefix("data-") if previous is not None else ""
+    numbers = count(int(last) + 1 if last.isdecimal() else 1)
+    return next(path for number in numbers if not (path := folder / f"data-{number}").exists())
 
 
 def _remove_old_data(folder: Path, kept: str) -> None:
+    """Remove what earlier imports made, and nothing else that has such a name."""
     for old in folder.glob("data-*"):
-        if old.name != kept:
+        is_ours = old.name.removeprefix("data-").isdecimal() and (old / "page_ids.npy").exists()
+        if is_ours and old.name != kept:
             shutil.rmtree(old, ignore_errors=True)
 
 

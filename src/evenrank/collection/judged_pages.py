@@ -41,6 +41,8 @@ def load_topics(folder: Path) -> tuple[Topic, ...]:
             taken[name] += length or 0
         plain = {name: record[name] for name in _PLAIN}
         topics.append(Topic(**{**plain, **lists, "keywords": tuple(record["keywords"])}))
+    if any(taken[name] != len(pages[name]) for name in LISTS):
+        raise ValueError("topics.json does not belong to the lists of judged pages")
     return tuple(topics)
 
 

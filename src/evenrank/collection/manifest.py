@@ -59,9 +59,11 @@ def read_manifest(folder: Path) -> Manifest:
             raise EvenrankError(
                 f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
             )
+        if not isinstance(record["data_folder"], str) or not isinstance(record["counts"], dict):
+            raise TypeError("data_folder or counts is of another kind")
         sources = {name: Source(**source) for name, source in record.pop("sources").items()}
         return Manifest(**{**record, "sources": sources, "dimensions": tuple(record["dimensions"])})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EvenrankError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
 
 

@@ -45,6 +45,7 @@ def read_batches(
     except InputError as error:
         yield from pending.take_whole()
         faults.merge(error)
+        faults.is_cut_off = True
     else:
         yield from pending.take_all()
 

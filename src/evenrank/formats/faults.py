@@ -19,6 +19,8 @@ class FaultLog:
     n_repaired: int = 0
     """Records read after bytes that are no UTF-8, or null bytes, were replaced."""
     faults: list[Fault] = field(default_factory=list)
+    is_cut_off: bool = False
+    """Whether the file ended in the middle, so that an unknown number of records is missing."""
 
     def add(self, path: str | os.PathLike[str], line: int, found: str, fix: str = "") -> None:
         """Count one fault."""
@@ -33,6 +35,7 @@ class FaultLog:
         else:
             self.n_faults += other.n_faults
             self.n_repaired += other.n_repaired
+            self.is_cut_off |= other.is_cut_off
         self.faults += other.faults[: self.limit - len(self.faults)]
 
     def report(self) -> str:

@@ -17,6 +17,7 @@ from evenrank.collection.generate.judgments import TopicPages, evaluation_pools,
 from evenrank.collection.generate.plan import make_plan
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.generate.topics import json_lines, qrel_records, query_record, training_records
+from evenrank.errors import input_error
 from evenrank.progress import Progress, progress_bar
 
 UNFINISHED = ".generating"
@@ -45,7 +46,10 @@ def generate_files(
     """
     unfinished = out / UNFINISHED
     shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
+    try:
+        unfinished.mkdir(parents=True)
+    except OSError as error:
+        raise input_error(out, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
     bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
     try:
         files = _paths(unfinished, settings)
