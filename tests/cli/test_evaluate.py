@@ -135,6 +135,9 @@ def test_two_files_of_one_name_are_refused(call, golden_runs, tmp_path: Path) ->
     [
         ("task1_depth=zero", "not a whole number"),
         ("task1_depth=0", "too small"),
+        ("task2_depth=99999999999999999999", "too large"),
+        ("n_resamples=1", "too small"),
+        ("normalised=mars", "no dimension mars"),
         ("no_such=1", "is one of"),
         ("no_exposure=maybe", "is not one of: uniform, zero"),
         ("log_base=1", "above 1"),

@@ -74,7 +74,7 @@ def rendered(results: Results, form: str, per_topic: bool) -> str:
 
     tables = [(topics_table if per_topic else runs_table)(results, task) for task in results.tasks]
     if form == "table":
-        return "\n".join(text_of(table, bold=sys.stdout.isatty()) for table in tables)
+        return "\n".join(text_of(table, bold=bool(sys.stdout and sys.stdout.isatty())) for table in tables)
     return "\n".join(RENDERERS[form](table) for table in tables)
 
 

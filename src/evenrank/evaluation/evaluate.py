@@ -17,7 +17,7 @@ from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.knobs import check_knob, knob_names
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.score_task1 import score_task1
+from evenrank.evaluation.score_task1 import exposes_nothing, score_task1
 from evenrank.evaluation.score_task2 import score_task2
 from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
 from evenrank.formats.runs import read_run
@@ -116,7 +116,16 @@ class _Evaluation:
         for topic in self._topics(run, ranked, notes):
             pages = ranked.get(topic) or self._nothing()
             scores[topic] = SCORERS[run.task](pages, self._truth(topic))
+        notes += self._note_of_no_exposure(run, ranked, scores)
         return scores, notes
+
+    def _note_of_no_exposure(self, run: Run, ranked: dict[int, RankedPages], scored: Iterable[int]) -> list[str]:
+        """A note on topics of Task 1 whose ranking exposes no group, because their AWRF is set by the protocol."""
+        if run.task != 1:
+            return []
+        bare = [topic for topic in scored if topic in ranked and exposes_nothing(ranked[topic], self.protocol)]
+        how = "0" if self.protocol.no_exposure == "zero" else "that of a uniform distribution"
+        return [f"topics whose ranking exposes no known group, AWRF is {how}: {_listed(bare)}"] if bare else []
 
     def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
         """The topics that are scored, ascending."""
@@ -131,14 +140,28 @@ class _Evaluation:
         unjudged = sorted(topic for topic in scored if topic not in wanted)
         if unjudged:
             notes.append(f"topics without a relevant page, left out: {_listed(unjudged)}")
+        if run.task == 2:
+            notes += self._notes_of_task2(sorted(scored & wanted))
         return sorted(topic for topic in scored if topic in wanted and self._is_judged(topic, run))
+
+    def _notes_of_task2(self, topics: list[int]) -> list[str]:
+        """Notes on topics with relevant pages that Task 2 leaves out nevertheless."""
+        shallow = [topic for topic in topics if not self._is_deep(topic)]
+        unknown = [topic for topic in topics if self._is_deep(topic) and not self._truth(topic).has_class]
+        reasons = {
+            f"not judged down to tier {self.protocol.min_tier}": shallow,
+            "without a relevant page of known quality": unknown,
+        }
+        return [f"topics {reason}, left out: {_listed(left)}" for reason, left in reasons.items() if left]
+
+    def _is_deep(self, topic: int) -> bool:
+        """Whether the topic's pool was judged as far down as the protocol asks."""
+        tier = self.collection.topic_by_id[topic].max_tier
+        return tier is None or tier >= self.protocol.min_tier
 
     def _is_judged(self, topic: int, run: Run) -> bool:
         """Whether the topic counts in the run's task."""
-        if run.task == 1:
-            return True
-        tier = self.collection.topic_by_id[topic].max_tier
-        return (tier is None or tier >= self.protocol.min_tier) and self._truth(topic).has_class
+        return run.task == 1 or (self._is_deep(topic) and self._truth(topic).has_class)
 
     def _truth(self, topic: int) -> TopicTruth:
         if topic not in self._truths:

@@ -8,11 +8,15 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.errors import EvenrankError
 from evenrank.metrics.protocol import Protocol
 
 NOT_KNOBS = ("name", "summary")
-MAY_BE_ZERO = ("min_tier", "interval_seed")
+LEAST = {"min_tier": 0, "interval_seed": 0, "n_resamples": 2}
+"""Smallest whole number of a knob; 1 for the others."""
+MOST = 1_000_000
+"""Largest whole number of a knob, except of the seed: rankings are shorter, and more would fill the memory."""
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -50,8 +54,12 @@ def check_knob(name: str, value: Any) -> None:
     hint = _hints()[name]
     if get_origin(hint) is Literal and value not in get_args(hint):
         raise ValueError(f"{value!r} is not one of: {', '.join(map(str, get_args(hint)))}")
-    if type(value) is int and value < (name not in MAY_BE_ZERO):
-        raise ValueError(f"{value} is too small")
+    if type(value) is int and value < (least := LEAST.get(name, 1)):
+        raise ValueError(f"{value} is too small (at least {least})")
+    if type(value) is int and name != "interval_seed" and value > MOST:
+        raise ValueError(f"{value} is too large (at most {MOST:,})")
+    if name == "normalised" and value != "all" and (unknown := set(value) - set(DIMENSIONS)):
+        raise ValueError(f"no dimension {', '.join(sorted(unknown))} (there is: all, none, {', '.join(DIMENSIONS)})")
     if name == "confidence" and not 0.0 < value < 1.0:
         raise ValueError(f"{value} is not between 0 and 1")
     if name == "log_base" and not 1.0 < value < math.inf:

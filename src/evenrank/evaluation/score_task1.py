@@ -40,6 +40,11 @@ def task1_exposure(ranked: RankedPages, protocol: Protocol) -> NDArray[np.float6
     return exposure
 
 
+def exposes_nothing(ranked: RankedPages, protocol: Protocol) -> bool:
+    """Whether the ranking gives no attention to any group that the protocol keeps."""
+    return float(task1_exposure(ranked, protocol).sum()) <= 0.0
+
+
 def _fairness(exposure: NDArray[np.float64], truth: TopicTruth) -> float:
     """AWRF over the groups that the protocol keeps."""
     first = 0 if truth.protocol.keeps_unknown_task1 else 1
