@@ -113,3 +113,4 @@ def test_mistakes_exit_with_2_and_no_traceback(tmp_path: Path) -> None:
     assert "qrels:1:" in ran.stderr
     assert "qrels:2: 3 columns, not 4" in ran.stderr
     assert "Traceback" not in ran.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["qrels"]

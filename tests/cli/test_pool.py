@@ -146,3 +146,13 @@ def test_mistakes_are_explained(golden_collection: Collection, golden_runs: list
     team = run_pool("leave-one-out", golden_collection.path, tmp_path / "p", golden_runs[0], "--team", "T1syn00,nobody")
     assert team.exit_code == 2
     assert "not among the runs: nobody" in team.stderr
+
+
+def test_nothing_to_pool_and_one_run_twice(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    with pytest.raises(EvenrankError, match="nothing to pool"):
+        run_pool("build", golden_collection.path, golden_runs[-1], "--tier", "1:20", "-o", tmp_path / "none")
+    with pytest.raises(EvenrankError, match="rename one"):
+        run_pool("build", golden_collection.path, golden_runs[0], golden_runs[0], "-o", tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -212,7 +212,7 @@ def test_arrays_of_another_length_are_damage(tmp_path: Path, files: ImportFiles,
     folder = import_collection(tmp_path / "c", files).path
     path = folder / "data-1" / f"{name}.npy"
     np.save(path, np.load(path)[:-1])
-    with pytest.raises(EvenrankError, match="damaged.*import it again"):
+    with pytest.raises(EvenrankError, match=r"damaged.*import it again"):
         Collection.open(folder)
 
 
@@ -223,7 +223,7 @@ def test_arrays_of_another_length_are_damage(tmp_path: Path, files: ImportFiles,
 def test_topics_that_are_not_whole_are_damage(tmp_path: Path, files: ImportFiles, name: str, content: bytes) -> None:
     folder = import_collection(tmp_path / "c", files).path
     (folder / "data-1" / name).write_bytes(content)
-    with pytest.raises(EvenrankError, match="damaged.*import it again"):
+    with pytest.raises(EvenrankError, match=r"damaged.*import it again"):
         _ = Collection.open(folder).topics
 
 

@@ -26,6 +26,12 @@ def test_faults_name_the_line(tmp_path: Path) -> None:
     assert [fault.line for fault in caught.value.faults] == [2, 3, 4, 5, 6, 7]
 
 
+def test_grades_have_one_sign_at_most(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 5 -1\n1 0 6 --1\n")
+    with pytest.raises(InputError, match="grade '--1' is not a whole number"):
+        read_qrels(tmp_path / "q")
+
+
 def test_empty_file(tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(b"")
     with pytest.raises(InputError, match="empty"):

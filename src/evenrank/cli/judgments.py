@@ -108,8 +108,14 @@ def import_(store: Path, file: Path, form: str, name: str) -> None:
     from evenrank.assessment.imports import IMPORTS
     from evenrank.assessment.store import create_store
 
-    with create_store(store) as opened:
-        click.echo(f"{IMPORTS[form](opened, file, name):,} new votes", err=True)
+    is_new = not store.exists()
+    try:
+        with create_store(store) as opened:
+            click.echo(f"{IMPORTS[form](opened, file, name):,} new votes", err=True)
+    except BaseException:
+        if is_new:
+            store.unlink(missing_ok=True)
+        raise
 
 
 @command.command()

@@ -58,15 +58,20 @@ def build(
     from evenrank.assessment.pool_file import read_pool, write_pool
     from evenrank.assessment.tiers import TRACK_TIERS, parse_tier
     from evenrank.collection.collection import Collection
-    from evenrank.formats.runs import read_run
-    from evenrank.progress import track
+    from evenrank.errors import EvenrankError
+    from evenrank.evaluation.score_files import read_runs
 
     start = read_pool(output) if output.exists() and not new else None
     opened = Collection.open(collection)
-    loaded = [read_run(path) for path in track(runs, "runs", len(runs), "run")]
+    loaded = read_runs(runs)
     chosen = tuple(map(parse_tier, tiers)) or (start.tiers if start else TRACK_TIERS)
     limit = budget if budget is not None or start is None else start.budget
     pool = build_pool(loaded, chosen, limit, chosen_topics(opened, topics), start)
+    if not pool.pages:
+        raise EvenrankError(
+            f"nothing to pool: no run of the tasks of tiers {', '.join(map(str, chosen))} ranks a page for "
+            f"the topics {topics!r} of {collection} (choose other tiers or topics)"
+        )
     write_pool(output, pool)
     _tell(pool, start, opened)
 

@@ -33,11 +33,11 @@ def judged(collection: Path, runs: Sequence[Path], depths: Sequence[int], judgme
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.assessment.judged import judged_at, judged_pages
     from evenrank.collection.collection import Collection
-    from evenrank.formats.runs import read_run
+    from evenrank.evaluation.score_files import read_runs
 
     known = judged_pages(topics_with_judgments(Collection.open(collection), judgments))
     rows: list[dict[str, Any]] = []
-    for run in map(read_run, runs):
+    for run in read_runs(runs):
         shares = {depth: judged_at(run, known, depth).values() for depth in depths}
         means = {f"judged@{depth}": fmean(values or [nan]) for depth, values in shares.items()}
         rows.append({"run": run.name, "topics": len(shares[depths[0]]), **means})
@@ -82,12 +82,12 @@ def leave_one_out(
     from evenrank.assessment.pool_file import read_pool
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.rejudged import scorer
-    from evenrank.formats.runs import read_run
+    from evenrank.evaluation.score_files import read_runs
     from evenrank.metrics.registry import MAIN
 
     opened = Collection.open(collection)
     topics = topics_with_judgments(opened, judgments)
-    loaded = [read_run(path) for path in runs]
+    loaded = read_runs(runs)
     team_of = {name.strip(): team for team in teams for name in team.split(",")}
     if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
         raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")

@@ -46,7 +46,7 @@ def parse_judgment(line: bytes) -> tuple[int, int, int]:
         raise ValueError(f"topic {topic[:20]!r} or page {page[:20]!r} is not a whole number")
     if max(len(topic), len(page)) > 10 or max(int(topic), int(page)) > MAX_ID:
         raise ValueError(f"topic or page is over {MAX_ID}")
-    if not grade.lstrip("-").isdigit() or not grade.isascii() or len(grade) > 9:
+    if not grade.removeprefix("-").isdigit() or not grade.isascii() or len(grade) > 9:
         raise ValueError(f"grade {grade[:20]!r} is not a whole number")
     return int(topic), int(page), int(grade)
 
