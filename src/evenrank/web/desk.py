@@ -13,9 +13,9 @@ from starlette.requests import Request
 from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
 from evenrank.policies.build import BuildSettings
-from evenrank.policies.search_source import SearchSource, search_source
 from evenrank.web.age import DataAge, data_age
 from evenrank.web.article_facts import ArticleFacts, open_facts
+from evenrank.web.finding import DeskSource, desk_source
 from evenrank.web.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
 from evenrank.web.store import open_desk_store, server_secret
@@ -28,7 +28,7 @@ class Desk:
     """One open collection with its search, and the store of lists and draws."""
 
     collection: Collection
-    source: SearchSource
+    source: DeskSource
     store: Store
     settings: WebSettings
     facts: ArticleFacts | None = None
@@ -65,7 +65,7 @@ class Desk:
 def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
     """The desk of a collection; errors say what to run when it has no index."""
     collection = Collection.open(collection_path)
-    source = search_source(collection, settings.n_candidates, BuildSettings().information)
+    source = desk_source(collection, settings.n_candidates)
     store = open_desk_store(settings.store or collection_path / STORE_NAME)
     return Desk(collection, source, store, settings, open_facts(collection))
 

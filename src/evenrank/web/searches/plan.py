@@ -6,7 +6,6 @@ groups of an article alone, so the plan keeps only these kinds, and every draw f
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,16 +58,15 @@ def fill(wanted: Kinds, pool: Pool, owed: Owed, rng: np.random.Generator) -> NDA
     """
     with np.errstate(divide="ignore"):
         keys = np.where(pool.is_free, np.log(pool.worth), -np.inf) + rng.gumbel(size=len(pool.worth))
-    best_first = np.argsort(-keys, kind="stable")
-    queues = {
-        int(kind): deque(best_first[(pool.kinds[best_first] == kind) & pool.is_free[best_first]].tolist())
-        for kind in np.unique(pool.kinds)
-    }
-    kinds = settle_kinds(wanted, {kind: len(queue) for kind, queue in queues.items()}, owed)
+    free = np.flatnonzero(pool.is_free)
+    by_kind = free[np.lexsort((-keys[free], pool.kinds[free]))]
+    present, starts = np.unique(pool.kinds[by_kind], return_index=True)
+    best_of = dict(zip(present.tolist(), np.split(by_kind, starts)[1:], strict=True))
+    kinds = settle_kinds(wanted, {kind: len(places) for kind, places in best_of.items()}, owed)
     filled = np.empty(len(kinds), np.intp)
     for kind in np.unique(kinds):
         ranks = np.flatnonzero(kinds == kind)
-        chosen = np.array([queues[int(kind)].popleft() for _ in ranks], np.intp)
+        chosen = best_of[int(kind)][: len(ranks)]
         filled[ranks] = chosen[np.argsort(-pool.work_needed[chosen], kind="stable")]
     return filled
 
