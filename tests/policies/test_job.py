@@ -111,7 +111,9 @@ def test_learned_settings_come_from_training_topics(job: RankingJob) -> None:
     # the candidates are what is relevant, so the target's own blend of one half is what should be found
     assert learned.background == pytest.approx(0.5, abs=0.15)
     assert learned.background != 0.5
-    nothing_to_learn = replace(learner, policy=ExposureDisparity(background=0.1), settings=BuildSettings(sharpness=1.0))
+    nothing_to_learn = replace(
+        learner, policy=ExposureDisparity(background=0.1), settings=BuildSettings(sharpness=1.0, group_odds="none")
+    )
     assert nothing_to_learn.learned() is nothing_to_learn
 
 

@@ -102,7 +102,9 @@ def test_background_weight_is_learned_by_least_squares() -> None:
 
 def test_exposure_disparity_learns_from_training_topics() -> None:
     candidates = pages([LEFT, LEFT, LEFT, LEFT, RIGHT], [1.0] * 5)  # share 0.8, 0.2; world 0.25, 0.75
-    training = [TrainingTopic(candidates, wanting(0.8 - 0.55 * 0.2, 0.2 + 0.55 * 0.2))]
+    training = [
+        TrainingTopic(candidates, wanting(0.8 - 0.55 * 0.2, 0.2 + 0.55 * 0.2), np.ones(candidates.alignment.n_groups))
+    ]
     learned = ExposureDisparity(learned=True).fit(training, Request(1, 1, 5))
     assert learned.background == pytest.approx(0.2)
     assert ExposureDisparity().fit([], Request(1, 1, 5)) == ExposureDisparity()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,15 @@ class BuildSettings:
     sharpness: float = 0.0
     """Power of the probabilities of relevance: above 1 trusts small ones less, because thousands of pages that are a
     little too probable outweigh the good ones in the target; 0 learns it on the training topics (1 without any)."""
+    group_odds: Literal["learned", "none"] = "learned"
+    """Whether the estimated target is corrected for groups that search brings up more often than they are relevant."""
+    odds: tuple[float, ...] = ()
+    """That correction, a factor for each group; empty until it is learned on the training topics."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is still to be learned."""
+        return self.sharpness <= 0.0 or (self.group_odds == "learned" and not self.odds)
 
 
 def build(
@@ -69,6 +79,7 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
         candidates.alignment,
         space,
         keep_unknown=settings.keep_unknown or task == 2,
+        group_odds=np.array(settings.odds) if settings.odds else None,
     )
 
 

@@ -17,8 +17,8 @@ from evenrank.policies.build import BuildSettings, build, make_candidates, targe
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
 from evenrank.policies.policy import Policy, Request
-from evenrank.policies.sharpness import best_sharpness
 from evenrank.policies.sources import Found, Source
+from evenrank.policies.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
 from evenrank.targets.estimated import known_dimensions
@@ -96,12 +96,10 @@ class RankingJob:
 
     def learned(self) -> RankingJob:
         """This job with all settings filled in that are learned on the training topics; itself if none are."""
-        if not (self.settings.sharpness <= 0.0 or wants_learning(self.policy)):
+        if not (self.settings.is_open or wants_learning(self.policy)):
             return self
         training = [found for found in map(self._training, self.collection.topics) if found is not None]
-        settings, policy = self.settings, self.policy
-        if settings.sharpness <= 0.0:
-            settings = replace(settings, sharpness=best_sharpness(training, self.request.task, settings))
+        policy, settings = self.policy, learn_target(training, self.request.task, self.settings)
         if isinstance(policy, LearningPolicy) and wants_learning(policy):
             policy = policy.fit([topic.sharpened(settings.sharpness) for topic in training], self.request)
         return replace(self, settings=settings, policy=policy)
@@ -115,8 +113,9 @@ class RankingJob:
             return None
         space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
         judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
-        wanted = target_of(judged, self.request.task, space, self.settings)
-        return TrainingTopic(make_candidates(self.collection, topic.id, found, space), wanted)
+        wanted = target_of(judged, self.request.task, space, replace(self.settings, odds=()))
+        candidates = make_candidates(self.collection, topic.id, found, space)
+        return TrainingTopic(candidates, wanted, judged.alignment.total())
 
 
 def rank_topics(job: RankingJob, topic_ids: Sequence[int], n_workers: int = 1) -> Iterator[TopicRankings]:

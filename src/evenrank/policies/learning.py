@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.policy import Policy, Request
 from evenrank.targets.target import EstimatedTarget
@@ -18,6 +21,8 @@ class TrainingTopic:
     candidates: Candidates
     wanted: EstimatedTarget
     """The target that the topic's training judgments give."""
+    relevant_mass: NDArray[np.float64]
+    """Relevant pages of each group: the summed alignment of those that the judgments name."""
 
     def sharpened(self, power: float) -> TrainingTopic:
         """The same topic with probabilities raised to a power."""

@@ -74,7 +74,7 @@ def _parse(text: str, hint: Any) -> Any:
             raise ValueError(f"choose from {', '.join(get_args(hint))}")
         return text
     if get_origin(hint) is tuple:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return tuple(_parse(part.strip(), get_args(hint)[0]) for part in text.split(",") if part.strip())
     if hint is bool:
         return _parse_bool(text)
     if hint in (int, float):

@@ -41,13 +41,17 @@ def estimated_target(
     space: GroupSpace,
     *,
     keep_unknown: bool | None = None,
+    group_odds: NDArray[np.float64] | None = None,
 ) -> EstimatedTarget:
     """The posterior mean target of a topic, given the relevance probabilities of its candidates.
 
-    `keep_unknown` tells whether the fully unknown cell takes part; by default it does in Task 2 only.
+    `keep_unknown` tells whether the fully unknown cell takes part; by default it does in Task 2 only. `group_odds`
+    correct for groups that are found more often than they are relevant; they change the target only.
     """
     if keep_unknown is None:
         keep_unknown = task == 2
+    if group_odds is not None:
+        relevance = np.minimum(relevance * (alignment.rows @ group_odds)[alignment.page_type], 1.0)
     weights = relevance if task == 1 else relevance * soft_exposure(relevance, quality_class)
     values = group_target(alignment.total(weights), space, keep_unknown=keep_unknown)
     return EstimatedTarget(topic_id, space, values)
