@@ -17,8 +17,11 @@ from starlette.testclient import TestClient
 from tests.judging_files import JudgingFiles, make_judging
 from tests.web.conftest import UNLIMITED, client_of
 
+from evenrank.assessment.assessors import add_assessor
+from evenrank.assessment.assignments import assign, load_pool
+from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import queue
-from evenrank.assessment.store import Store, open_store
+from evenrank.assessment.store import Store, create_store, open_store
 from evenrank.assessment.votes import all_votes, current_votes
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import open_desk
@@ -215,6 +218,24 @@ def test_topic_words_are_marked_in_the_text_and_nothing_breaks_out(judge: TestCl
     shown = judge.get(start(judge, f"/judge/{judging.secrets['Ada']}")).text
     assert "<mark>" in shown
     assert "what counts" in shown.lower()
+
+
+def test_hostile_titles_texts_and_comments_stay_text(hostile: Collection, tmp_path: Path) -> None:
+    with create_store(tmp_path / "judgments.sqlite") as store:
+        pages = tuple(PooledPage(1, 1, int(page), ()) for page in hostile.page_ids)
+        load_pool(store, Pool(pages=pages), {1: "<script>alert(1)</script> river"})
+        link = f"/judge/{add_assessor(store, 'Ada <script>')}"
+        assign(store, ["Ada <script>"])
+    settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", judgments=tmp_path / "judgments.sqlite")
+    with client_of(open_desk(hostile.path, settings)) as client:
+        texts = [client.get(f"{link}/1/{page}").text for page in hostile.page_ids]
+        for page in hostile.page_ids:
+            answer(client, f"{link}/1/{page}", "1", comment="</textarea><script>alert(1)</script>")
+        texts += [client.get(path).text for path in (link, f"{link}/1", f"{link}/1/1")]
+    for text in texts:
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert "<b>" not in text
 
 
 def test_disagreements_are_settled_and_rulings_undone(judge: TestClient, judging: JudgingFiles, store: Store) -> None:

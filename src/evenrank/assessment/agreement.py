@@ -61,12 +61,18 @@ def agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agreement:
     """
     setting = bootstrap or Bootstrap()
     grades = graded_pages(current_votes(store))
-    ratings = [list(page.values()) for page in grades.values()]
-    alpha = alpha_estimate(count_values(ratings), derive(setting.seed, "alpha"), setting)
+    n_pages, alpha = overall_agreement(grades, setting)
     names = sorted({name for page in grades.values() for name in page})
     pairs = [pair_agreement(grades, first, second, setting) for first, second in combinations(names, 2)]
     shared = tuple(pair for pair in pairs if pair.n_pages)
-    return Agreement(sum(len(page) >= 2 for page in ratings), alpha, shared, tuple(disagreements(store)))
+    return Agreement(n_pages, alpha, shared, tuple(disagreements(store)))
+
+
+def overall_agreement(grades: Grades, bootstrap: Bootstrap) -> tuple[int, Estimate]:
+    """Number of pages that at least two assessors graded, and α on them."""
+    ratings = [list(page.values()) for page in grades.values()]
+    alpha = alpha_estimate(count_values(ratings), derive(bootstrap.seed, "alpha"), bootstrap)
+    return sum(len(page) >= 2 for page in ratings), alpha
 
 
 def graded_pages(votes: Iterable[Vote]) -> Grades:

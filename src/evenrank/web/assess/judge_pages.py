@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.assessors import Assessor
-from evenrank.assessment.queues import TopicQueue, next_item, progress_of, topic_queue
+from evenrank.assessment.queues import QueueItem, TopicQueue, next_item, progress_of, topic_queue
 from evenrank.assessment.votes import Vote, answer, last_vote, undo_last, votes_on
 from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
@@ -72,10 +72,8 @@ def go_on(request: Request) -> Response:
         return see_other(judge_path(request, item.topic, item.page) if item else judge_path(request))
     items = own_queue(judging, who, topic)
     if "skipped" in request.query_params:
-        item = items.skipped_after()
-        return see_other(judge_path(request, topic, f"{item.page}?skipped=1") if item else judge_path(request, topic))
-    item = items.open_after()
-    return see_other(judge_path(request, topic, item.page) if item else judge_path(request, topic))
+        return see_other(article_path(request, topic, items.skipped_after(), skipped=True))
+    return see_other(article_path(request, topic, items.open_after()))
 
 
 def show_article(request: Request) -> Response:
@@ -109,24 +107,12 @@ def save_answer(request: Request, fields: Fields) -> Response:
     items = own_queue(judging, who, topic)
     if items.place_of(page_id) is None:
         raise HTTPException(404, NOT_YOURS)
-    vote = vote_of(fields, topic, page_id, who.name)
-    before = answer(judging.store, vote)
-    is_second_look = "skipped" in request.query_params
-    item = (
-        items.skipped_after(page_id)
-        if is_second_look
-        else topic_queue(judging.store, who.name, topic).open_after(page_id)
-    )
-    query = "&".join(
-        name
-        for name, is_set in (
-            ("skipped=1", is_second_look),
-            ("changed=1", before is not None and before.token != fields.get("seen", "")),
-        )
-        if is_set
-    )
-    target = judge_path(request, topic, item.page) if item else judge_path(request, topic)
-    return see_other(f"{target}?{query}" if query and item else target)
+    before = answer(judging.store, vote_of(fields, topic, page_id, who.name))
+    is_changed = before is not None and before.token != fields.get("seen", before.token)
+    if "skipped" in request.query_params:
+        return see_other(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
+    upcoming = topic_queue(judging.store, who.name, topic).open_after(page_id)
+    return see_other(article_path(request, topic, upcoming, changed=is_changed))
 
 
 def undo(request: Request, fields: Fields) -> Response:
@@ -148,6 +134,14 @@ def last_answer(judging: Judging, who: Assessor) -> tuple[Vote, str, str] | None
     """The last vote, its article's title and its label: what undo would withdraw."""
     vote = last_vote(judging.store, who.name)
     return None if vote is None else (vote, judging.title(vote.page), label_of(vote.outcome, vote.grade))
+
+
+def article_path(request: Request, topic: int, item: QueueItem | None, **marks: bool) -> str:
+    """Address of an article of a topic, with the marks that are set; of the topic when there is none left."""
+    if item is None:
+        return judge_path(request, topic)
+    query = "&".join(f"{name}=1" for name, is_set in marks.items() if is_set)
+    return judge_path(request, topic, item.page) + (f"?{query}" if query else "")
 
 
 def see_other(address: str) -> Response:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -63,8 +64,9 @@ class Judging:
 
     def title(self, page: int) -> str:
         """Title of a page."""
-        titles, [row] = self.desk.collection.titles, self.desk.collection.rows_of([page])  # type: ignore[arg-type]
-        return (titles[int(row)] if titles is not None and row >= 0 else "") or f"Page {page}"
+        collection = self.desk.collection
+        [row] = collection.rows_of(np.array([page])).tolist()
+        return (collection.titles[row] if collection.titles is not None and row >= 0 else "") or f"Page {page}"
 
     def close(self) -> None:
         self.store.close()

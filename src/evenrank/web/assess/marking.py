@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from evenrank.records import Topic
 from evenrank.search.words import WORD, split_words, subject_words
+
+if TYPE_CHECKING:
+    import tantivy
 
 SHOWN_WORDS = 12
 """Words that the summary above an article names."""
@@ -70,7 +74,7 @@ def stem(word: str) -> str:
 
 
 @cache
-def _analyser():  # type: ignore[no-untyped-def]
+def _analyser() -> tantivy.TextAnalyzer:
     from evenrank.search.tantivy_schema import STEMMED, build_analysers
 
     return build_analysers()[STEMMED]

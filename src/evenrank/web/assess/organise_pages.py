@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.assessment.agreement import Disagreement, adjudication_queue
+from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
 from evenrank.assessment.exports import EXPORTS
 from evenrank.assessment.votes import ADJUDICATION, answer, undo_last, votes_on
 from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
 from evenrank.web.assess.judge_pages import last_answer, see_other
-from evenrank.web.assess.judging import Judging, judging_of
-from evenrank.web.assess.overview import Overview, overview
+from evenrank.web.assess.judging import judging_of
+from evenrank.web.assess.overview import overview
 from evenrank.web.assess.people import organise_path, organiser
 from evenrank.web.errors import BadRequestError
 from evenrank.web.forms import Fields, with_form
@@ -35,7 +35,7 @@ def show_work(request: Request) -> Response:
         request,
         "assess/organise.html",
         who=who,
-        state=current_overview(judging),
+        state=judging.remembered.get("overview", judging.store, lambda: overview(judging)),
         topic_of=judging.topic,
         exports=FILE_NAMES,
         link=organise_path(request),
@@ -49,7 +49,7 @@ def show_agreement(request: Request) -> Response:
         request,
         "assess/agreement.html",
         who=who,
-        found=current_overview(judging).agreement,
+        found=judging.remembered.get("agreement", judging.store, lambda: agreement(judging.store)),
         topic_of=judging.topic,
         title_of=judging.title,
         label_of=label_of,
@@ -134,10 +134,6 @@ def download(request: Request) -> Response:
         EXPORTS[name](judging_of(request).store, path)
         headers = {"Content-Disposition": f'attachment; filename="{path.name}"'}
         return Response(path.read_bytes(), media_type="application/octet-stream", headers=headers)
-
-
-def current_overview(judging: Judging) -> Overview:
-    return judging.remembered.get("overview", judging.store, lambda: overview(judging))
 
 
 def routes() -> list[BaseRoute]:

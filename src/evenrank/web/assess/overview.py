@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from evenrank.assessment.agreement import Agreement, agreement
+from evenrank.assessment.agreement import adjudication_queue, graded_pages, overall_agreement
 from evenrank.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
 from evenrank.assessment.exports import left_out
 from evenrank.assessment.queues import TopicProgress, progress_of
+from evenrank.assessment.reliability import Bootstrap, Estimate
+from evenrank.assessment.votes import current_votes
 from evenrank.web.assess.judging import Judging
 
 STATES = tuple(field.name for field in fields(TierCoverage) if field.name.startswith("n_"))
@@ -24,7 +26,12 @@ class Overview:
     paces: list[Pace]
     progress: dict[str, list[TopicProgress]]
     """Assessor → topic by topic."""
-    agreement: Agreement
+    n_shared: int
+    """Pages that at least two assessors graded."""
+    alpha: Estimate
+    """Krippendorff's α on them."""
+    n_unsettled: int
+    """Disagreements that nothing decides yet."""
     undecided: dict[str, int]
     """Pages with votes that no export has as judged, by reason."""
 
@@ -47,21 +54,20 @@ class Overview:
         usual = sum(known) / len(known)
         return sum(pace.n_open * (pace.median_seconds or usual) for pace in self.paces) / 3600
 
-    @property
-    def n_unsettled(self) -> int:
-        return sum(not entry.is_settled for entry in self.agreement.disagreements)
-
 
 def overview(judging: Judging) -> Overview:
     """The state of the work now."""
     store = judging.store
     with store.snapshot():
         paces = pace(store)
+        n_shared, alpha = overall_agreement(graded_pages(current_votes(store)), Bootstrap())
         return Overview(
             tiers=coverage(store),
             deepest=max_tiers(store),
             paces=paces,
             progress={entry.assessor: progress_of(store, entry.assessor) for entry in paces},
-            agreement=agreement(store),
+            n_shared=n_shared,
+            alpha=alpha,
+            n_unsettled=len(adjudication_queue(store)),
             undecided=dict(left_out(store)),
         )

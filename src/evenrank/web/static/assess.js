@@ -9,7 +9,7 @@
 
   const find = (selector) => document.querySelector(selector);
   const keysAreOn = () => localStorage.getItem(KEYS_OFF) === null;
-  const draftName = () => `comment ${find("[data-page]")?.dataset.page}`;
+  const draftName = () => `comment ${location.pathname}`;
 
   // Time that the article was in front of the assessor: hidden tabs do not count.
   const secondsShown = () => (shownMs + (shownSince === null ? 0 : performance.now() - shownSince)) / 1000;
@@ -47,7 +47,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && isTyping(event.target)) return event.target.blur();
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || isTyping(event.target)) return;
-    if (!keysAreOn() || event.key === "Enter" && event.target !== document.body && event.target !== main) return;
+    if (!keysAreOn() || event.key === "Enter" && event.target.closest("a, button, summary, input, [tabindex='0']")) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const element = key === "m" ? null : find(`[data-key="${CSS.escape(key)}"]`);
     if (!element && key !== "m") return;
