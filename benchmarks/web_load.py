@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import os
 import re
 import statistics
 import subprocess
@@ -37,13 +38,16 @@ class Measured:
     """What 95 of 100 requests must stay under."""
     times_ms: list[float] = field(default_factory=list)
     n_failed: int = 0
+    cpu_ms: float = 0.0
+    """Processor time of the server, which other work on the machine does not change."""
 
     def row(self) -> str:
         ordered = sorted(self.times_ms)
         p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
         return (
-            f"{self.label:34}{len(ordered):>7}{self.n_failed:>8}{statistics.median(ordered):>9.1f}{p95:>9.1f}"
-            f"{ordered[-1]:>9.1f}{self.wanted_ms:>9.0f}{p95 / self.wanted_ms:>8.2f}"
+            f"{self.label:34}{len(ordered):>7}{self.n_failed:>8}{self.cpu_ms / len(ordered):>9.1f}"
+            f"{statistics.median(ordered):>9.1f}{p95:>9.1f}{ordered[-1]:>9.1f}{self.wanted_ms:>9.0f}"
+            f"{p95 / self.wanted_ms:>8.2f}"
         )
 
 
@@ -82,15 +86,32 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=200)
     options = parser.parse_args()
     questions = questions_of(Collection.open(options.collection))
-    with serve(options.collection) as address:
+    with serve(options.collection) as (address, server):
         results = [
-            *measure_lists(Visitor(address), questions, options.lists, options.pages),
-            *measure_draws(address, questions[0], options.editors, options.draws),
+            *measure_lists(Visitor(address), server, questions, options.lists, options.pages),
+            *measure_draws(address, server, questions[0], options.editors, options.draws),
         ]
-    print(f"{'request':34}{'n':>7}{'failed':>8}{'median':>9}{'p95':>9}{'max':>9}{'wanted':>9}{'ratio':>8}   (ms)")
+    print(f"processes waiting for {os.cpu_count()} cores, mean of the last minute: {os.getloadavg()[0]:.1f}")
+    print(
+        f"{'request':34}{'n':>7}{'failed':>8}{'cpu':>9}{'median':>9}{'p95':>9}{'max':>9}{'wanted':>9}{'ratio':>8} (ms)"
+    )
     for measured in results:
         print(measured.row())
     sys.exit(any(measured.n_failed for measured in results))
+
+
+@contextmanager
+def counting_cpu(server: int, *measured: Measured) -> Iterator[None]:
+    """Notes how much processor time the server spends in the block, for one kind of request."""
+
+    def spent() -> float:
+        fields = Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()
+        return 1000.0 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = spent()
+    yield
+    for one in measured:
+        one.cpu_ms += spent() - before
 
 
 def questions_of(collection: Collection) -> list[dict[str, str]]:
@@ -102,8 +123,8 @@ def questions_of(collection: Collection) -> list[dict[str, str]]:
 
 
 @contextmanager
-def serve(collection: Path) -> Iterator[str]:
-    """The address of a server process."""
+def serve(collection: Path) -> Iterator[tuple[str, int]]:
+    """The address and the number of a server process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "evenrank.cli.main", "serve", str(collection), "--port", "0", "--rate", "1e6"]
         store = Path(folder) / "desk.sqlite"
@@ -114,28 +135,34 @@ def serve(collection: Path) -> Iterator[str]:
             if found is None:
                 sys.exit("the server did not start; run `evenrank serve` to see why")
             try:
-                yield found[0]
+                yield found[0], process.pid
             finally:
                 process.terminate()
 
 
-def measure_lists(visitor: Visitor, questions: list[dict[str, str]], n_lists: int, n_pages: int) -> list[Measured]:
-    """One visitor makes lists, previews them and reads pages of them."""
-    made, read = Measured("new list", 300), Measured("a page of a list", 50)
-    preview, saved = Measured("live preview", 100), Measured("new saved search", 300)
+def measure_lists(
+    visitor: Visitor, server: int, questions: list[dict[str, str]], n_lists: int, n_pages: int
+) -> list[Measured]:
+    """One visitor previews and makes lists, reads pages of them, and saves searches."""
+    preview, made = Measured("live preview", 100), Measured("new list", 300)
+    read, saved = Measured("a page of a list", 50), Measured("new saved search", 300)
     visitor.ask("GET", "/")
-    paths = []
-    for number in range(n_lists):
-        question = questions[number % len(questions)]
-        visitor.timed(preview, "GET", f"/lists/preview?{urlencode(question)}")
-        paths.append(visitor.timed(made, "POST", "/lists", question))
-        visitor.timed(saved, "POST", "/searches", question)
-    for number in range(n_pages):
-        visitor.timed(read, "GET", f"{paths[number % len(paths)]}?page={number % 10 + 1}")
-    return [made, read, preview, saved]
+    asked = [questions[number % len(questions)] for number in range(n_lists)]
+    with counting_cpu(server, preview):
+        for question in asked:
+            visitor.timed(preview, "GET", f"/lists/preview?{urlencode(question)}")
+    with counting_cpu(server, made):
+        paths = [visitor.timed(made, "POST", "/lists", question) for question in asked]
+    with counting_cpu(server, read):
+        for number in range(n_pages):
+            visitor.timed(read, "GET", f"{paths[number % len(paths)]}?page={number % 10 + 1}")
+    with counting_cpu(server, saved):
+        for question in asked:
+            visitor.timed(saved, "POST", "/searches", question)
+    return [preview, made, read, saved]
 
 
-def measure_draws(address: str, question: dict[str, str], n_editors: int, n_draws: int) -> list[Measured]:
+def measure_draws(address: str, server: int, question: dict[str, str], n_editors: int, n_draws: int) -> list[Measured]:
     """Editors draw from one search, all at once, without a pause between draws; then they read them."""
     path = Visitor(address).timed(Measured("", 1), "POST", "/searches", question)
     drawn = Measured(f"a draw, {n_editors} editors at once", 500)
@@ -159,8 +186,10 @@ def measure_draws(address: str, question: dict[str, str], n_editors: int, n_draw
             shown.times_ms += part.times_ms
             shown.n_failed += part.n_failed
 
-    together(draw, n_editors)
-    together(show, n_editors)
+    with counting_cpu(server, drawn):
+        together(draw, n_editors)
+    with counting_cpu(server, shown):
+        together(show, n_editors)
     numbers = sorted(int(location.rsplit("/", 1)[1]) for part in locations for location in part)
     drawn.n_failed += numbers != list(range(1, n_editors * n_draws + 1))
     return [drawn, shown]
