@@ -1,0 +1,243 @@
+"""What each knob of a protocol does to a score, worked by hand on six pages and one topic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.errors import InputError
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.metrics.protocol import PROTOCOLS
+from evenrank.records import Run
+
+# page: (class, continents, genders)
+PAGES: dict[int, tuple[str | None, list[str], list[str]]] = {
+    1: ("Stub", ["Africa", "Asia"], ["female", "male"]),
+    2: ("Stub", ["Europe"], ["male"]),
+    3: ("FA", ["Asia"], []),
+    4: ("C", [], ["female"]),
+    5: ("B", [], []),
+    6: (None, ["Europe"], ["third"]),
+}
+RELEVANT = [1, 2, 3, 5, 90]  # 90 has no metadata
+WORLD = np.array([0.155070563, 1.54424e-07, 0.600202585, 0.103663858, 0.08609797, 0.049616733, 0.005348137])
+GENDERS = np.array([0.495, 0.495, 0.01])
+CONTINENTS = ["", "Africa", "Antarctica", "Asia", "Europe", "Latin America and the Caribbean", "Northern America"]
+NAMES = ["", "female", "male", "third"]
+
+
+@pytest.fixture(scope="module")
+def six_pages(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    folder = tmp_path_factory.mktemp("six")
+    keys = ("quality_score_disc", "geographic_locations", "gender")
+    pages = [{"page_id": page, **dict(zip(keys, facts, strict=True))} for page, facts in PAGES.items()]
+    topics = [{"id": 7, "title": "t", "rel_docs": RELEVANT, "max_tier": 1}, {"id": 8, "title": "u", "rel_docs": [2]}]
+    for name, records in (("m", pages), ("t", topics)):
+        (folder / name).write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    return import_collection(folder / "c", ImportFiles(folder / "m", eval_topics=(folder / "t",)))
+
+
+def discount(rank: int) -> float:
+    return 1.0 / math.log2(max(rank, 2))
+
+
+def row(page: int, geography: bool, gender: bool) -> np.ndarray:
+    """Alignment of a page, 8 × 4, each dimension divided by its sum when asked."""
+    _, continents, genders = PAGES[page]
+    left, right = np.zeros(8), np.zeros(4)
+    left[[CONTINENTS.index(name) for name in continents or [""]]] = 1
+    right[[NAMES.index(name) for name in genders or [""]]] = 1
+    return np.outer(left / left.sum() if geography else left, right / right.sum() if gender else right)
+
+
+def blended(matrix: np.ndarray) -> np.ndarray:
+    """Half of itself, half of the world, section by section; the fully unknown cell as it is."""
+    out = matrix.copy()
+    out[1:, 1:] = matrix[1:, 1:] / 2 + matrix[1:, 1:].sum() / 2 * np.outer(WORLD, GENDERS)
+    out[1:, 0] = matrix[1:, 0] / 2 + matrix[1:, 0].sum() / 2 * WORLD
+    out[0, 1:] = matrix[0, 1:] / 2 + matrix[0, 1:].sum() / 2 * GENDERS
+    return out
+
+
+def divergence(p: np.ndarray, q: np.ndarray, base: float) -> float:
+    p, q = p.ravel() / p.sum(), q.ravel() / q.sum()
+    terms = [x * math.log(x / ((a + b) / 2)) for a, b in zip(p, q, strict=True) for x in (a, b) if x > 0]
+    return sum(terms) / 2 / math.log(base)
+
+
+def task1_run(*pages: int, topic: int = 7) -> Run:
+    return Run.from_rankings("r", 1, [(topic, 1, np.array(pages, np.int32))])
+
+
+def task2_run(*rankings: list[int], topic: int = 7) -> Run:
+    return Run.from_rankings("r", 2, [(topic, n, np.array(p, np.int32)) for n, p in enumerate(rankings, 1)])
+
+
+def scores(collection: Collection, run: Run, protocol: str, **knobs: object) -> dict[str, float]:
+    return evaluate(collection, run, protocol, n_resamples=9, **knobs).runs[0].topics[7]
+
+
+Flags = tuple[bool, bool]
+NORMALISED: dict[str, Flags] = {
+    "official-2021": (False, False),
+    "paper-2021": (True, True),
+    "official-2022": (True, False),
+}
+
+
+@pytest.mark.parametrize(("protocol", "flags"), NORMALISED.items())
+def test_awrf_of_task_1(six_pages: Collection, protocol: str, flags: Flags) -> None:
+    """Rows normalised or not, the fully unknown cell kept or dropped, the logarithm, pages without metadata."""
+    keeps, base = protocol == "official-2022", 2.0 if protocol == "paper-2021" else math.e
+    mass, exposure = sum(row(page, *flags) for page in (1, 2, 3, 5)), np.zeros((8, 4))
+    for rank, page in enumerate((5, 90, 1, 6, 4), 1):
+        if page in PAGES:
+            exposure += discount(rank) * row(page, *flags)
+        elif protocol == "paper-2021":  # fully unknown; the others give no exposure to any group
+            exposure[0, 0] += discount(rank)
+    if not keeps:
+        mass[0, 0] = exposure[0, 0] = 0.0
+    wanted = 1.0 - divergence(exposure, blended(mass / mass.sum()), base)
+    found = scores(six_pages, task1_run(5, 90, 1, 6, 4), protocol)
+    assert found["AWRF"] == pytest.approx(wanted, abs=1e-7)
+    assert found["Score"] == pytest.approx(found["AWRF"] * found["nDCG"])
+
+
+def test_a_page_without_metadata_is_unknown_where_the_protocol_says_so(six_pages: Collection) -> None:
+    knobs = {"keeps_unknown_task1": True}
+    unknown = scores(six_pages, task1_run(90, 2), "paper-2021", **knobs)["AWRF"]
+    assert unknown == pytest.approx(scores(six_pages, task1_run(5, 2), "paper-2021", **knobs)["AWRF"])
+    dropped = scores(six_pages, task1_run(90, 2), "official-2022")["AWRF"]
+    assert dropped == pytest.approx(scores(six_pages, task1_run(2), "official-2022")["AWRF"])
+    assert dropped != pytest.approx(scores(six_pages, task1_run(5, 2), "official-2022")["AWRF"])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_ndcg_counts_relevant_pages_without_metadata(six_pages: Collection, protocol: str) -> None:
+    wanted = (discount(1) + discount(3)) / sum(map(discount, range(1, 6)))
+    assert scores(six_pages, task1_run(90, 4, 3), protocol)["nDCG"] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "run_depth"), [("official-2021", 20), ("paper-2021", 1000), ("official-2022", 500)]
+)
+def test_depth_of_task_1(six_pages: Collection, protocol: str, run_depth: int) -> None:
+    fill = range(100, 100 + run_depth - 1)
+    inside = scores(six_pages, task1_run(*fill, 2), protocol)["nDCG"]
+    assert inside == pytest.approx(discount(run_depth) / sum(map(discount, range(1, 6))), rel=1e-5)
+    assert scores(six_pages, task1_run(*fill, 99, 2), protocol)["nDCG"] == 0.0
+
+
+@pytest.mark.parametrize(("protocol", "depth"), [("official-2021", 1000), ("paper-2021", 1000), ("official-2022", 500)])
+def test_depth_of_the_ideal_ranking(golden_collection: Collection, protocol: str, depth: int) -> None:
+    topic = max(golden_collection.topics, key=lambda topic: len(topic.rel_docs))
+    assert len(topic.rel_docs) > depth
+    run = task1_run(int(topic.rel_docs[0]), topic=topic.id)
+    found = evaluate(golden_collection, run, protocol, n_resamples=9).runs[0].topics[topic.id]["nDCG"]
+    assert found == pytest.approx(1.0 / sum(map(discount, range(1, depth + 1))), rel=1e-5)
+
+
+@pytest.mark.parametrize(("protocol", "flags"), NORMALISED.items())
+def test_task_2(six_pages: Collection, protocol: str, flags: Flags) -> None:
+    """Depth, target depth, relevant pages only, missing rankings, and the fully unknown cell, which always counts."""
+    depth = {"official-2021": 6, "paper-2021": 50, "official-2022": 20}[protocol]
+    target_depth = 50 if protocol == "official-2021" else depth
+    stub = (discount(1) + discount(2)) / 2  # pages 1 and 2, then B (page 5), then FA (page 3)
+    mass = stub * (row(1, *flags) + row(2, *flags)) + discount(3) * row(5, *flags) + discount(4) * row(3, *flags)
+    target = blended(mass / mass.sum()) * sum(map(discount, range(1, target_depth + 1)))
+    exposure = np.zeros((8, 4))
+    for ranking in ([4, 1, 5], [2, 90]):
+        for rank, page in enumerate(ranking, 1):
+            if page == 90:
+                exposure[0, 0] += discount(rank) * (protocol == "paper-2021")
+            elif page in RELEVANT or protocol != "official-2022":
+                exposure += discount(rank) * row(page, *flags)
+    exposure /= 100 if protocol == "paper-2021" else 2
+    found = scores(six_pages, task2_run([4, 1, 5], [2, 90]), protocol, min_tier=0)
+    assert found["EE-D"] == pytest.approx((exposure**2).sum(), rel=1e-5)
+    assert found["EE-R"] == pytest.approx((exposure * target).sum(), rel=1e-5)
+    assert found["EE-L"] == pytest.approx(((exposure - target) ** 2).sum(), rel=1e-5)
+    assert found["EE-L/T2"] == pytest.approx(found["EE-L"] / (target**2).sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "depth", "n_rankings"), [("official-2021", 6, 25), ("paper-2021", 50, 100), ("official-2022", 20, 100)]
+)
+def test_cut_of_task_2(six_pages: Collection, protocol: str, depth: int, n_rankings: int) -> None:
+    """Page 2 counts at the last scored rank of the last scored ranking, and one further on counts for nothing."""
+    fill = list(range(100, 100 + depth - 1))
+    empty = [fill] * (n_rankings - 1)
+
+    def exposed(*rankings: list[int]) -> float:
+        knobs = {"min_tier": 0, "unlisted_page": "no group", "normalised": ()}
+        return scores(six_pages, task2_run(*rankings), protocol, **knobs)["EE-D"]
+
+    assert exposed(*empty, [*fill, 2]) == pytest.approx((discount(depth) / n_rankings) ** 2, rel=1e-5)
+    assert exposed(*empty, [*fill, 99, 2]) == 0.0
+    assert exposed(*empty, fill, [2]) == 0.0
+
+
+def test_topics_of_task_2(six_pages: Collection) -> None:
+    """official-2021 takes topics judged to the second tier; topic 7 was judged to the first."""
+    both = Run.from_rankings("r", 2, [(topic, 1, np.array([2], np.int32)) for topic in (7, 8)])
+    scored = {name: evaluate(six_pages, both, name, n_resamples=9).runs[0] for name in PROTOCOLS}
+    assert {name: list(run.topics) for name, run in scored.items()} == {
+        "official-2021": [8],
+        "paper-2021": [7, 8],
+        "official-2022": [7, 8],
+    }
+    assert scored["official-2021"].notes == ("topics not judged down to tier 2, left out: 7",)
+
+
+def test_a_repeated_page(six_pages: Collection) -> None:
+    once, twice = task1_run(2, 5), task1_run(2, 2)
+    for protocol in ("official-2021", "official-2022"):
+        assert scores(six_pages, twice, protocol)["P"] == scores(six_pages, once, protocol)["P"]
+    for run in (twice, task2_run([2, 2])):
+        with pytest.raises(InputError, match="page 2 stands twice"):
+            evaluate(six_pages, run, "paper-2021")
+
+
+def test_a_ranking_that_exposes_no_group(six_pages: Collection) -> None:
+    mass = sum(row(page, False, False) for page in (1, 2, 3))
+    uniform = np.ones((8, 4))
+    uniform[0, 0] = 0.0
+    wanted = 1.0 - divergence(uniform, blended(mass / mass.sum()), math.e)
+    results = evaluate(six_pages, task1_run(5, 90), "official-2021", n_resamples=9).runs[0]
+    assert results.topics[7]["AWRF"] == pytest.approx(wanted)
+    assert "topics whose ranking exposes no known group, AWRF is that of a uniform distribution: 7" in results.notes
+    paper = evaluate(six_pages, task1_run(5, 90), "paper-2021", n_resamples=9).runs[0]
+    assert paper.topics[7]["AWRF"] == 0.0
+    assert "topics whose ranking exposes no known group, AWRF is 0: 7" in paper.notes
+
+
+def test_a_topic_that_the_run_does_not_answer(six_pages: Collection) -> None:
+    for protocol, scored in (("official-2021", [7]), ("paper-2021", [7, 8]), ("official-2022", [7])):
+        assert list(evaluate(six_pages, task1_run(2), protocol, n_resamples=9).runs[0].topics) == scored
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_arithmetic_of_the_discounts(six_pages: Collection, protocol: str) -> None:
+    found = scores(six_pages, task1_run(4, 4 + 96, 3), protocol)["nDCG"]
+    exact = discount(3) / sum(map(discount, range(1, 6)))
+    assert (found == pytest.approx(exact, rel=1e-14)) == (protocol == "paper-2021")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_resamples(golden_collection: Collection, golden_runs: list[Path], protocol: str) -> None:
+    """Drawn on from run to run in the official protocols, the same for every run otherwise; the seed is a knob."""
+
+    def end(runs: list[Path], **knobs: int) -> Callable[[str], float]:
+        results = evaluate(golden_collection, runs, protocol, n_resamples=99, **knobs)
+        return lambda name: results[name].interval.low
+
+    alone, beside = end(golden_runs[1:2]), end(golden_runs[:2])
+    assert (alone("T1syn01") == beside("T1syn01")) == (protocol == "paper-2021")
+    assert end(golden_runs[:1], interval_seed=5)("T1syn00") != end(golden_runs[:1])("T1syn00")
