@@ -97,7 +97,8 @@ def test_links_lead_to_the_title_whatever_it_holds() -> None:
     assert "title=A%3Fb%26c_%23d/%C3%A9&action=history" in links["history"]
 
 
-def test_generated_data_say_so(generated: Collection, hostile: Collection) -> None:
+def test_the_age_of_the_data(generated: Collection, hostile: Collection) -> None:
     assert data_age(generated).is_invented
     assert not data_age(hostile).is_invented
-    assert data_age(hostile).what == "the newest file it was made from"
+    assert data_age(hostile).text.startswith("files of ")
+    assert data_age(hostile, "October 2021").text == "October 2021"

@@ -19,6 +19,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--public-url", metavar="URL", default="", help="Address under which others reach the app, for links.")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
+@click.option(
+    "--data-of", metavar="TEXT", default="", help="Age of the data, e.g. 'October 2021'. [date of files]"
+)
 @click.option("--rate", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
 @click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
 @click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
@@ -31,6 +34,7 @@ def command(
     public_url: str,
     store: Path | None,
     wiki: str,
+    data_of: str,
     rate: float,
     judgments: Path | None,
     pool: Path | None,
@@ -59,6 +63,7 @@ def command(
     settings = WebSettings(
         store=store,
         public_url=public_url.rstrip("/"),
+        data_of=data_of,
         wiki_site=site,
         wiki_url=f"{site}wiki/",
         allowed_hosts=WebSettings().allowed_hosts if host in LOOPBACK or public_url else ("*",),

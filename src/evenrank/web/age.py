@@ -1,4 +1,4 @@
-"""How old the data are: the newest file that the collection was made from, or the day it was imported."""
+"""How old the data are: what the operator says, else the newest file that the collection was made from."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from evenrank.collection.manifest import FILE_NAME
 
 @dataclass(frozen=True)
 class DataAge:
-    """A day, and what it is the day of."""
+    """The age of the data in words."""
 
-    day: str
-    what: str
+    text: str
+    """E.g. `October 2021`, or `files of 15 November 2021` when nobody said how old they are."""
     is_invented: bool
     """Whether the collection is a generated one."""
 
 
-def data_age(collection: Collection) -> DataAge:
+def data_age(collection: Collection, said: str = "") -> DataAge:
     """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
-    is_invented = "generated" in collection.manifest.settings
+    return DataAge(said or _age_of_files(collection), "generated" in collection.manifest.settings)
+
+
+def _age_of_files(collection: Collection) -> str:
     paths = [collection.path / source.path for source in collection.manifest.sources.values()]
     times = [path.stat().st_mtime for path in paths if path.is_file()]
-    what = "the newest file it was made from" if times else "the day it was imported"
     newest = max(times, default=(collection.path / FILE_NAME).stat().st_mtime)
-    return DataAge(datetime.fromtimestamp(newest, UTC).strftime("%d %B %Y").lstrip("0"), what, is_invented)
+    day = datetime.fromtimestamp(newest, UTC).strftime("%d %B %Y").lstrip("0")
+    return f"files of {day}" if times else f"imported on {day}"

@@ -44,7 +44,7 @@ class Desk:
 
     @cached_property
     def age(self) -> DataAge:
-        return data_age(self.collection)
+        return data_age(self.collection, self.settings.data_of)
 
     @cached_property
     def numbers(self) -> Numbers:

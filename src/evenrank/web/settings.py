@@ -14,6 +14,8 @@ class WebSettings:
     """SQLite file of saved lists and draws; None for `desk.sqlite` in the collection's folder."""
     public_url: str = ""
     """Address under which others reach the app, for links in exports; empty takes it from each request."""
+    data_of: str = ""
+    """How old the data are, in words; empty tells the date of the files."""
     wiki_url: str = "https://en.wikipedia.org/wiki/"
     """Where titles link to."""
     wiki_site: str = "https://en.wikipedia.org/"

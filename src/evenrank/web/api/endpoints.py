@@ -54,7 +54,7 @@ def show_collection(request: Request) -> Response:
         {
             "articles": desk.numbers.n_articles,
             "unknown_region": desk.numbers.unknown_region,
-            "data_of": desk.age.day,
+            "data_of": desk.age.text,
             "is_invented": desk.age.is_invented,
             "regions": dict(desk.numbers.regions),
             "classes": dict(desk.numbers.classes),

@@ -14,7 +14,7 @@ from evenrank.web.desk import Desk
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.question import STRONG
 
-WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
 
 
