@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -218,6 +219,39 @@ def test_topic_words_are_marked_in_the_text_and_nothing_breaks_out(judge: TestCl
     shown = judge.get(start(judge, f"/judge/{judging.secrets['Ada']}")).text
     assert "<mark>" in shown
     assert "what counts" in shown.lower()
+
+
+def test_an_answer_that_cannot_be_stored_says_so_without_paths(
+    judge: TestClient, judging: JudgingFiles, store: Store
+) -> None:
+    full = "CREATE TRIGGER full BEFORE INSERT ON vote BEGIN SELECT RAISE (ABORT, 'database or disk is full'); END"
+    store.connection.execute(full)
+    address = start(judge, f"/judge/{judging.secrets['Ada']}")
+    found = judge.post(address, data={"answer": "1", "nonce": "n" * 16})
+    assert found.status_code == 503
+    assert "could not store it" in found.text
+    assert str(judging.judgments) not in found.text
+    store.connection.execute("DROP TRIGGER full")
+    assert judge.post(address, data={"answer": "1", "nonce": "n" * 16}).status_code == 303
+    assert len(list(all_votes(store))) == 1
+
+
+def test_the_log_has_no_secret(judge: TestClient, judging: JudgingFiles, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    link = f"/judge/{judging.secrets['Ada']}"
+    answer(judge, start(judge, link), "1")
+    judge.get(f"{link}/999/1")
+    logged = "\n".join(record.getMessage() for record in caplog.records if record.name == "evenrank.web")
+    assert "save_answer 303" in logged
+    assert judging.secrets["Ada"] not in logged
+
+
+def test_answers_from_other_sites_are_refused(judge: TestClient, judging: JudgingFiles, store: Store) -> None:
+    address = start(judge, f"/judge/{judging.secrets['Ada']}")
+    fields = {"answer": "1", "nonce": "n" * 16}
+    found = judge.post(address, data=fields, headers={"Sec-Fetch-Site": "cross-site"})
+    assert found.status_code == 403
+    assert list(all_votes(store)) == []
 
 
 def test_hostile_titles_texts_and_comments_stay_text(hostile: Collection, tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ WIKITEXT = """{{Good article}}
 The '''Thames''' is a [[river]] with two dams &amp; <b>floods</b>.<ref>x</ref>
 
 == Course ==
+=== Upper ===
 It flows. Damn.
+== References ==
+{{reflist}}
 [[Category:Rivers of England]]
 [[Category:Good articles]]
 [[Category:All Wikipedia articles needing clarification]]
@@ -30,7 +33,7 @@ def test_an_article_is_cleaned_and_says_nothing_of_its_quality() -> None:
     content = content_of(Article(7, "Thames", "", WIKITEXT))
     assert content.facts == (("Name", "Thames"), ("Length km", "346"))
     assert content.categories == ("Rivers of England",)
-    assert [part.title for part in content.parts] == ["", "Course"]
+    assert [part.title for part in content.parts] == ["", "Course", "Upper"]
     assert content.parts[0].text == "The Thames is a river with two dams & floods."
     assert unpack(pack(content)) == content
 
@@ -40,7 +43,7 @@ def test_words_are_marked_under_any_ending() -> None:
     assert str(reading.blocks[0].text) == (
         "The Thames is a <mark>river</mark> with two <mark>dams</mark> &amp; <mark>floods</mark>."
     )
-    assert str(reading.blocks[2].text) == "It flows. Damn."
+    assert str(reading.blocks[3].text) == "It flows. Damn."
     assert str(reading.categories[0]) == "<mark>Rivers</mark> of England"
     assert dict(reading.words) == {"rivers": 2, "dam": 1, "flood": 1}
 

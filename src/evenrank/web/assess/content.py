@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import orjson
@@ -57,12 +58,19 @@ def content_of(article: Article) -> ArticleContent:
     sections = [Part(section.level, section.title, section.text) for section in page.sections]
     return ArticleContent(
         title=article.title,
-        parts=tuple(part for part in (Part(0, "", page.lead), *sections) if part.text or part.title),
+        parts=tuple(_without_empty([Part(0, "", page.lead), *sections])),
         facts=tuple((_label(name), value) for name, value in page.infobox if value and not _is_picture(name, value)),
         tables=tuple(line for line in page.tables.splitlines() if line.strip()),
         captions=page.captions,
         categories=tuple(name for name in page.categories if not _UPKEEP.search(name)),
     )
+
+
+def _without_empty(parts: list[Part]) -> Iterator[Part]:
+    """The parts that have text, or a part below them: a list of references, once cleaned, is a bare heading."""
+    for part, following in zip(parts, [*parts[1:], Part(0, "", "")], strict=True):
+        if part.text or following.level > part.level > 0:
+            yield part
 
 
 def _label(name: str) -> str:

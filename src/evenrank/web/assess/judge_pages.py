@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.assessors import Assessor
 from evenrank.assessment.queues import QueueItem, TopicQueue, next_item, progress_of, topic_queue
-from evenrank.assessment.votes import Vote, answer, last_vote, undo_last, votes_on
+from evenrank.assessment.votes import Vote, last_vote, undo_last, votes_on
 from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.judging import Judging, judging_of
@@ -107,7 +107,7 @@ def save_answer(request: Request, fields: Fields) -> Response:
     items = own_queue(judging, who, topic)
     if items.place_of(page_id) is None:
         raise HTTPException(404, NOT_YOURS)
-    before = answer(judging.store, vote_of(fields, topic, page_id, who.name))
+    before = judging.keep(vote_of(fields, topic, page_id, who.name))
     is_changed = before is not None and before.token != fields.get("seen", before.token)
     if "skipped" in request.query_params:
         return see_other(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))

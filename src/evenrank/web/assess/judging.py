@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -13,7 +14,8 @@ from starlette.requests import Request
 from evenrank.assessment.pool import Pool
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import Store, open_store
-from evenrank.errors import input_error
+from evenrank.assessment.votes import Vote, answer
+from evenrank.errors import EvenrankError, input_error
 from evenrank.formats.runs import read_run
 from evenrank.records import Run, Topic
 from evenrank.web.assess.content import ArticleContent, Part
@@ -21,6 +23,9 @@ from evenrank.web.assess.marking import topic_stems
 from evenrank.web.assess.remembered import Remembered
 from evenrank.web.assess.texts import Absence, Texts, open_texts, texts_path
 from evenrank.web.desk import Desk
+
+LOG = logging.getLogger("evenrank.web")
+NOT_STORED = "The server could not store it. Please tell your organiser; answers from before are safe."
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,14 @@ class Judging:
         collection = self.desk.collection
         [row] = collection.rows_of(np.array([page])).tolist()
         return (collection.titles[row] if collection.titles is not None and row >= 0 else "") or f"Page {page}"
+
+    def keep(self, vote: Vote) -> Vote | None:
+        """Stores a vote and gives the one before; an error that says so, without paths, when it cannot be stored."""
+        try:
+            return answer(self.store, vote)
+        except EvenrankError as error:
+            LOG.error("a vote was not stored: %s", error)
+            raise HTTPException(503, NOT_STORED) from error
 
     def close(self) -> None:
         self.store.close()

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
 from evenrank.assessment.exports import EXPORTS
-from evenrank.assessment.votes import ADJUDICATION, answer, undo_last, votes_on
+from evenrank.assessment.votes import ADJUDICATION, undo_last, votes_on
 from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
@@ -100,7 +100,7 @@ def save_ruling(request: Request, fields: Fields) -> Response:
     vote = vote_of(fields, topic, page_id, who.name, ADJUDICATION)
     if vote.outcome == "skipped":
         raise BadRequestError("A ruling decides: it is Relevant, Not relevant or Cannot judge.")
-    answer(judging.store, vote)
+    judging.keep(vote)
     waiting = adjudication_queue(judging.store)
     after = [entry for entry in waiting if (entry.topic, entry.page) > (topic, page_id)] or waiting
     return see_other(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
