@@ -43,7 +43,10 @@ def commands_page() -> str:
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
-        parts += [f"## evenrank {name}\n", *_help(command, click.Context(cli, info_name="evenrank", help_option_names=["-h", "--help"]), name)]
+        parts += [
+            f"## evenrank {name}\n",
+            *_help(command, click.Context(cli, info_name="evenrank", help_option_names=["-h", "--help"]), name),
+        ]
     return "\n".join(parts)
 
 

@@ -42,7 +42,8 @@ def command(
 ) -> None:
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
-    Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness, group_odds.
+    Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
+    group_odds.
     """
     from evenrank.cli.pool import chosen_topics
     from evenrank.collection.collection import Collection
