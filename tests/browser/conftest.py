@@ -49,11 +49,15 @@ class Watched:
         context.on("console", self._on_console)
         context.on("weberror", lambda error: self.faults.append(f"script: {error.error}"))
         context.on("request", lambda request: self._on_request(request, address))
-        context.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url} {request.failure}"))
+        context.on("requestfailed", self._on_failure)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self.faults.append(f"console: {message.text}")
+
+    def _on_failure(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the visitor went on before the answer came
+            self.faults.append(f"failed: {request.url} {request.failure}")
 
     def _on_request(self, request: Request, address: str) -> None:
         if not request.url.startswith(address):

@@ -86,6 +86,8 @@ def test_an_editor_draws_and_marks(open_page: Callable[..., Page], size: str, sc
     done, unwanted = (rows.nth(place).get_by_role("link").first.inner_text() for place in (1, 2))
     rows.nth(1).get_by_role("button", name="Done").click()
     expect(rows.nth(1).get_by_role("button", name="Undo")).to_be_visible()
+    if has_script:
+        expect(rows.nth(1).get_by_role("button", name="Undo")).to_be_focused()
     rows.nth(2).get_by_role("button", name="Not for me").click()
     expect(rows.nth(2).get_by_role("button", name="Undo")).to_be_visible()
     page.goto(f"{search}/draws/1")

@@ -40,5 +40,5 @@ def _is(value: object, kind: str) -> bool:
         "text": isinstance(value, str),
         "list of texts": isinstance(value, list) and all(isinstance(part, str) for part in value),
         "number": is_number,
-        "whole number": is_number and isinstance(value, int) and 0 <= value < 2**31,
+        "whole number": isinstance(value, int | float) and is_number and 0 <= value < 2**31 and value == int(value),
     }[kind]

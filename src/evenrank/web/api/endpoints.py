@@ -122,8 +122,9 @@ def get_draw(request: Request) -> Response:
 def post_mark(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, MARK, ("page_id", "mark"))
     search = found_search(request)
-    set_mark(desk_of(request).store, search, record["page_id"], record["mark"], editor_of(record))
-    return answer({"page_id": record["page_id"], "mark": record["mark"]})
+    page_id = int(record["page_id"])
+    set_mark(desk_of(request).store, search, page_id, record["mark"], editor_of(record))
+    return answer({"page_id": page_id, "mark": record["mark"]})
 
 
 def _head(kept: WorkList | SavedSearch, question: Question) -> dict[str, Any]:

@@ -127,14 +127,26 @@ def mark_article(request: Request, fields: Fields) -> Response:
     desk, search = desk_of(request), found_search(request)
     number, page_id = (_number(fields.get(name, "")) for name in ("draw", "page_id"))
     set_mark(desk.store, search, page_id, fields.get("mark", ""), visitor_of(request))
+    answer: Response
     if "hx-request" in request.headers:
-        mark = marks_seen_by(desk.store, search, visitor_of(request)).get(page_id, "")
-        answer: Response = page(
-            request, "mark.html", page_id=page_id, mark=mark, number=number, address=search_path(search.token)
-        )
+        answer = mark_buttons(request, search, page_id, number)
     else:
         answer = RedirectResponse(f"{draw_path(search.token, number)}#page-{page_id}", 303)
     return remember(request, answer)
+
+
+def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int) -> Response:
+    """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
+    mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, "")
+    return page(
+        request,
+        "mark.html",
+        page_id=page_id,
+        mark=mark,
+        number=number,
+        is_swapped=True,
+        address=search_path(search.token),
+    )
 
 
 def _number(text: str) -> int:
