@@ -15,6 +15,7 @@ from dump_sample import write_sample
 
 from evenrank.cli.annotate import command
 from evenrank.cli.main import cli
+from evenrank.errors import InputError
 
 
 @pytest.fixture
@@ -63,6 +64,15 @@ def test_a_bad_cap_is_refused(options):
     result = CliRunner().invoke(command, [*options, "--cap", "headings=many"])
     assert result.exit_code == 2
     assert "give a number or p95" in result.stderr
+
+
+def test_an_endless_cap_an_input_as_output_and_a_folder_are_refused(options, tmp_path):
+    assert CliRunner().invoke(command, [*options, "--cap", "headings=nan"]).exit_code == 2
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for out, said in ((options[2], "would be lost"), (str(tmp_path), "a folder")):
+        with pytest.raises(InputError, match=said):
+            run([out, *options[1:]])
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from evenrank.errors import input_error
 
 if TYPE_CHECKING:
     from evenrank.annotate.about import Report
@@ -76,6 +80,7 @@ def command(
 
     if figure is not None:
         check_figure(figure)
+    _refuse_output(out, (dump, wikidata, wikidata_ids, history))
     report = annotate(
         out,
         Inputs(dump, wikidata, wikidata_ids, history),
@@ -87,6 +92,14 @@ def command(
     _print_report(out, report)
     if figure is not None:
         draw_coverage(report.coverage, figure)
+
+
+def _refuse_output(out: Path, inputs: Iterable[Path | None]) -> None:
+    """InputError when OUT is a folder, or one of the files that are read."""
+    if out.is_dir():
+        raise input_error(out, 0, "a folder, where a file is to be written", "name a file in it")
+    if out.exists() and any(path is not None and path.exists() and out.samefile(path) for path in inputs):
+        raise input_error(out, 0, "one of the files to read, which would be lost", "name another file")
 
 
 def _settings(caps: tuple[str, ...], gender: bool, places: bool, coordinates: bool, **choices: Any) -> AnnotateSettings:
@@ -105,7 +118,10 @@ def _cap(text: str) -> tuple[str, float | None]:
     """`headings=5` → its name and value; None for `p95`."""
     name, _, value = text.partition("=")
     try:
-        return name, None if value == "p95" else float(value)
+        number = None if value == "p95" else float(value)
+        if number is not None and not math.isfinite(number):
+            raise ValueError(value)
+        return name, number
     except ValueError:
         raise click.BadParameter(f"{text!r}: give a number or p95 after the equals sign", param_hint="--cap") from None
 
