@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ def generate_files(
     The files appear only when all are whole; an interrupted run leaves what was there before.
     """
     unfinished = out / UNFINISHED
+    made = [folder for folder in (out, out.parent) if not folder.exists()]
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         unfinished.mkdir(parents=True)
@@ -59,6 +60,9 @@ def generate_files(
     finally:
         bar.close()
         shutil.rmtree(unfinished, ignore_errors=True)
+        with suppress(OSError):  # folders that were made here and stayed empty
+            for folder in made:
+                folder.rmdir()
     return _paths(out, settings)
 
 
