@@ -74,6 +74,9 @@ class Run:
     scores: NDArray[np.float64] | None = None
     """Retrieval scores beside `pages`, when the file had them (six-column TREC)."""
 
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}: task {self.task}, {self.n_rankings:,} rankings, {len(self.pages):,} pages>"
+
     @property
     def n_rankings(self) -> int:
         return len(self.topic_ids)

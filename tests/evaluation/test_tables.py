@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pytest
 
+from evenrank.errors import EvenrankError
+from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.exposure_by_group import exposure_by_group
 from evenrank.evaluation.intervals import Interval
@@ -17,6 +20,7 @@ from evenrank.evaluation.table_delimited import csv_of, tsv_of
 from evenrank.evaluation.table_html import html_of
 from evenrank.evaluation.table_latex import latex_of
 from evenrank.evaluation.table_text import text_of
+from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.formats.runs import read_run
 from evenrank.metrics.protocol import OFFICIAL_2021
 
@@ -91,6 +95,49 @@ def test_results_in_a_notebook(golden_collection, golden_runs) -> None:
     assert len(per_topic) == sum(run.n_topics for run in results.runs)
     means = per_topic.groupby("run")["Score"].mean()
     assert means["T1syn00"] == pytest.approx(results["T1syn00"].scores["Score"])
+
+
+def test_objects_say_in_short_what_they_are(golden_collection, golden_runs) -> None:
+    run = read_run(golden_runs[0])
+    results = evaluate(golden_collection, [run, *golden_runs[1:2]], n_resamples=9)
+    assert repr(run) == "<Run 'T1syn00': task 1, 5 rankings, 500 pages>"
+    assert repr(results) == str(results)
+    assert repr(results.runs[0]).startswith("<RunResult 'T1syn00': task 1, 5 topics, nDCG 0.0867, AWRF 0.8012")
+    assert repr(compare(results, "T1syn00")).startswith("Against T1syn00: paired")
+    assert repr(topic_targets(golden_collection)) == "<TopicTargets: task 1, official-2021, 11 topics by 31 groups>"
+
+
+def test_runs_need_names_of_their_own(golden_collection, golden_runs) -> None:
+    with pytest.raises(EvenrankError, match="same name: T1syn00"):
+        evaluate(golden_collection, [golden_runs[0], golden_runs[0]])
+    with pytest.raises(EvenrankError, match="no run"):
+        evaluate(golden_collection, [])
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "said"),
+    [
+        ("depth", "5", "not a whole number"),
+        ("depth", 5.5, "not a whole number"),
+        ("task1_depth", None, "not a whole number"),
+        ("depth", True, "not a whole number"),
+        ("log_base", "2", "not a number"),
+        ("confidence", None, "not a number"),
+        ("relevant_exposure", "no", "not True or False"),
+        ("normalised", ["mars"], "no dimension mars"),
+        ("normalised", 5, "not names of dimensions"),
+    ],
+)
+def test_knobs_of_a_wrong_type_are_explained(golden_collection, golden_runs, knob: str, value, said: str) -> None:
+    with pytest.raises(EvenrankError, match=said):
+        evaluate(golden_collection, golden_runs[0], **{knob: value})
+
+
+def test_knobs_from_numpy_and_lists_are_taken(golden_collection, golden_runs) -> None:
+    results = evaluate(golden_collection, golden_runs[0], depth=np.int64(5), log_base=2, normalised=["geography"])
+    assert results.protocol.task1_depth == 5
+    assert results.protocol.normalised == ("geography",)
+    assert results.to_json()["protocol"]["log_base"] == 2.0
 
 
 @pytest.mark.parametrize("number", [0, 3])

@@ -78,6 +78,8 @@ class Comparisons:
 
         return text_of(compare_table(self))
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         from evenrank.evaluation.compare_table import compare_table
         from evenrank.evaluation.table_html import html_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.intervals import Interval, intervals
-from evenrank.evaluation.knobs import check_knob, knob_names
+from evenrank.evaluation.knobs import checked_knob, knob_names
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.score_task1 import exposes_nothing, score_task1
@@ -44,8 +45,18 @@ def evaluate(
     listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
     loaded = [run if isinstance(run, Run) else read_run(run) for run in listed]
     loaded.sort(key=lambda run: run.name)
+    _check_names(loaded)
     chosen = settle_protocol(protocol, **knobs)
     return _Evaluation(opened, chosen, opened.space(groups), groups).results(loaded)
+
+
+def _check_names(runs: Sequence[Run]) -> None:
+    """EvenrankError when there is no run, or two have one name: results go by name."""
+    if not runs:
+        raise EvenrankError("no run to score (give at least one)")
+    repeated = sorted({run.name for run, after in pairwise(runs) if run.name == after.name})
+    if repeated:
+        raise EvenrankError(f"runs of the same name: {', '.join(repeated)} (rename one of each)")
 
 
 def settle_protocol(protocol: str | Protocol, **knobs: Any) -> Protocol:
@@ -70,7 +81,7 @@ def settle_protocol(protocol: str | Protocol, **knobs: Any) -> Protocol:
         raise EvenrankError(f"no such knob of a protocol: {', '.join(unknown)} (there is: {', '.join(knob_names())})")
     for name, value in knobs.items():
         try:
-            check_knob(name, value)
+            knobs[name] = checked_knob(name, value)
         except ValueError as error:
             raise EvenrankError(f"{name}: {error}") from error
     return replace(protocol, **knobs)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from evenrank.alignment.dimensions import DIMENSIONS
@@ -40,8 +41,7 @@ def parse_knobs(settings: Iterable[str]) -> dict[str, Any]:
         try:
             if not equals or name not in knob_names():
                 raise ValueError(f"write KNOB=VALUE, where KNOB is one of: {', '.join(knob_names())}")
-            knobs[name] = _parse(text.strip(), _hints()[name])
-            check_knob(name, knobs[name])
+            knobs[name] = checked_knob(name, _parse(text.strip(), _hints()[name]))
         except ValueError as error:
             faults.append(f"--set {setting}: {error}")
     if faults:
@@ -49,8 +49,33 @@ def parse_knobs(settings: Iterable[str]) -> dict[str, Any]:
     return knobs
 
 
-def check_knob(name: str, value: Any) -> None:
-    """ValueError when a knob cannot have the value; it says what would be right."""
+def checked_knob(name: str, value: Any) -> Any:
+    """The value of a knob in the knob's own type; ValueError when it cannot have it, saying what would be right."""
+    value = _typed(value, _hints()[name])
+    _check_range(name, value)
+    return value
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    """A value from Python in the type of `hint`: numpy's numbers and lists of names are taken too."""
+    if get_origin(hint) is Literal:
+        return value
+    if hint is bool:
+        return _instance(value, bool, "True or False")
+    if hint is float:
+        return float(_instance(value, Real, "a number"))
+    if hint is int or int in get_args(hint):
+        return None if value is None and hint is not int else int(_instance(value, Integral, "a whole number"))
+    return _names(value) if isinstance(value, str) else tuple(_instance(value, Iterable, "names of dimensions"))
+
+
+def _instance(value: Any, kind: Any, wanted: str) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{value!r} is not {wanted}")
+    return value
+
+
+def _check_range(name: str, value: Any) -> None:
     hint = _hints()[name]
     if get_origin(hint) is Literal and value not in get_args(hint):
         raise ValueError(f"{value!r} is not one of: {', '.join(map(str, get_args(hint)))}")

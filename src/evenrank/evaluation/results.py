@@ -37,6 +37,11 @@ class RunResult:
     def main_measure(self) -> str:
         return MAIN[self.task].name
 
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {value:.4f}" for name, value in self.scores.items())
+        end = f"{self.main_measure} from {self.interval.low:.4f} to {self.interval.high:.4f}"
+        return f"<RunResult {self.run!r}: task {self.task}, {self.n_topics} topics, {scores}; {end}>"
+
     def to_json(self) -> dict[str, Any]:
         interval = {"measure": self.main_measure, "low": self.interval.low, "high": self.interval.high}
         return {
@@ -107,6 +112,8 @@ class Results:
         from evenrank.evaluation.tables import text_table
 
         return text_table(self)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from evenrank.evaluation.tables import html_table

@@ -32,6 +32,10 @@ class TopicTargets:
     values: NDArray[np.float64]
     """Topic by group; each row sums to 1."""
 
+    def __repr__(self) -> str:
+        n_topics, n_groups = self.values.shape
+        return f"<TopicTargets: task {self.task}, {self.protocol.name}, {n_topics} topics by {n_groups} groups>"
+
     def to_json(self) -> dict[str, Any]:
         rows = zip(self.topic_ids, self.values.tolist(), strict=True)
         return {
