@@ -2,8 +2,8 @@
 
 Scores of different topics live on different scales, so each topic is first described without a scale: the score
 relative to the topic's best, and the logarithm of the rank. A logistic regression on the two, fitted on training
-topics that all weigh the same, gives log-odds; optionally an isotonic fit bends them further. How many pages of a
-topic are relevant differs by three orders of magnitude between topics, so the prior is corrected for each topic.
+topics that all weigh the same, gives log-odds; an isotonic fit bends them to the shares that were found. How many
+pages of a topic are relevant differs by three orders of magnitude, so the prior is corrected for each topic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Method = Literal["logistic", "isotonic"]
 class CalibrationSettings:
     """How a calibration is fitted and applied."""
 
-    method: Method = "logistic"
+    method: Method = "isotonic"
     """`logistic`: log-odds are linear in the description; `isotonic`: bent further by a monotone fit."""
     ridge: float = 1e-2
     """Weight of the squared coefficients against the mean log-likelihood."""
@@ -40,7 +40,7 @@ class Calibration:
 
     settings: CalibrationSettings
     coefficients: Floats
-    """Intercept, weight of the relative score, weight of the log rank."""
+    """Intercept, weight of the score, weight of the log rank."""
     prior: float
     """Share of relevant pages among the training candidates, topics weighing the same."""
     knots: Floats
@@ -60,10 +60,9 @@ def describe(scores: Floats) -> Floats:
     Ranks are shared by equal scores. A topic whose scores are all equal gets relative score 1 throughout.
     """
     scores = np.asarray(scores, np.float64)
+    rank = len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1
     low, high = min(scores.min(initial=0.0), 0.0), scores.max(initial=0.0)
     relative = (scores - low) / (high - low) if high > low else np.ones(len(scores))
-    ascending = np.sort(scores)
-    rank = len(scores) - np.searchsorted(ascending, scores, side="right") + 1
     return np.column_stack([np.ones(len(scores)), relative, np.log(rank)])
 
 

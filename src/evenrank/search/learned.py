@@ -93,8 +93,9 @@ def train(
     names = [name for name in usable[0].features if name not in without]
     held_out = out_of_fold_scores(usable, names, settings)
     pairs = [(scores, sample.labels) for scores, sample in zip(held_out, usable, strict=True)]
+    fitted = fit_calibration(pairs, calibration)
     topic_ids = tuple(sample.topic_id for sample in usable)
-    return LearnedState(fit_trees(usable, names, settings), fit_calibration(pairs, calibration), settings, topic_ids)
+    return LearnedState(fit_trees(usable, names, settings), fitted, settings, topic_ids)
 
 
 def train_on_topics(extractor: FeatureExtractor, topics: Sequence[Topic]) -> LearnedModel:

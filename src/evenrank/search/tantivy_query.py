@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine import Restriction, WeightedTerm
+from evenrank.search.engine import Restriction, TextField, WeightedTerm
 from evenrank.search.tantivy_schema import groups_in
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def build_query(schema: Schema, terms: Sequence[WeightedTerm], restriction: Rest
     """The query that scores by `terms` among the pages that `restriction` allows."""
     from tantivy import Occur, Query
 
-    scoring = Query.boolean_query([(Occur.Should, _term_query(schema, term)) for term in fold(terms)])
+    scoring = Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in fold(terms)])
     filters = list(_filters(schema, restriction))
     if not filters:
         return scoring
@@ -26,23 +26,26 @@ def build_query(schema: Schema, terms: Sequence[WeightedTerm], restriction: Rest
 
 def fold(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:
     """Terms without repetition, their weights added up, zeros dropped: the engine counts a repeated term once."""
-    weights: dict[WeightedTerm, float] = {}
+    terms = list(terms)
+    weights: dict[tuple[TextField, tuple[str, ...], bool], float] = {}
     for term in terms:
-        key = WeightedTerm(term.field, term.words, 1.0, term.is_phrase)
+        key = (term.field, term.words, term.is_phrase)
         weights[key] = weights.get(key, 0.0) + term.weight
-    return [WeightedTerm(t.field, t.words, w, t.is_phrase) for t, w in weights.items() if w and t.words]
+    if len(weights) == len(terms):
+        return [term for term in terms if term.weight and term.words]
+    return [WeightedTerm(name, words, w, phrase) for (name, words, phrase), w in weights.items() if w and words]
 
 
-def _term_query(schema: Schema, term: WeightedTerm) -> Query:
-    from tantivy import Query
-
+def _term_query(schema: Schema, term: WeightedTerm, query: type[Query]) -> Query:
+    """The best of the alternatives, or the words in a row, times the weight."""
     if term.is_phrase and len(term.words) > 1:
-        query = Query.phrase_query(schema, term.field, list(term.words))
+        found = query.phrase_query(schema, term.field, list(term.words))
+    elif len(term.words) == 1:
+        found = query.term_query(schema, term.field, term.words[0], "freq")
     else:
-        option = "freq"
-        single = [Query.term_query(schema, term.field, word, option) for word in dict.fromkeys(term.words)]
-        query = single[0] if len(single) == 1 else Query.disjunction_max_query(single)
-    return Query.boost_query(query, float(term.weight))
+        single = [query.term_query(schema, term.field, word, "freq") for word in dict.fromkeys(term.words)]
+        found = query.disjunction_max_query(single)
+    return found if term.weight == 1.0 else query.boost_query(found, float(term.weight))
 
 
 def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
