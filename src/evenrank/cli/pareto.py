@@ -54,8 +54,8 @@ def command(
 
     Relevance and fairness are the policy's own estimates: no judgment is looked at.
     """
-    from evenrank.cli.pool import chosen_topics
     from evenrank.cli.rank import make_job
+    from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
     from evenrank.parallel import n_cores
     from evenrank.policies.pareto import WEIGHTS, mean_frontier, topic_frontiers

@@ -11,6 +11,7 @@ import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.pool_effects import judged, leave_one_out
+from evenrank.cli.topic_choice import chosen_topics
 
 if TYPE_CHECKING:
     from evenrank.assessment.pool import Pool
@@ -74,17 +75,6 @@ def build(
         )
     write_pool(output, pool)
     _tell(pool, start, opened)
-
-
-def chosen_topics(collection: Collection, wanted: str) -> set[int]:
-    """Ids of the topics of a split, of all, or of those listed."""
-    if wanted in ("train", "eval", "all"):
-        return {topic.id for topic in collection.topics if wanted in (topic.split, "all")}
-    ids = [part.strip() for part in wanted.split(",")]
-    unknown = [part for part in ids if not part.isdecimal() or int(part) not in collection.topic_by_id]
-    if unknown:
-        raise click.BadParameter(f"not in the collection: {', '.join(unknown)}", param_hint="--topics")
-    return {int(part) for part in ids}
 
 
 def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:

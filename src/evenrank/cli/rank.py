@@ -45,7 +45,7 @@ def command(
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
     group_odds.
     """
-    from evenrank.cli.pool import chosen_topics
+    from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
     from evenrank.formats.runs import run_name, write_run
     from evenrank.parallel import n_cores
