@@ -76,6 +76,25 @@ def test_a_file_without_articles_is_refused(inputs, out):
     assert left_behind(out) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("wikidata", "no entities in it .*JSON dump of Wikidata"),
+        ("wikidata_ids", "no pages in it .*page_props"),
+        ("history", "no pages in it .*stub-meta-history"),
+    ],
+)
+@pytest.mark.parametrize("junk", [b"", b"junk\n" * 30])
+def test_a_file_of_which_no_record_can_be_read_is_refused(inputs, out, tmp_path, name, wanted, junk):
+    path = tmp_path / "junk"
+    path.write_bytes(junk)
+    with pytest.raises(InputError, match=rf"junk: {wanted}") as caught:
+        annotate(out, replace(inputs, **{name: path}), n_workers=1)
+    n_lines = len(caught.value.faults) - 1 + caught.value.n_more
+    assert n_lines == (30 if junk and name == "wikidata" else 0)
+    assert left_behind(out) == []
+
+
 def test_a_missing_file_is_told_before_any_work(inputs, out):
     with pytest.raises(InputError, match=r"gone\.json: no such file"):
         annotate(out, replace(inputs, wikidata=Path("gone.json")))

@@ -89,3 +89,11 @@ def test_a_figure_of_an_unknown_kind_is_refused_before_any_work(options, tmp_pat
     result = CliRunner().invoke(cli, ["annotate", *options, "--figure", str(tmp_path / "x.bmp")])
     assert "a figure is written as pdf, png, svg" in str(result.exception)
     assert not Path(options[0]).exists()
+
+
+@pytest.mark.parametrize("option", ["--wikidata", "--wikidata-ids", "--history"])
+def test_a_file_of_another_kind_is_refused(options, tmp_path, option):
+    (tmp_path / "junk").write_text("junk\n")
+    with pytest.raises(InputError, match=r"junk: no .* in it \(give "):
+        run([*options, option, str(tmp_path / "junk")])
+    assert not Path(options[0]).exists()

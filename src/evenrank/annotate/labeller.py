@@ -30,6 +30,12 @@ from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
 from evenrank.parallel import map_batches
 from evenrank.progress import track
 
+OF_PAGES = ("articles", "give a pages-articles dump")
+OF_PAGE_PROPS = ("pages", "give the SQL dump of the table page_props")
+OF_HISTORY = ("pages", "give a stub-meta-history dump")
+OF_WIKIDATA = ("entities", "give the JSON dump of Wikidata, one entity a line")
+"""What is counted in each file, and what to give where none is found."""
+
 
 def annotate(
     out: Path,
@@ -57,7 +63,7 @@ def annotate(
     work = _work_folder(out, is_fresh)
     store = _open_store(work, inputs, settings)
     try:
-        _read(to_do, engine, store, inputs.dump)
+        _read(to_do, engine, store)
         report = _write(out, store, inputs, settings, model, n_workers)
     finally:
         store.close()
@@ -65,13 +71,11 @@ def annotate(
     return report
 
 
-def _read(to_do: list[Stage], engine: Engine, store: WorkStore, dump: Path) -> None:
+def _read(to_do: list[Stage], engine: Engine, store: WorkStore) -> None:
     """Fill the store; it is removed when an input is bad, because what was read of it is of no use."""
     try:
         for stage in to_do:
             engine(stage, store)
-        if not store.query("SELECT 1 FROM pages LIMIT 1").fetchone():
-            raise input_error(dump, 0, "no articles in it", "give a pages-articles dump")
     except InputError:
         store.close()
         shutil.rmtree(store.path.parent, ignore_errors=True)
@@ -82,15 +86,15 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     """What to read, in order."""
     pages = partial(annotate_pages, site=read_site(inputs.dump))
     entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender)
-    known: list[tuple[str, Path | None, tuple[bytes, bytes], Callable[[RawBatch], StageBatch]]] = [
-        ("pages", inputs.dump, (PAGE_START, PAGE_END), pages),
-        ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props),
-        ("first revisions", inputs.history, (PAGE_START, PAGE_END), annotate_history),
-        ("entities", inputs.wikidata, (b"", b"\n"), entities),
+    known: list[tuple[str, Path | None, tuple[bytes, bytes], Callable[[RawBatch], StageBatch], tuple[str, str]]] = [
+        ("pages", inputs.dump, (PAGE_START, PAGE_END), pages, OF_PAGES),
+        ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props, OF_PAGE_PROPS),
+        ("first revisions", inputs.history, (PAGE_START, PAGE_END), annotate_history, OF_HISTORY),
+        ("entities", inputs.wikidata, (b"", b"\n"), entities, OF_WIKIDATA),
     ]
     return [
-        Stage(name, path, end, function, start, batch_bytes)
-        for name, path, (start, end), function in known
+        Stage(name, path, end, function, start, batch_bytes, *counted)
+        for name, path, (start, end), function, counted in known
         if path is not None
     ]
 

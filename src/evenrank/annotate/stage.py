@@ -48,6 +48,10 @@ class Stage:
     record_start: bytes = b""
     """Bytes that every record holds; what lacks them, such as the last lines of a dump, is no record."""
     batch_bytes: int = BATCH
+    counted: str = ""
+    """Count in the tally of the records that were read; a file without any is refused."""
+    wanted: str = ""
+    """What to do about such a file."""
 
 
 class Engine(Protocol):
@@ -105,9 +109,13 @@ class Ledger:
         self.rows = {}
 
     def finish(self) -> None:
-        """Keep the last rows, unless the file turns out to be cut off."""
+        """Keep the last rows, unless the file turns out to be cut off, or to hold nothing of what is wanted."""
         if self.counts["opened"] > self.counts["closed"]:
             raise input_error(self.stage.path, 0, "the file is cut off: its last lines are missing", TRY_AGAIN)
+        if self.stage.counted and not self.counts[self.stage.counted]:
+            nothing = Fault(str(self.stage.path), 0, f"no {self.stage.counted} in it", self.stage.wanted)
+            shown = [Fault(*fault) for fault in self.faults]
+            raise InputError([nothing, *shown], self.counts["faults"] - len(shown))
         self.keep(None)
 
 
