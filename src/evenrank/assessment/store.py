@@ -15,6 +15,8 @@ from evenrank.errors import EvenrankError, input_error
 VERSION = 1
 WAIT_SECONDS = 30.0
 """How long a writer waits for another one."""
+SMALLEST = 512
+"""Bytes of the smallest SQLite file."""
 
 
 class Store:
@@ -126,7 +128,19 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def _refuse_other_file(path: Path) -> None:
+    """InputError for a file too short to be SQLite's, because SQLite takes one byte for an empty file.
+
+    SQLite itself refuses longer files of other kinds. The file is not opened here: closing it would end the locks
+    that other connections of this process hold.
+    """
+    if path.is_file() and 0 < (n_bytes := path.stat().st_size) < SMALLEST:
+        found = f"cannot be opened as a judgments file: {n_bytes} bytes are too few for one"
+        raise input_error(path, 0, found, "name a new file, or one made by evenrank judgments create")
+
+
 def _connect(path: Path) -> sqlite3.Connection:
+    _refuse_other_file(path)
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA journal_mode = WAL")
