@@ -99,6 +99,24 @@ def test_an_import_that_changes_its_mind(empty: Store, tmp_path: Path) -> None:
     assert len(list(all_votes(empty))) == 3
 
 
+def test_grades_of_any_scale_from_0_are_taken_and_negative_ones_refused(empty: Store, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("101 0 10 7\n101 0 11 0\n")
+    assert IMPORTS["qrels"](empty, tmp_path / "qrels", " NIST ") == 2
+    assert [(vote.assessor, vote.grade) for vote in current_votes(empty)] == [("NIST", 7), ("NIST", 0)]
+    (tmp_path / "qrels").write_text("101 0 12 1\n101 0 13 -3\n")
+    with pytest.raises(InputError, match="qrels:2: grade -3 is below 0"):
+        IMPORTS["qrels"](empty, tmp_path / "qrels", "NIST")
+    assert len(list(all_votes(empty))) == 2
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "two\nlines"])
+def test_imported_votes_need_the_name_of_somebody(empty: Store, tmp_path: Path, name: str) -> None:
+    (tmp_path / "qrels").write_text("101 0 10 1\n")
+    with pytest.raises(EvenrankError, match="not a name"):
+        IMPORTS["qrels"](empty, tmp_path / "qrels", name)
+    assert list(all_votes(empty)) == []
+
+
 def test_official_topics_round_trip(empty: Store, tmp_path: Path) -> None:
     record = {"id": 150, "title": "Skiing", "rel_docs": [7], "assessed_docs": [5, 7, 9], "max_tier": 2}
     (tmp_path / "in").write_text(json.dumps(record) + "\n")
@@ -127,12 +145,14 @@ def test_faulty_votes_are_all_named_and_none_is_stored(voted: Store, empty: Stor
         {"page_id": 2**70},
         {"seconds": -1.0},
         {"token": ""},
+        {"grade": -3},
+        {"assessor": " "},
     ]
     bad = [{**lines[0], "token": f"x{n}", **change} for n, change in enumerate(changes)]
     (tmp_path / "votes").write_text("\n".join(map(json.dumps, [*lines, *bad, {"topic": 1}])))
     with pytest.raises(InputError) as caught:
         import_votes(empty, tmp_path / "votes")
-    assert [fault.line for fault in caught.value.faults] == list(range(len(lines) + 1, len(lines) + 8))
+    assert [fault.line for fault in caught.value.faults] == list(range(len(lines) + 1, len(lines) + 10))
     assert list(all_votes(empty)) == []
 
 

@@ -18,6 +18,7 @@ from evenrank.assessment.store import open_store
 from evenrank.assessment.votes import Vote, cast_votes
 from evenrank.cli.judgments import command
 from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError, InputError
 
 
 def run_judgments(*words: object) -> Result:
@@ -114,3 +115,28 @@ def test_mistakes_exit_with_2_and_no_traceback(tmp_path: Path) -> None:
     assert "qrels:2: 3 columns, not 4" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["qrels"]
+
+
+@pytest.mark.parametrize("content", [b"x", b"my notes\n", b"a long text " * 999])
+@pytest.mark.parametrize("action", ["import", "export"])
+def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path, content: bytes, action: str) -> None:
+    (tmp_path / "qrels").write_text("101 0 5 1\n")
+    (tmp_path / "notes").write_bytes(content)
+    words = {"import": [tmp_path / "qrels"], "export": ["-o", tmp_path / "out"]}[action]
+    with pytest.raises(InputError, match="notes: cannot be opened as a judgments file"):
+        run_judgments(action, tmp_path / "notes", *words)
+    assert (tmp_path / "notes").read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "qrels"]
+
+
+def test_an_empty_file_becomes_a_judgments_file(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("101 0 5 1\n")
+    (tmp_path / "store").touch()
+    assert "1 new votes" in run_judgments("import", tmp_path / "store", tmp_path / "qrels").stderr
+
+
+def test_votes_of_nobody_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("101 0 5 1\n")
+    with pytest.raises(EvenrankError, match="not a name: ''"):
+        run_judgments("import", tmp_path / "store", tmp_path / "qrels", "--assessor", "")
+    assert not (tmp_path / "store").exists()

@@ -32,6 +32,14 @@ def test_grades_have_one_sign_at_most(tmp_path: Path) -> None:
         read_qrels(tmp_path / "q")
 
 
+def test_grades_below_the_least_are_named_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 5 -1\n1 0 6 7\n1 0 7 -3\n")
+    assert read_qrels(tmp_path / "q") == {1: {5: -1, 6: 7, 7: -3}}
+    with pytest.raises(InputError, match="grade -1 is below 0") as caught:
+        read_qrels(tmp_path / "q", min_grade=0)
+    assert [fault.line for fault in caught.value.faults] == [1, 3]
+
+
 def test_empty_file(tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(b"")
     with pytest.raises(InputError, match="empty"):

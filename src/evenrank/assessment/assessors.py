@@ -26,16 +26,22 @@ class Assessor:
     """Whether a secret link exists; names that came with imported votes have none."""
 
 
-def add_assessor(store: Store, name: str, role: Role = "assessor") -> str:
-    """The secret of a new link for `name`; an earlier link of the same name stops working."""
+def checked_name(name: str) -> str:
+    """The name without blanks around it; EvenrankError when it is none."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise EvenrankError(f"not a name: {name!r} (1 to {MAX_NAME} printable characters)")
+    return name.strip()
+
+
+def add_assessor(store: Store, name: str, role: Role = "assessor") -> str:
+    """The secret of a new link for `name`; an earlier link of the same name stops working."""
+    name = checked_name(name)
     secret = secrets.token_urlsafe(24)
     with store.transaction() as connection:
         connection.execute(
             "INSERT INTO assessor (name, role, secret_hash, created) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (name) DO UPDATE SET role = excluded.role, secret_hash = excluded.secret_hash",
-            (name.strip(), role, _digest(secret), utc_now()),
+            (name, role, _digest(secret), utc_now()),
         )
     return secret
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from evenrank.assessment.assessors import name_assessors
+from evenrank.assessment.assessors import checked_name, name_assessors
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import COLUMNS, Outcome, Vote, cast_votes, current_votes, utc_now
 from evenrank.errors import Fault, InputError
@@ -23,7 +23,7 @@ Judgment = tuple[int, int, int]
 
 def import_qrels(store: Store, path: Path, assessor: str) -> int:
     """Number of new votes from a four-column qrels file, cast in the name of `assessor`."""
-    grades = read_qrels(path)
+    grades = read_qrels(path, min_grade=0)
     judgments = ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
     return _cast(store, judgments, assessor)
 
@@ -61,6 +61,7 @@ def _refuse_incomplete(path: Path, topics: list[Topic]) -> None:
 
 def _cast(store: Store, judgments: Iterable[Judgment], assessor: str) -> int:
     """Votes for what is not yet the assessor's vote; a file imported twice adds nothing."""
+    assessor = checked_name(assessor)
     name_assessors(store, [assessor])
     known = {(v.topic, v.page): v.grade for v in current_votes(store) if v.assessor == assessor}
     n_before = int(store.connection.execute("SELECT count(*) FROM vote").fetchone()[0])
@@ -106,8 +107,10 @@ def parse_vote(record: dict[str, Any]) -> Vote:
     vote = Vote(**fields)
     if vote.outcome not in get_args(Outcome) or (vote.outcome == "graded") != (vote.grade is not None):
         raise ValueError(f"outcome {vote.outcome!r} with grade {vote.grade}")
-    if not all(0 <= number <= MAX_ID for number in (vote.topic, vote.page, abs(vote.grade or 0))):
+    if not all(0 <= number <= MAX_ID for number in (vote.topic, vote.page, vote.grade or 0)):
         raise ValueError(f"topic, page_id or grade is outside 0 to {MAX_ID}")
+    if not vote.assessor.strip():
+        raise ValueError("a vote of nobody: assessor is empty")
     if not vote.token or not vote.time or (vote.seconds is not None and not 0 <= vote.seconds < math.inf):
         raise ValueError("a vote without token or time, or with a negative number of seconds")
     return vote

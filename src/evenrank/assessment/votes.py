@@ -27,7 +27,7 @@ class Vote:
     assessor: str
     outcome: Outcome
     grade: int | None = None
-    """0 not relevant, 1 relevant; a scale may go further."""
+    """0 not relevant, 1 relevant; a scale may go further up, never below 0."""
     comment: str = ""
     seconds: float | None = None
     """Time the page was in front of the assessor."""

@@ -15,13 +15,15 @@ from evenrank.formats.json_lines import MAX_FAULTS, read_lines
 MAX_ID = 2**31 - 1
 
 
-def read_qrels(path: str | os.PathLike[str]) -> dict[int, dict[int, int]]:
-    """Grades by topic and page; a pair that stands twice must have one grade."""
+def read_qrels(path: str | os.PathLike[str], min_grade: int | None = None) -> dict[int, dict[int, int]]:
+    """Grades by topic and page; a pair that stands twice must have one grade, and none is below `min_grade`."""
     grades: dict[int, dict[int, int]] = {}
     faults: list[Fault] = []
     for number, line in read_lines(path):
         try:
             topic, page, grade = parse_judgment(line)
+            if min_grade is not None and grade < min_grade:
+                raise ValueError(f"grade {grade} is below {min_grade}")
             if grades.setdefault(topic, {}).setdefault(page, grade) != grade:
                 raise ValueError(f"topic {topic}, page {page} has another grade further up")
         except ValueError as error:
