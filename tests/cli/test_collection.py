@@ -48,3 +48,13 @@ def test_demo_runs_the_whole_chain(tmp_path: Path) -> None:
         assert (tmp_path / "demo" / part).exists(), part
     assert result.output.count("$ evenrank ") >= 12
     assert "Where to look" in result.output
+
+
+@pytest.mark.parametrize("action", ["import", "generate", "describe", "download"])
+def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--metadata", "m.json"] if action == "import" else []
+    result = CliRunner().invoke(cli, ["collection", action, "", *words])
+    assert result.exit_code == 2
+    assert "the name is empty" in result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -97,6 +97,14 @@ def test_the_table_names_runs_and_hours(pool: Path, golden_runs: list[Path]) -> 
     assert f"{len(read_pool(pool).pages) / 60:,.1f} hours at 60 s with 0% judged twice" in shown
 
 
+@pytest.mark.parametrize("option", ["--seconds", "--overlap"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_hours_need_finite_numbers(pool: Path, option: str, value: str) -> None:
+    result = run_pool("stats", pool, option, value)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.stderr
+
+
 def test_judged_is_the_share_of_assessed_pages(golden_collection: Collection, golden_runs: list[Path]) -> None:
     [row] = json.loads(run_pool("judged", golden_collection.path, golden_runs[0], "-k", 20, "--format", "json").stdout)
     known = judged_pages(golden_collection.topics)

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 import orjson
 
-FILE = click.Path(path_type=Path)
+from evenrank.cli.option_types import NamedPath
+
+FILE = NamedPath(path_type=Path)
 SEED = click.IntRange(-(2**63), 2**63 - 1)
 """The manifest keeps the seed, and JSON has no larger numbers."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.option_types import FiniteRange
 
 if TYPE_CHECKING:
     from evenrank.assessment.agreement import Agreement, Disagreement
@@ -59,7 +60,7 @@ def assessor(store: Path, name: str, organiser: bool, url: str | None) -> None:
 
 @command.command()
 @click.argument("store", type=FILE)
-@click.option("--overlap", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
+@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
 @click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
 def assign(store: Path, overlap: float, judges: int) -> None:
     """Give every page that nobody has yet to an assessor, and a sample of them to several."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.option_types import FiniteRange
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.topic_choice import chosen_topics
 
@@ -95,8 +96,8 @@ def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
 
 @command.command()
 @click.argument("pool", type=FILE)
-@click.option("--seconds", type=click.FloatRange(min=0), default=45.0, show_default=True, help="Time for one judgment.")
-@click.option("--overlap", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share judged twice.")
+@click.option("--seconds", type=FiniteRange(min=0), default=45.0, show_default=True, help="Time for one judgment.")
+@click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged twice.")
 @FORMAT
 def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
     """Size of a pool, overlap between runs, pages that only one run brought, and projected hours."""

@@ -7,6 +7,7 @@ from typing import cast
 
 import click
 
+from evenrank.cli.option_types import FiniteRange
 from evenrank.records import Task
 
 FILE = click.Path(path_type=Path)
@@ -62,7 +63,7 @@ def convert_command(source: Path, target: Path, form: str | None) -> None:
 @command.command("oracle")
 @click.argument("folder", type=FILE)
 @click.option("--task", type=click.IntRange(1, 2), required=True)
-@click.option("--precision", type=click.FloatRange(0, 1), default=0.9, show_default=True)
+@click.option("--precision", type=FiniteRange(0, 1), default=0.9, show_default=True)
 @click.option("--topics", "split", type=click.Choice(["train", "eval"]), help="[default: eval, or train]")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("-o", "--output", type=FILE, required=True, help="Run file; gzip by its ending.")

@@ -1,0 +1,27 @@
+"""Types of options that refuse what click's own let through."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; neither `nan`, which no comparison finds outside of it, nor `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+class NamedPath(click.Path):
+    """A path with a name: the empty one would stand for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty (write . for the current folder).", param, ctx)
+        return super().convert(value, param, ctx)
