@@ -122,7 +122,10 @@ class Bm25s:
 
         analyser = build_analysers()[ANALYSER_OF["text"]]
         index = bm25s.BM25(k1=1.2, b=0.75)
-        index.index([analyser.analyze(f"{title} {text}") for _, title, _, text in pages], show_progress=False)
+        shared: dict[str, str] = {}
+        texts = (analyser.analyze(f"{title} {text}") for _, title, _, text in pages)
+        words = [[shared.setdefault(word, word) for word in text] for text in texts]
+        index.index(words, show_progress=False)
         index.save(str(folder))
 
     def open(self, folder: Path) -> Answer:

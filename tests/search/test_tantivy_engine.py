@@ -111,6 +111,18 @@ def test_changes_are_invisible_until_the_commit_and_dropped_without_one(make_eng
         assert found(again, HORSE) == [1, 3]
 
 
+def test_pages_are_counted_on_after_every_open(make_engine: MakeEngine) -> None:
+    engine = make_engine([page(1), page(2)])
+    engine.add([page(3)])
+    engine.commit()
+    assert engine.n_added == 3
+    engine.close()
+    again = TantivyEngine.open(engine.path)
+    again.add([page(4)])
+    again.commit()
+    assert again.n_added == 4
+
+
 def test_analysers_are_there_after_every_open(make_engine: MakeEngine) -> None:
     engine = make_engine([page(1, text="Horses")])
     engine.close()

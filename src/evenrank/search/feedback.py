@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.search.engine import EVERYTHING, Engine, Hits, Restriction, TextField, WeightedTerm
+from evenrank.search.engine import Engine, Hits, TextField, WeightedTerm
 from evenrank.search.words import word_list
 
 
@@ -33,10 +33,7 @@ class FeedbackSettings:
 
 
 def expand(
-    engine: Engine,
-    terms: Sequence[WeightedTerm],
-    settings: FeedbackSettings | None = None,
-    restriction: Restriction = EVERYTHING,
+    engine: Engine, terms: Sequence[WeightedTerm], settings: FeedbackSettings | None = None
 ) -> list[WeightedTerm]:
     """The query with the words of its own first pages; scaled so that the best page can reach 1.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,7 @@ class TantivyEngine:
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = None
+        self._ordinal: int | None = None
         self._searcher = index.searcher()
 
     @classmethod
@@ -83,10 +83,6 @@ class TantivyEngine:
                 raise EvenrankError(f"{self.path}: another process is writing this index: {error}") from error
         return self._writer
 
-    @cached_property
-    def _next_ordinal(self) -> list[int]:
-        return [self.n_added]
-
     @property
     def n_added(self) -> int:
         """Pages ever added and committed: one more than the largest ordinal in the index."""
@@ -97,10 +93,12 @@ class TantivyEngine:
 
     def add(self, pages: Iterable[IndexPage]) -> None:
         """Add pages; see `Engine.add`."""
-        writer, counter = self.writer, self._next_ordinal
+        writer = self.writer
+        if self._ordinal is None:
+            self._ordinal = self.n_added
         for page in pages:
-            writer.add_document(to_document(page, counter[0]))
-            counter[0] += 1
+            writer.add_document(to_document(page, self._ordinal))
+            self._ordinal += 1
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""

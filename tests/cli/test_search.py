@@ -1,0 +1,80 @@
+"""`evenrank index` and `evenrank search`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from evenrank.cli.main import cli
+from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.collection.make import generate_collection
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("collection")
+    generate_collection(path, GenerateSettings(n_pages=300, n_train_topics=2, n_eval_topics=2))
+    result = run("index", str(path), "--threads", "1")
+    assert result.exit_code == 0, result.output
+    assert "300 articles" in result.stdout
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def topic_title(folder: Path) -> str:
+    from evenrank.collection.collection import Collection
+
+    return Collection.open(folder).topics[0].title
+
+
+def test_search_tsv_has_rank_page_score_title(folder: Path) -> None:
+    result = run("search", str(folder), topic_title(folder), "-k", "5", "--format", "tsv")
+    assert result.exit_code == 0, result.output
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    rows = [line for line in lines if line[0].isdigit()]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert all(int(row[1]) > 0 and float(row[2]) > 0 and row[3] for row in rows)
+    scores = [float(row[2]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_search_json_and_group(folder: Path) -> None:
+    from evenrank.collection.collection import Collection
+
+    words = topic_title(folder)
+    result = run("search", str(folder), words, "-k", "50", "--geography", "europe", "--format", "json")
+    assert result.exit_code == 0, result.output
+    hits = json.loads(result.stdout)
+    collection = Collection.open(folder)
+    rows = collection.rows_of([hit["page_id"] for hit in hits])
+    assert len(hits) > 0
+    assert (collection.masks["geography"][rows] & 0b10000).all()
+
+
+def test_a_group_that_is_none_lists_the_names(folder: Path) -> None:
+    result = run("search", str(folder), "x", "--geography", "Atlantis")
+    assert result.exit_code == 2
+    assert "Oceania" in result.output
+
+
+def test_nothing_found_is_no_failure(folder: Path) -> None:
+    result = run("search", str(folder), "zzzzqqq")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+
+
+def test_punctuation_is_no_query_language(folder: Path) -> None:
+    for words in ("it's", "c++", "AND", "foo:bar", '"unclosed', "(", "*"):
+        assert run("search", str(folder), words).exit_code == 0
+
+
+def test_index_again_changes_nothing(folder: Path) -> None:
+    before = sorted(path.name for path in (folder / "index" / "pages").iterdir())
+    assert run("index", str(folder)).exit_code == 0
+    assert sorted(path.name for path in (folder / "index" / "pages").iterdir()) == before
