@@ -114,6 +114,32 @@ def test_runs_need_names_of_their_own(golden_collection, golden_runs) -> None:
         evaluate(golden_collection, [])
 
 
+@pytest.mark.parametrize("runs", [None, 5, [None], b"x"])
+def test_what_is_no_run_is_explained(golden_collection, runs) -> None:
+    with pytest.raises(EvenrankError, match=r"is no run .*give a Run"):
+        evaluate(golden_collection, runs)
+
+
+def test_what_is_no_collection_is_explained(golden_runs) -> None:
+    for ask in (lambda: evaluate(None, golden_runs[0]), lambda: topic_targets(None)):
+        with pytest.raises(EvenrankError, match="None is no collection"):
+            ask()
+
+
+def test_groups_may_be_a_list_of_names(golden_collection, golden_runs) -> None:
+    listed = evaluate(golden_collection, golden_runs[0], groups=["geography", "gender"])
+    joined = evaluate(golden_collection, golden_runs[0], groups="geography,gender")
+    assert listed.to_json() == joined.to_json()
+    assert listed.groups == "geography,gender"
+    assert topic_targets(golden_collection, groups=("gender",)).groups[-1] == "third"
+
+
+@pytest.mark.parametrize("groups", [None, 5, [], ["gender", 5], [None]])
+def test_groups_without_names_are_explained(golden_collection, golden_runs, groups) -> None:
+    with pytest.raises(EvenrankError, match=r"groups is .*list of names"):
+        evaluate(golden_collection, golden_runs[0], groups=groups)
+
+
 @pytest.mark.parametrize(
     ("knob", "value", "said"),
     [

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.evaluation.given import given_collection, given_runs, joined_groups
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.knobs import checked_knob, knob_names
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
@@ -33,7 +34,7 @@ def evaluate(
     collection: Collection | str | os.PathLike[str],
     runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
     protocol: str | Protocol = "official-2021",
-    groups: str = "intersection",
+    groups: str | Iterable[str] = "intersection",
     **knobs: Any,
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
@@ -41,13 +42,13 @@ def evaluate(
     `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and any
     knob of the protocol can be set by name; `depth` and `rankings` set the scored depth of the runs' task.
     """
-    opened = collection if isinstance(collection, Collection) else Collection.open(collection)
-    listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
+    listed, named = given_runs(runs), joined_groups(groups)
+    opened = given_collection(collection)
     loaded = [run if isinstance(run, Run) else read_run(run) for run in listed]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
     chosen = settle_protocol(protocol, **knobs)
-    return _Evaluation(opened, chosen, opened.space(groups), groups).results(loaded)
+    return _Evaluation(opened, chosen, opened.space(named), named).results(loaded)
 
 
 def _check_names(runs: Sequence[Run]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import settle_protocol
+from evenrank.evaluation.given import given_collection, joined_groups
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.metrics.protocol import Protocol
 from evenrank.records import Task
@@ -57,16 +59,16 @@ def topic_targets(
     collection: Collection | str | os.PathLike[str],
     task: Task = 1,
     protocol: str | Protocol = "official-2021",
-    groups: str = "intersection",
+    groups: str | Iterable[str] = "intersection",
     **knobs: Any,
 ) -> TopicTargets:
     """The targets of every topic that has judgments, in the collection's order.
 
     The fully unknown group is left out where the protocol leaves it out: in Task 1 of 2021.
     """
-    opened = collection if isinstance(collection, Collection) else Collection.open(collection)
+    opened = given_collection(collection)
     chosen = settle_protocol(protocol, **knobs)
-    space = opened.space(groups)
+    space = opened.space(joined_groups(groups))
     truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]
     kept = [truth for truth in truths if task == 1 or truth.has_class]
     if not kept:
