@@ -149,6 +149,41 @@ def test_metadata_without_gender_is_said_and_scored_as_unknown(tmp_path: Path, f
     assert set(collection.masks["gender"].tolist()) == {1}
 
 
+def test_a_field_that_only_has_the_name_of_a_dimension_is_left_out(tmp_path: Path, files: ImportFiles) -> None:
+    own = [page | {"occupations": ["writer"], "first_letter_category": "a-d"} for page in PAGES]
+    own[2] |= {"occupations": {"job": "baker"}}
+    notes: list[str] = []
+    mixed = replace(files, metadata=lines(tmp_path / "own.json", own))
+    collection = import_collection(tmp_path / "c", mixed, warn=notes.append)
+    assert tuple(collection.masks) == ("geography", "gender", "first-letter")
+    assert collection.masks["geography"].tolist() == [1, 0b10010, 0b1000]
+    [note] = [note for note in notes if "left out of the collection" in note]
+    assert "own.json:3: occupations {'job': 'baker'} is not one of" in note
+
+
+def test_a_field_of_another_kind_may_come_up_late(tmp_path: Path, files: ImportFiles) -> None:
+    """Far behind the first block, in the layout that is read fast; all other values stay as they are."""
+    head = {"quality_score_disc": "GA", "geographic_locations": ["Asia"], "gender": ["male"]}
+    pages = [{"page_id": number, "quality_score": 0.5} | head for number in range(30_000)]
+    pages += [{"page_id": 40_000 + n, "quality_score": 0.5} | head | {"occupations": "baker"} for n in range(9)]
+    notes: list[str] = []
+    late = ImportFiles(lines(tmp_path / "late.json", pages))
+    collection = import_collection(tmp_path / "c", late, warn=notes.append)
+    assert tuple(collection.masks) == ("geography", "gender")
+    assert len(collection) == 30_009
+    assert any("late.json:30001: occupations 'baker'" in note for note in notes)
+
+
+def test_values_of_geography_and_gender_must_be_known(tmp_path: Path, files: ImportFiles) -> None:
+    own = [page | {"occupations": "baker"} for page in PAGES]
+    own[1] |= {"geographic_locations": ["Atlantis"]}
+    own[2] |= {"gender": [7]}
+    with pytest.raises(InputError) as caught:
+        import_collection(tmp_path / "c", replace(files, metadata=lines(tmp_path / "own.json", own)))
+    assert [fault.line for fault in caught.value.faults] == [2, 3]
+    assert not (tmp_path / "c").exists()
+
+
 def test_byte_order_marks_are_no_fault_and_pipes_are(tmp_path: Path, files: ImportFiles) -> None:
     for path in (files.metadata, files.topics):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())

@@ -14,22 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.judged_pages import merged, save_topics
 from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
+from evenrank.collection.read_pages import ALWAYS, read_pages
 from evenrank.collection.titles import save_titles
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
-from evenrank.formats.metadata import Metadata, first_fields, read_metadata
+from evenrank.formats.metadata import Metadata
 from evenrank.formats.topics import read_topics
-from evenrank.progress import progress_bar
 from evenrank.records import Topic
-
-ALWAYS = ("geography", "gender")
-"""Dimensions that every collection has; the others are kept when their field is in the metadata."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def import_collection(
     folder = Path(folder)
     _refuse_pipes(files)
     topics = _read_all_topics(files)
-    metadata = _read_metadata(files.metadata)
+    metadata = read_pages(files.metadata, warn)
     _warn_of_odd(files.metadata, metadata, warn)
     previous, is_new = _previous(folder), not folder.exists()
     fresh = _new_data_folder(folder)
@@ -111,26 +107,6 @@ def _read_all_topics(files: ImportFiles) -> list[Topic]:
         found = f"topic ids {sorted(shared)[:5]} are training topics too"
         raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in files.eval_topics])
     return [*train, *judged]
-
-
-def _read_metadata(path: Path) -> Metadata:
-    """The metadata with the dimensions whose fields are in it; read again if some field only comes up late."""
-    size = path.stat().st_size if path.is_file() else 0
-    fields = first_fields(path)
-    while True:
-        bar = progress_bar(size, "metadata", "B", scale=True)
-        try:
-            metadata = read_metadata(path, _annotated(fields), bar.update)
-        finally:
-            bar.close()
-        if len(_annotated(metadata.fields)) == len(metadata.masks):
-            return metadata
-        fields = metadata.fields
-
-
-def _annotated(fields: frozenset[str]) -> list[Dimension]:
-    """The dimensions that every collection has, and those whose field is there."""
-    return [d for d in DIMENSIONS.values() if d.name in ALWAYS or d.field in fields]
 
 
 def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:

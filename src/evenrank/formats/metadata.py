@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -39,20 +39,33 @@ class Metadata:
     n_repeated: int
 
 
+class ForeignFieldError(InputError):
+    """A field that has the name of a dimension's, but holds something else; raised where it is first seen."""
+
+    def __init__(self, dimension: str, fault: Fault) -> None:
+        super().__init__([fault])
+        self.dimension = dimension
+
+
 def read_metadata(
     path: str | os.PathLike[str],
     dimensions: Sequence[MaskField],
     on_bytes: Callable[[int], object] = lambda n_file_bytes: None,
+    optional: Collection[str] = (),
 ) -> Metadata:
     """The metadata in a JSON-lines file, plain or compressed; InputError lists all faults of the file.
 
-    `on_bytes` is told how many bytes of the file were consumed since it was last called.
+    `on_bytes` is told how many bytes of the file were consumed since it was last called. A value that one of the
+    `optional` dimensions does not know ends the reading at once, with ForeignFieldError.
     """
     reader = LineReader(dimensions)
     blocks: list[ParsedBlock] = []
     faults: list[Fault] = []
     n_lines = n_faults = 0
     for block in _parsed(path, reader, on_bytes):
+        for name, (line, found) in block.first_unknown.items():
+            if name in optional:
+                raise ForeignFieldError(name, Fault(str(path), n_lines + line, found))
         room = MAX_FAULTS - len(faults)
         faults.extend(Fault(str(path), n_lines + line, *rest) for line, *rest in block.faults[:room])
         n_faults += len(block.faults)

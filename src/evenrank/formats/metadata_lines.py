@@ -51,6 +51,8 @@ class ParsedBlock:
     columns: dict[str, NDArray[Any]]
     n_lines: int
     faults: list[tuple[int, str, str]]
+    first_unknown: dict[str, tuple[int, str]]
+    """Of each dimension whose field has a value that it does not know: the first (line within the block, found)."""
 
 
 class LineReader:
@@ -84,7 +86,8 @@ class LineReader:
                 page_ids, scores, codes = page_ids[order], scores[order], codes[order]
         columns: dict[str, NDArray[Any]] = {"score": scores, "class": codes[:, 0].astype(np.uint8)}
         columns |= {d.name: codes[:, number].astype(d.mask_dtype) for number, d in enumerate(self._dimensions, 1)}
-        return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults])
+        first_unknown = {f.dimension: (f.line, f.found) for f in reversed(faults) if f.dimension}
+        return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults], first_unknown)
 
     # Lines of the organisers' layout, all at once.
 
@@ -154,11 +157,19 @@ class LineReader:
         except orjson.JSONDecodeError as error:
             return _Fault(number + 1, f"not JSON: {error}", "give one JSON record a line")
         except ValueError as error:
-            return _Fault(number + 1, str(error), "mend the record or leave it out")
+            dimension = error.dimension if isinstance(error, _UnknownValueError) else ""
+            return _Fault(number + 1, str(error), "mend the record or leave it out", dimension)
 
     def _codes_of(self, record: dict[str, Any]) -> tuple[int, ...]:
-        masks = (dimension.encode(record.get(dimension.field)) for dimension in self._dimensions)
-        return (_quality_class(record), *masks)
+        return (_quality_class(record), *(_mask(dimension, record) for dimension in self._dimensions))
+
+
+class _UnknownValueError(ValueError):
+    """A value that a dimension does not know."""
+
+    def __init__(self, dimension: str, found: str) -> None:
+        super().__init__(found)
+        self.dimension = dimension
 
 
 @dataclass(frozen=True)
@@ -214,6 +225,15 @@ class _Fault:
     line: int
     found: str
     fix: str
+    dimension: str = ""
+    """Name of the dimension that does not know the value, if it is that."""
+
+
+def _mask(dimension: MaskField, record: dict[str, Any]) -> int:
+    try:
+        return dimension.encode(record.get(dimension.field))
+    except ValueError as error:
+        raise _UnknownValueError(dimension.name, str(error)) from None
 
 
 def _page_id(record: dict[str, Any]) -> int:

@@ -1,0 +1,47 @@
+"""The metadata file of an import, with the dimensions that are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.formats.metadata import ForeignFieldError, Metadata, first_fields, read_metadata
+from evenrank.progress import progress_bar
+
+ALWAYS = ("geography", "gender")
+"""Dimensions that every collection has; the others are kept when their field is in the metadata."""
+OPTIONAL = tuple(name for name in DIMENSIONS if name not in ALWAYS)
+
+
+def read_pages(path: Path, warn: Callable[[str], object]) -> Metadata:
+    """The metadata with the dimensions whose fields are in it; read again if some field only comes up late.
+
+    A field that only has the name of an optional dimension's is a field of the user's own: `warn` is told, and the
+    file is read again without that dimension.
+    """
+    fields, foreign = first_fields(path), set[str]()
+    while True:
+        try:
+            metadata = _read_once(path, _annotated(fields, foreign))
+        except ForeignFieldError as error:
+            foreign.add(error.dimension)
+            warn(f"{error}; so the dimension {error.dimension} is left out of the collection")
+            continue
+        if len(_annotated(metadata.fields, foreign)) == len(metadata.masks):
+            return metadata
+        fields = metadata.fields
+
+
+def _read_once(path: Path, dimensions: list[Dimension]) -> Metadata:
+    bar = progress_bar(path.stat().st_size if path.is_file() else 0, "metadata", "B", scale=True)
+    try:
+        return read_metadata(path, dimensions, bar.update, OPTIONAL)
+    finally:
+        bar.close()
+
+
+def _annotated(fields: frozenset[str], foreign: Collection[str]) -> list[Dimension]:
+    """The dimensions that every collection has, and those whose field is there and is theirs."""
+    return [d for d in DIMENSIONS.values() if d.name in ALWAYS or (d.field in fields and d.name not in foreign)]
