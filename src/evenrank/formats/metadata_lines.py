@@ -19,6 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
+from evenrank.formats.seen_tails import SeenTails
 from evenrank.records import NO_CLASS, WORK_ORDER
 
 MAX_PAGE_ID = 2**31 - 1
@@ -61,7 +62,7 @@ class LineReader:
     def __init__(self, dimensions: Sequence[MaskField]) -> None:
         self._dimensions = tuple(dimensions)
         self.fields: set[str] = set()
-        self._seen = _Seen.none(1 + len(self._dimensions))
+        self._seen = SeenTails.none(1 + len(self._dimensions))
 
     def parse(self, block: bytes) -> ParsedBlock:
         """Columns of a block of whole lines."""
@@ -129,7 +130,7 @@ class LineReader:
             seen = seen.with_more(learnt)
             places, is_known = seen.find(tails)
             codes = seen.codes[places[is_known]]
-            self._seen = seen if len(seen.hashes) <= MEMO_LIMIT else _Seen.none(1 + len(self._dimensions))
+            self._seen = seen if len(seen.hashes) <= MEMO_LIMIT else SeenTails.none(1 + len(self._dimensions))
             return is_known, codes
         return is_known, seen.codes[places]
 
@@ -170,33 +171,6 @@ class _UnknownValueError(ValueError):
     def __init__(self, dimension: str, found: str) -> None:
         super().__init__(found)
         self.dimension = dimension
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """Tails seen so far: hashes ascending, and the codes of each. Never changed, so threads can share it."""
-
-    hashes: NDArray[np.uint64]
-    codes: NDArray[np.int64]
-
-    @classmethod
-    def none(cls, n_codes: int) -> _Seen:
-        return cls(np.empty(0, np.uint64), np.empty((0, n_codes), np.int64))
-
-    def find(self, tails: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The place of each tail, and whether it was seen at all."""
-        if len(self.hashes) == 0:
-            return np.zeros(len(tails), np.intp), np.zeros(len(tails), bool)
-        places = np.minimum(np.searchsorted(self.hashes, tails), len(self.hashes) - 1)
-        return places, self.hashes[places] == tails
-
-    def with_more(self, learnt: dict[int, tuple[int, ...]]) -> _Seen:
-        if not learnt:
-            return self
-        joined = np.concatenate([self.hashes, np.array(list(learnt), np.uint64)])
-        codes = np.concatenate([self.codes, np.array(list(learnt.values()), np.int64)])
-        order = np.argsort(joined)
-        return _Seen(joined[order], codes[order])
 
 
 @dataclass(frozen=True)
