@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -35,8 +35,9 @@ class BuildSettings:
     keep_unknown: bool = False
     """Task 1: let fully unknown pages take part in the target (the track of 2022 did)."""
     sharpness: float = 0.0
-    """Power of the probabilities of relevance: above 1 trusts small ones less, because thousands of pages that are a
-    little too probable outweigh the good ones in the target; 0 learns it on the training topics (1 without any)."""
+    """Power of the probabilities of relevance in the estimated target: above 1 trusts small ones less, because
+    thousands of pages that are a little too probable outweigh the good ones; 0 learns it on the training topics (1
+    without any)."""
     group_odds: Literal["learned", "none"] = "learned"
     """Whether the estimated target is corrected for groups that search brings up more often than they are relevant."""
     odds: tuple[float, ...] = ()
@@ -59,14 +60,8 @@ def build(
 ) -> tuple[Candidates, EstimatedTarget]:
     """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
     space = known_dimensions(settings.information)
-    found = sharpened(found, settings)
     candidates = make_candidates(collection, topic_id, found, space, with_text=with_text)
     return candidates, target_of(candidates, task, space, settings)
-
-
-def sharpened(found: Found, settings: BuildSettings) -> Found:
-    """Pages found, with their probabilities raised to the power of the settings."""
-    return replace(found, relevance=found.relevance ** (settings.sharpness or 1.0))
 
 
 def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: BuildSettings) -> EstimatedTarget:
@@ -74,7 +69,7 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
     return estimated_target(
         candidates.topic_id,
         task,
-        candidates.relevance,
+        candidates.relevance ** (settings.sharpness or 1.0),
         candidates.quality_class,
         candidates.alignment,
         space,

@@ -101,7 +101,7 @@ class RankingJob:
         training = [found for found in map(self._training, self.collection.topics) if found is not None]
         policy, settings = self.policy, learn_target(training, self.request.task, self.settings)
         if isinstance(policy, LearningPolicy) and wants_learning(policy):
-            policy = policy.fit([topic.sharpened(settings.sharpness) for topic in training], self.request)
+            policy = policy.fit(training, self.request)
         return replace(self, settings=settings, policy=policy)
 
     def _training(self, topic: Topic) -> TrainingTopic | None:
@@ -113,7 +113,7 @@ class RankingJob:
             return None
         space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
         judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
-        wanted = target_of(judged, self.request.task, space, replace(self.settings, odds=()))
+        wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))
         candidates = make_candidates(self.collection, topic.id, found, space)
         return TrainingTopic(candidates, wanted, judged.alignment.total())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -23,10 +23,6 @@ class TrainingTopic:
     """The target that the topic's training judgments give."""
     relevant_mass: NDArray[np.float64]
     """Relevant pages of each group: the summed alignment of those that the judgments name."""
-
-    def sharpened(self, power: float) -> TrainingTopic:
-        """The same topic with probabilities raised to a power."""
-        return replace(self, candidates=replace(self.candidates, relevance=self.candidates.relevance**power))
 
 
 @runtime_checkable

@@ -57,8 +57,7 @@ def _shares(mass: NDArray[np.float64]) -> NDArray[np.float64]:
 def _target_loss(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> float:
     """Mean squared distance of the estimated targets from the wanted ones."""
     misses = [
-        target_of(topic.sharpened(settings.sharpness).candidates, task, topic.wanted.space, settings).values
-        - topic.wanted.values
+        target_of(topic.candidates, task, topic.wanted.space, settings).values - topic.wanted.values
         for topic in training
     ]
     return float(np.mean([miss @ miss for miss in misses]))
