@@ -14,4 +14,4 @@ def find_for(desk: Desk, question: Question, task: Task) -> Prepared:
     found = desk.source.find(question.topic())
     if not len(found):
         raise QuestionError({"keywords": "No article has any of these words. Try other or more general keywords."})
-    return Prepared(*build(desk.collection, 0, task, found, desk.build_settings))
+    return Prepared(*build(desk.collection, 0, task, found, desk.goals[task]))

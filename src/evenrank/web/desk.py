@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -13,9 +14,10 @@ from starlette.requests import Request
 from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
 from evenrank.policies.build import BuildSettings
+from evenrank.records import Task
 from evenrank.web.age import DataAge, data_age
 from evenrank.web.article_facts import ArticleFacts, open_facts
-from evenrank.web.finding import DeskSource, desk_source
+from evenrank.web.finding import DeskSource, desk_source, learned_goals
 from evenrank.web.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
 from evenrank.web.store import open_desk_store, server_secret
@@ -34,9 +36,8 @@ class Desk:
     facts: ArticleFacts | None = None
     """What articles lack; None when it was not counted."""
 
-    @cached_property
-    def build_settings(self) -> BuildSettings:
-        return BuildSettings(n_candidates=self.settings.n_candidates)
+    goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
+    """How the goal of each task is estimated, learned on the collection's training topics."""
 
     @cached_property
     def secret(self) -> str:
@@ -67,7 +68,8 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
     collection = Collection.open(collection_path)
     source = desk_source(collection, settings.n_candidates)
     store = open_desk_store(settings.store or collection_path / STORE_NAME)
-    return Desk(collection, source, store, settings, open_facts(collection))
+    goals = learned_goals(collection, source, settings.n_candidates)
+    return Desk(collection, source, store, settings, open_facts(collection), goals)
 
 
 def desk_of(request: Request) -> Desk:
