@@ -1,4 +1,4 @@
-"""The real articles and training topics of `../shared/data/wikipedia-sample`, for benchmarks; not part of the project."""
+"""The real articles and training topics of `../shared/data/wikipedia-sample`, for benchmarks; not part of it."""
 
 from __future__ import annotations
 
