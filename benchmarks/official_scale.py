@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -78,13 +79,13 @@ def step_targets(folder: Path) -> None:
 def step_score(folder: Path) -> None:
     from evenrank.evaluation.evaluate import evaluate
 
-    evaluate(folder / "collection", run_paths(folder), "official-2021", n_resamples=1)
+    evaluate(folder / "collection", run_paths(folder), "official-2021", n_resamples=2)
 
 
 def step_score_deep(folder: Path) -> None:
     from evenrank.evaluation.evaluate import evaluate
 
-    evaluate(folder / "collection", run_paths(folder), "paper-2021", n_resamples=1)
+    evaluate(folder / "collection", run_paths(folder), "paper-2021", n_resamples=2)
 
 
 def step_intervals(folder: Path) -> None:
@@ -152,7 +153,8 @@ def measured(step: str, folder: Path) -> tuple[float, float]:
     return whole if "process start" in step else inside["seconds"], inside["peak_mb"]
 
 
-def print_table(folder: Path, n_pages: int, names: list[str]) -> None:
+def print_table(folder: Path, n_pages: int, names: list[str]) -> dict[str, float]:
+    """Measure the steps and print them; gives their seconds."""
     print(f"\n{n_pages:,} pages")
     print(f"{'step':36}{'seconds':>9}{'peak MB':>9}{'µs a page':>11}")
     seconds = {}
@@ -163,6 +165,16 @@ def print_table(folder: Path, n_pages: int, names: list[str]) -> None:
     for peer in ("decompress, zlib", "decompress, isal", "dense data frames, everything"):
         if peer in seconds:
             print(f"{peer} / everything: {seconds[peer] / ours:.2f}")
+    return seconds
+
+
+def print_growth(imports: dict[int, float]) -> None:
+    """What each further page costs from one size to the next: flat, if the fixed cost of topics is left out."""
+    print("\nimport, µs for each further page")
+    sizes = sorted(imports)
+    for small, large in pairwise(sizes):
+        cost = 1e6 * (imports[large] - imports[small]) / (large - small)
+        print(f"{small:>12,} to {large:>9,} pages{cost:10.3f}")
 
 
 def main() -> None:
@@ -180,12 +192,15 @@ def main() -> None:
         print(json.dumps({"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
         return
     names = [name for name in STEPS if name != "inputs" and not (args.no_peer and name.startswith("dense"))]
+    imports = {}
     for n_pages in [*args.growth, args.pages]:
         with tempfile.TemporaryDirectory(dir=args.folder) as temporary:
             folder = Path(temporary)
             (folder / "n_pages").write_text(str(n_pages))
             measured("inputs", folder)  # in a process of its own: memory that is touched here counts for every child
-            print_table(folder, n_pages, names if n_pages == args.pages else ["import", "everything"])
+            seconds = print_table(folder, n_pages, names if n_pages == args.pages else ["import", "everything"])
+            imports[n_pages] = seconds["import"]
+    print_growth(imports)
 
 
 if __name__ == "__main__":
