@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -60,8 +62,9 @@ def _run(*words: object) -> None:
 
 
 def _say_where(folder: Path, collection: Path, report: Path) -> None:
+    program = "evenrank" if shutil.which("evenrank") else sys.argv[0]
     click.secho("\nDone. Where to look:", bold=True)
     click.echo(f"  {report / 'index.html'}   tables, figures and every number, offline")
     click.echo(f"  {folder / 'runs'}   the rankings, each with its settings and certificate (.json)")
-    click.echo(f"  evenrank search {collection} WORDS   to search the articles")
-    click.echo(f"  evenrank serve {collection}   work lists for coordinators and editors, in a browser")
+    click.echo(f"  {program} search {collection} WORDS   to search the articles")
+    click.echo(f"  {program} serve {collection}   work lists for coordinators and editors, at http://127.0.0.1:8000")
