@@ -31,14 +31,14 @@ def test_a_failed_file_leaves_the_old_one(tmp_path: Path, error: type[BaseExcept
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_replaces_the_old_one_and_keeps_what_it_should(tmp_path: Path) -> None:
+def test_a_folder_replaces_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "d"
     for content in (b"1", b"2"):
-        with atomic_folder(path, keep=("index",)) as fresh:
+        with atomic_folder(path) as fresh:
             (fresh / "data").write_bytes(content)
-        (path / "index").mkdir(exist_ok=True)
+            (fresh / content.decode()).touch()
     assert (path / "data").read_bytes() == b"2"
-    assert (path / "index").is_dir()
+    assert sorted(entry.name for entry in path.iterdir()) == ["2", "data"]
     assert list(tmp_path.iterdir()) == [path]
 
 

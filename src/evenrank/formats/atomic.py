@@ -43,11 +43,8 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def atomic_folder(path: str | os.PathLike[str], keep: tuple[str, ...] = ()) -> Iterator[Path]:
-    """A new folder to fill; it takes the name `path`, replacing an older one, only when the block ends well.
-
-    Entries of the older folder named in `keep` move over to the new one.
-    """
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A new folder to fill; it takes the name `path`, replacing an older one, only when the block ends well."""
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,21 +54,18 @@ def atomic_folder(path: str | os.PathLike[str], keep: tuple[str, ...] = ()) -> I
     try:
         yield fresh
         os.chmod(fresh, 0o777 & ~_umask())
-        _swap(fresh, path, keep)
+        _swap(fresh, path)
     except OSError as error:
         raise _not_written(path, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _swap(fresh: Path, path: Path, keep: tuple[str, ...]) -> None:
+def _swap(fresh: Path, path: Path) -> None:
     """Put `fresh` in the place of `path`, and remove what was there."""
     if not path.exists():
         os.replace(fresh, path)
         return
-    for name in keep:
-        if (path / name).exists() and not (fresh / name).exists():
-            os.replace(path / name, fresh / name)
     old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old.tmp", dir=path.parent))
     os.replace(path, old / path.name)
     os.replace(fresh, path)
