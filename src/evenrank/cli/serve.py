@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from evenrank.cli.option_types import FiniteRange
+
 MAX_COUNTED = 200_000
 """Up to this many articles, what each of them lacks is counted when the app first starts."""
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -20,7 +22,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data, e.g. 'October 2021'. [date of files]")
-@click.option("--rate", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
+@click.option("--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
 @click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
 @click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
 @click.option("--run", "runs", metavar="RUN", type=FILE, multiple=True, help="A run that organisers see scored.")
