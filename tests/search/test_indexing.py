@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.errors import EvenrankError
@@ -205,3 +208,21 @@ def test_page_set(tmp_path: Path) -> None:
     assert PageSet.load(tmp_path / "set.npy").add([5, 6, 70_000_000]) == [5, 70_000_000]
     assert PageSet.load(tmp_path / "none.npy").add([5]) == []
     assert os.path.getsize(tmp_path / "set.npy") < 10_000_000
+
+
+@given(st.text(st.sampled_from("ab \n\t.[{'=*é"), max_size=40))
+def test_text_without_markup_takes_the_short_way_to_the_same_fields(text: str) -> None:
+    (fields,) = page_fields((Article(7, "T", "", text),))
+    page = parse_wikitext(text)
+    assert (fields.lead, fields.text) == (page.lead, page.body)
+
+
+def test_plain_text_is_told_from_wikitext(tmp_path: Path) -> None:
+    def corpus(name: str, *texts: str) -> Path:
+        lines = [orjson.dumps({"id": at + 1, "title": "T", "url": "", "text": text}) for at, text in enumerate(texts)]
+        (tmp_path / name).write_bytes(b"\n".join(lines))
+        return tmp_path / name
+
+    assert indexing.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
+    assert not indexing.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))
+    assert not indexing.is_plain(corpus("even", "A [[horse]].", "No markup."))

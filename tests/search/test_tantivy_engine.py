@@ -154,7 +154,7 @@ def test_restriction_to_groups(make_engine: MakeEngine) -> None:
     assert found(engine, HORSE, groups={"geography": 0b1001}) == [2, 3]
     assert found(engine, HORSE, groups={"geography": 0b0010, "gender": 0b100}) == [2]
     assert found(engine, HORSE, groups={"geography": 0b0100}) == []
-    assert groups_in(0b1010) == [1, 3]
+    assert groups_in(0b1010) == (1, 3)
 
 
 def test_a_restriction_does_not_change_scores(make_engine: MakeEngine) -> None:

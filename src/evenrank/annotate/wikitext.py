@@ -12,8 +12,10 @@ from evenrank.annotate.namespaces import ENGLISH, Namespaces
 from evenrank.annotate.page import PageCounts, PageText, Section
 from evenrank.annotate.templates import TemplateFields, lift_templates
 
-_MARKS = ("[[", "{{", "{|", "''", "__", "[http", "[//", "\n*", "\n#", "\n:", "\n;", "\n==", "\n----", "\0")
+_MARKS = {"[": ("[[", "[http", "[//"), "{": ("{{", "{|"), "'": ("''",), "_": ("__",), "\0": ("\0",)}
+"""Marks by their first character: most texts do not hold it, and one character is found far faster than two."""
 _FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
+_LINE_MARK = re.compile(r"\n(?:[*#:;]|==|----)")
 _TAG_OR_REFERENCE = re.compile(r"<[a-zA-Z/!]|&#?\w{1,31};")
 _STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
 _HEADING = re.compile(r"\n(=[^\n]+=)[ \t]*(?=\n)")
@@ -30,7 +32,7 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
         body = resolve_links(body, fields.links, is_last=True)
     lead, sections = _split_sections(strip_markup(body))
     if not sections and not _STRUCTURE.search(text):
-        lead, sections = _first_paragraph(lead)
+        lead, sections = first_paragraph(lead)
     _read_galleries(visible, fields.links)
     return PageText(
         lead=lead,
@@ -46,20 +48,23 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
 
 def has_markup(text: str) -> bool:
     """Whether anything in the text could be wikitext."""
-    if any(mark in text for mark in _MARKS) or text.startswith(_FIRST_MARKS):
+    if text.startswith(_FIRST_MARKS) or _LINE_MARK.search(text):
         return True
+    for first, marks in _MARKS.items():
+        if first in text and any(mark in text for mark in marks):
+            return True
     return ("<" in text or "&" in text) and _TAG_OR_REFERENCE.search(text) is not None
 
 
 def _plain_page(text: str) -> PageText:
     """A page without any markup: the first paragraph leads."""
-    lead, sections = _first_paragraph(text)
+    lead, sections = first_paragraph(text)
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     counts = PageCounts(n_bytes, 0, (0, 0, 0, 0, 0, 0), 0, 0, 0, 0)
     return PageText(lead, sections, (), "", (), (), (), counts)
 
 
-def _first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
+def first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
     """The first paragraph that is not empty, and the rest as a section without title."""
     end = text.find("\n", len(text) - len(text.lstrip()))
     if end < 0 or end + 1 == len(text):

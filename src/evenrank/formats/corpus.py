@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -31,7 +32,7 @@ def parse_corpus(batch: RawBatch) -> ParsedBatch:
         try:
             if record and not record.isspace():
                 fields, is_repaired = _load(record)
-                articles.append(_article(fields))
+                articles.append(_article(fields, _repaired if is_repaired else str))
                 faults.n_repaired += is_repaired
         except _BrokenRecordError as error:
             faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
@@ -55,12 +56,13 @@ def _load(record: bytes) -> tuple[Any, bool]:
         raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
 
 
-def _article(fields: Any) -> Article:
-    """The article that a JSON value describes."""
+def _article(fields: Any, clean: Callable[[str], str]) -> Article:
+    """The article that a JSON value describes; `clean` makes its texts fit to be written."""
     if not isinstance(fields, dict):
         raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
     page_id = _page_id(fields.get("id"))
-    return Article(page_id, _text(fields, "title"), _text(fields, "url", ""), _text(fields, "text"))
+    title, url, text = _text(fields, "title"), _text(fields, "url", ""), _text(fields, "text")
+    return Article(page_id, clean(title), clean(url), clean(text))
 
 
 def _page_id(value: object) -> int:
@@ -73,13 +75,16 @@ def _page_id(value: object) -> int:
 
 
 def _text(fields: dict[str, Any], name: str, default: str | None = None) -> str:
-    """A field's text, without null characters and halves of surrogate pairs."""
     text = fields.get(name, default)
     if not isinstance(text, str):
         raise _BrokenRecordError(f"{name} is {_describe(text)} where text was expected")
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text
+
+
+def _repaired(text: str) -> str:
+    """A text without null characters and halves of surrogate pairs, which only a repaired record can hold."""
+    whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _describe(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikitext
 from evenrank.records import Article
 
 
@@ -25,6 +25,8 @@ def page_fields(articles: tuple[Article, ...]) -> list[PageFields]:
 
 
 def _fields(article: Article) -> PageFields:
+    if not has_markup(article.text):
+        return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "")
     page = parse_wikitext(article.text)
     boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
     return PageFields(article.page_id, article.title, page.lead, page.body, "\n".join(page.categories), boxed)

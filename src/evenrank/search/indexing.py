@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from evenrank.annotate.wikitext import has_markup
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.formats.articles import map_articles
+from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import n_cores
 from evenrank.progress import Progress
@@ -23,6 +24,8 @@ from evenrank.search.tantivy_engine import TantivyEngine
 
 COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""
+THREADS_FED_BY_ONE = 4
+"""Writer threads that one process keeps busy with plain text; sending it between processes costs more than reading it."""
 
 
 def index_folder(collection: Collection) -> Path:
@@ -61,13 +64,22 @@ def build_index(
         return engine
     build = _Build(collection, engine, state, on_commit)
     start = state.checkpoints[-1].position
-    batches = map_articles(page_fields, collection.corpus, faults, n_workers=n_threads, start=start, progress=progress)
+    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus) else n_threads
+    batches = map_articles(page_fields, collection.corpus, faults, n_workers=n_workers, start=start, progress=progress)
     for batch in batches:
         build.add(batch.result)
         if build.n_waiting >= commit_every:
             build.commit(Checkpoint(build.n_added, batch.end))
     build.finish()
     return engine
+
+
+def is_plain(corpus: Path, n_bytes: int = 1 << 18) -> bool:
+    """Whether most articles at the start of a corpus are text without markup."""
+    source = open_articles(corpus)
+    head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
+    articles = source.parse(head).articles if head else ()
+    return 2 * sum(has_markup(article.text) for article in articles) < len(articles)
 
 
 def _open_or_create(collection: Collection, n_threads: int) -> tuple[TantivyEngine, BuildState]:

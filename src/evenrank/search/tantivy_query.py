@@ -52,7 +52,7 @@ def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
     from tantivy import FieldType, Query
 
     for name, mask in restriction.groups.items():
-        yield Query.term_set_query(schema, f"{name}_group", groups_in(int(mask)))
+        yield Query.term_set_query(schema, f"{name}_group", list(groups_in(int(mask))))
     if restriction.page_ids is not None:
         yield Query.term_set_query(schema, "page_id", [int(page) for page in restriction.page_ids])
     if restriction.up_to_page_id is not None:

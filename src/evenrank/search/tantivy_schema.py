@@ -7,6 +7,7 @@ document kills the writer.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenrank.search.engine import GROUP_FIELDS, IndexPage, TextField
@@ -85,6 +86,7 @@ def to_document(page: IndexPage, ordinal: int) -> tantivy.Document:
     return document
 
 
-def groups_in(mask: int) -> list[int]:
+@lru_cache(4096)
+def groups_in(mask: int) -> tuple[int, ...]:
     """Positions of the bits that are set."""
-    return [position for position in range(mask.bit_length()) if mask >> position & 1]
+    return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
