@@ -1,9 +1,10 @@
 """Engines side by side: indexing, memory, size, opening, answering; and how each grows.
 
-    python benchmarks/search.py [--sizes 63576 125000 250000 500000] [--engines evenrank bm25s …]
+    python benchmarks/search.py [--sizes 63576 125000 250000 500000] [--engines evenrank bm25s …] [--keep RESULTS.jsonl]
 
 Every engine runs in a process of its own, on the real articles where they are and on a generated collection. Sizes
-beyond the corpus repeat its articles with new ids. Times depend on the machine: compare ratios within one run.
+beyond the corpus repeat its articles with new ids. With `--keep`, what a stopped run has measured is not measured
+again. Times depend on the machine: compare ratios within one run.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,80 +28,131 @@ from evenrank.collection.make import generate_collection
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.search.index_fields import page_fields
-from evenrank.search.indexing import build_index
 from real_sample import SAMPLE, has_sample
-from search_cases import DEPTHS, ENGINES, N_WORDS, peak_mb
+from search_cases import DEPTHS, ENGINES, N_QUERIES, N_WORDS
+
+Facts = dict[str, Any]
+PIPELINE = "evenrank index, all"
+"""The whole command, from the compressed file."""
+N_REAL = 63_576
+"""Articles of the real sample."""
 
 
-def write_plain(collection: Collection, path: Path) -> int:
-    """The collection's articles as plain text, a line each; returns how many."""
-    n_pages = 0
-    with path.open("wb") as file:
-        for article in read_articles(collection.corpus or "", FaultLog()):
-            (page,) = page_fields((article,))
-            file.write(orjson.dumps({"title": page.title, "lead": page.lead, "text": page.text}) + b"\n")
-            n_pages += 1
-    return n_pages
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus to measure on; made when the first case needs it."""
+
+    name: str
+    folder: Path
+    n_generated: int = 0
+
+    @cached_property
+    def collection(self) -> Collection:
+        folder = self.folder / self.name
+        if self.n_generated:
+            return generate_collection(folder, GenerateSettings(n_pages=self.n_generated))
+        files = ImportFiles(SAMPLE / "metadata.jsonl.gz", corpus=SAMPLE / "corpus.jsonl.gz")
+        return import_collection(folder, files)
+
+    @cached_property
+    def plain(self) -> Path:
+        """The articles as plain text, a line each."""
+        path = self.folder / f"{self.name}.jsonl"
+        with path.open("wb") as file:
+            for article in read_articles(self.collection.corpus or "", FaultLog()):
+                (page,) = page_fields((article,))
+                file.write(orjson.dumps({"title": page.title, "lead": page.lead, "text": page.text}) + b"\n")
+        return path
 
 
-def run_case(engine: str, corpus: Path, n_pages: int) -> dict[str, Any]:
+class Results:
+    """What was measured, one JSON line a case, kept in a file if there is one."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_bytes().splitlines() if path and path.exists() else []
+        self.facts: dict[tuple[str, str, int], Facts] = {tuple(key): facts for key, facts in map(orjson.loads, lines)}
+
+    def case(self, engine: str, corpus: Corpus, n_pages: int) -> Facts:
+        """The facts of one engine on one corpus, measured now unless they are known; `error` in them if it failed."""
+        key = (engine, corpus.name, n_pages)
+        if key not in self.facts:
+            self.facts[key] = run_case(engine, corpus, n_pages)
+            if self.path and "error" not in self.facts[key]:
+                with self.path.open("ab") as file:
+                    file.write(orjson.dumps([key, self.facts[key]]) + b"\n")
+        return self.facts[key]
+
+
+def run_case(engine: str, corpus: Corpus, n_pages: int) -> Facts:
+    print(f"{engine}, {corpus.name}, {n_pages:,} pages …", file=sys.stderr, flush=True)
+    here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
-        script = str(Path(__file__).with_name("search_cases.py"))
-        command = [sys.executable, script, engine, str(corpus), str(n_pages), f"{folder}/index"]
-        facts: dict[str, Any] = orjson.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        return facts
+        if engine == PIPELINE:
+            arguments = [here / "search_pipeline.py", corpus.collection.path]
+        else:
+            arguments = [here / "search_cases.py", engine, corpus.plain, n_pages, f"{folder}/index"]
+        done = subprocess.run([sys.executable, *map(str, arguments)], check=False, capture_output=True)
+    if done.returncode:
+        return {"error": (done.stderr.decode().strip().splitlines() or [f"exit code {done.returncode}"])[-1]}
+    facts: Facts = orjson.loads(done.stdout)
+    return facts
 
 
-def show(engines: Iterable[str], corpus: Path, n_pages: int) -> None:
-    """The table of one corpus at one size."""
-    print(f"\n{corpus.stem}, {n_pages:,} pages; p50 / p95 in ms of processor time")
-    heads = [f"{words}w@{depth}" for words in N_WORDS for depth in DEPTHS]
-    print(
-        f"{'':22s}{'docs/s':>8s}{'a core':>8s}{'peak MB':>9s}{'disk MB':>9s}{'open ms':>9s}"
-        + "".join(f"{h:>16s}" for h in heads)
-    )
-    for engine in engines:
-        facts = run_case(engine, corpus, n_pages)
-        times = [facts[f"{words}@{depth}"] for words in N_WORDS for depth in DEPTHS]
-        row = f"{engine:22s}{facts['pages_per_second']:8.0f}{facts['pages_per_core_second']:8.0f}"
-        row += f"{facts['peak_mb']:9.0f}{facts['size_mb']:9.0f}{facts['open_ms']:9.1f}"
-        row += "".join(f"{p50:8.2f} /{p95:6.1f}" for p50, p95 in times)
-        print(row, flush=True)
+def show(results: Results, engines: Sequence[str], corpus: Corpus, n_pages: int) -> None:
+    """The tables of one corpus at one size."""
+    found = {engine: results.case(engine, corpus, n_pages) for engine in engines}
+    print(f"\n{corpus.name}, {n_pages:,} pages\n")
+    heads = ["engine", "docs/s", "docs per core-second", "peak MB", "disk MB", "open ms"]
+    print_table(heads, [[engine, *index_cells(facts)] for engine, facts in found.items()])
+    print(f"\nMilliseconds of processor time, p50 / p95 (number of queries where fewer than {N_QUERIES})\n")
+    cells = [(words, depth) for depth in DEPTHS for words in N_WORDS]
+    heads = ["engine", *(f"{words} words, top {depth}" for words, depth in cells)]
+    rows = [[e, *(query_cell(facts[f"{w}@{d}"]) for w, d in cells)] for e, facts in found.items() if "5@1000" in facts]
+    print_table(heads, rows)
 
 
-def show_pipeline(collection: Collection, label: str) -> None:
-    """`evenrank index` as a whole: reading, wikitext, metadata, index."""
-    started = time.perf_counter()
-    facts = build_index(collection, FaultLog()).statistics()
-    seconds = time.perf_counter() - started
-    print(
-        f"evenrank index, {label}: {facts.n_pages:,} pages, {facts.n_pages / seconds:,.0f} docs/s, "
-        f"{facts.size_bytes / 1e6:.0f} MB on disk, peak {peak_mb():.0f} MB in the main process",
-        flush=True,
-    )
+def index_cells(facts: Facts) -> list[str]:
+    if "error" in facts:
+        return [facts["error"]]
+    numbers = [facts[name] for name in ("pages_per_second", "pages_per_core_second", "peak_mb", "size_mb")]
+    return [*(f"{number:,.0f}" for number in numbers), f"{facts['open_ms']:.1f}" if "open_ms" in facts else ""]
+
+
+def query_cell(times: tuple[float, float, int]) -> str:
+    p50, p95, n_queries = times
+    fewer = f" ({n_queries})" if n_queries < N_QUERIES else ""
+    return f"{p50:,.{digits(p50)}f} / {p95:,.{digits(p95)}f}{fewer}"
+
+
+def digits(milliseconds: float) -> int:
+    return 2 if milliseconds < 10 else 1 if milliseconds < 100 else 0
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print("| " + " | ".join(heads) + " |")
+    print("|---|" + "---:|" * (len(heads) - 1))
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[63_576, 125_000, 250_000, 500_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[N_REAL, 125_000, 250_000, 500_000])
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
     parser.add_argument("--generated", type=int, default=20_000, help="pages of the generated collection")
+    parser.add_argument("--keep", type=Path, help="file of results; cases found there are not measured again")
     options = parser.parse_args()
+    results = Results(options.keep)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        generated = generate_collection(folder / "g", GenerateSettings(n_pages=options.generated))
-        show_pipeline(generated, "generated wikitext")
-        n_pages = write_plain(generated, folder / "generated.jsonl")
-        show(options.engines, folder / "generated.jsonl", n_pages)
+        generated = Corpus("generated wikitext", Path(name), options.generated)
+        show(results, [PIPELINE, *options.engines], generated, options.generated)
         if not has_sample():
             print("skipped: the real sample ../shared/data/wikipedia-sample is not there")
             return
-        files = ImportFiles(SAMPLE / "metadata.jsonl.gz", corpus=SAMPLE / "corpus.jsonl.gz")
-        real = import_collection(folder / "r", files)
-        show_pipeline(real, "real plain text")
-        write_plain(real, folder / "real.jsonl")
+        real = Corpus("real plain text", Path(name))
         for size in options.sizes:
-            show(options.engines, folder / "real.jsonl", size)
+            show(results, [PIPELINE, *options.engines] if size == N_REAL else options.engines, real, size)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from evenrank.search.tantivy_engine import TantivyEngine
 COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""
 THREADS_FED_BY_ONE = 4
-"""Writer threads that one process keeps busy with plain text; sending it between processes costs more than reading it."""
+"""Writer threads that one process keeps busy with plain text, which is sooner read than sent between processes."""
 
 
 def index_folder(collection: Collection) -> Path:
