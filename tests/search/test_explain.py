@@ -7,8 +7,9 @@ from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.explain import explain
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.learned import LearnedModel, train_on_topics
+from evenrank.search.learned import LearnedModel
 from evenrank.search.relevance import LexicalModel
+from evenrank.search.training import train_on_topics
 
 from .conftest import MakeEngine, page
 
@@ -41,10 +42,12 @@ def test_a_page_without_the_words_has_no_reasons(model: LexicalModel) -> None:
 
 def test_features_add_up_to_the_learned_score(model: LexicalModel) -> None:
     pytest.importorskip("lightgbm")
-    learned: LearnedModel = train_on_topics(FeatureExtractor(model), topics())
+    extractor = FeatureExtractor(model)
+    learned = LearnedModel(extractor, train_on_topics(extractor, topics()).state)
     found = learned.score(topics()[0], 10)
     page_id = int(found.page_ids[0])
     reasons = explain(learned, topics()[0], page_id)
     assert "base" in dict(reasons.features)
-    with pytest.raises(EvenrankError, match="page 59 is not among the first"):
+    assert sum(dict(reasons.features).values()) == pytest.approx(found.scores[0])
+    with pytest.raises(EvenrankError, match="page 59 is not among the"):
         explain(learned, topics()[0], 59)

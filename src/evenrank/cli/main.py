@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "collection": "Make, import, download and describe collections.",
     "annotate": "Page metadata from Wikipedia and Wikidata dumps.",
     "index": "Build the text index of a collection.",
+    "learn": "Train a relevance model on the training topics of a collection.",
     "search": "Find articles by words, for all groups or for one.",
     "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
     "pareto": "The trade-off between relevance and fairness of a topic or topic set.",

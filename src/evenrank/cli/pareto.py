@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+
+from evenrank.cli.model_options import chosen_model, model_options
 
 if TYPE_CHECKING:
     from evenrank.policies.pareto import FrontierPoint
@@ -27,6 +29,7 @@ TABLES = ("tsv", "json")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Take the pages of this run as candidates; needs no index.",
 )
+@model_options
 @click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
 @click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: ten from 0 to 30]")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of `optimal` or the candidates.")
@@ -44,6 +47,9 @@ def command(
     collection: Path,
     task: str,
     run_path: Path | None,
+    model: str,
+    encoder: Path | None,
+    pooling: str | None,
     topics: str,
     weights: str | None,
     pairs: Sequence[str],
@@ -65,13 +71,14 @@ def command(
     swept = parse_weights(weights) if weights else WEIGHTS
     opened = Collection.open(collection)
     topic_ids = sorted(chosen_topics(opened, topics))
-    job = make_job(opened, cast("Task", int(task)), "optimal", pairs, 0, run_path)
+    choice = chosen_model(opened, model, encoder, pooling)
+    job = make_job(opened, cast("Task", int(task)), "optimal", pairs, 0, run_path, choice)
     found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
     frontiers = {str(topic): points for topic, points in track(found, "topics", len(topic_ids), "topic")}
     if not frontiers:
         raise click.ClickException("no topic has candidates")
     mean = mean_frontier(frontiers.values())
-    write_outputs(job.request.task, frontiers, mean, outputs)
+    write_outputs(job.request.task, frontiers, mean, outputs, choice.describe())
 
 
 def check_outputs(outputs: Sequence[Path]) -> None:
@@ -97,7 +104,9 @@ def parse_weights(text: str) -> tuple[float, ...]:
     return tuple(weights)
 
 
-def write_outputs(task: Task, frontiers: Frontiers, mean: list[FrontierPoint], outputs: Sequence[Path]) -> None:
+def write_outputs(
+    task: Task, frontiers: Frontiers, mean: list[FrontierPoint], outputs: Sequence[Path], model: dict[str, Any]
+) -> None:
     """The frontier in every form asked for; on standard output when none is."""
     from evenrank.formats.atomic import atomic_file
     from evenrank.policies.pareto_figure import draw_frontier
@@ -108,7 +117,8 @@ def write_outputs(task: Task, frontiers: Frontiers, mean: list[FrontierPoint], o
         if path.suffix[1:] not in TABLES:
             draw_frontier(task, list(frontiers.values()), mean, path)
             continue
-        text = as_json(task, frontiers, mean) if path.suffix == ".json" else as_tsv(task, {**frontiers, "mean": mean})
+        is_json = path.suffix == ".json"
+        text = as_json(task, frontiers, mean, model) if is_json else as_tsv(task, {**frontiers, "mean": mean})
         with atomic_file(path) as file:
             file.write(text.encode())
 
@@ -121,12 +131,13 @@ def as_tsv(task: Task, frontiers: Frontiers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(task: Task, frontiers: Frontiers, mean: list[FrontierPoint]) -> str:
-    """The same as plain data."""
+def as_json(task: Task, frontiers: Frontiers, mean: list[FrontierPoint], model: dict[str, Any]) -> str:
+    """The same as plain data, with the relevance model behind it."""
     import orjson
 
     data = {
         "task": task,
+        "model": model,
         "mean": [point.row(task) for point in mean],
         "topics": [
             {"topic": int(topic), "points": [point.row(task) for point in points]}

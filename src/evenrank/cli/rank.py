@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from evenrank.cli.model_options import chosen_model, model_options
+
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
     from evenrank.policies.job import RankingJob, TopicRankings
     from evenrank.records import Task
+    from evenrank.search.model_choice import ModelChoice
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -24,6 +27,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--task", type=click.Choice(["1", "2"]), required=True, help="1: one list of 1000; 2: 100 lists of 50.")
 @click.option("--policy", metavar="NAME", required=True, help="How to rank; `evenrank policies` lists the names.")
 @click.option("--from", "run_path", metavar="RUN", type=FILE, help="Re-rank the pages of this run; needs no index.")
+@model_options
 @click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
@@ -34,6 +38,9 @@ def command(
     task: str,
     policy: str,
     run_path: Path | None,
+    model: str,
+    encoder: Path | None,
+    pooling: str | None,
     topics: str,
     pairs: Sequence[str],
     seed: int,
@@ -57,7 +64,8 @@ def command(
     topic_ids = sorted(chosen_topics(opened, topics))
     if not topic_ids:
         raise click.BadParameter(f"the collection has no topics of {topics!r}", param_hint="--topics")
-    job = make_job(opened, cast("Task", int(task)), policy, pairs, seed, run_path)
+    choice = chosen_model(opened, model, encoder, pooling)
+    job = make_job(opened, cast("Task", int(task)), policy, pairs, seed, run_path, choice)
     ranked = rank_topics(job, topic_ids, workers or n_cores())
     results = list(track(ranked, "topics", len(topic_ids), "topic"))
     warn_of_short(results, job)
@@ -67,7 +75,13 @@ def command(
 
 
 def make_job(
-    collection: Collection, task: Task, policy: str, pairs: Iterable[str], seed: int, run_path: Path | None
+    collection: Collection,
+    task: Task,
+    policy: str,
+    pairs: Iterable[str],
+    seed: int,
+    run_path: Path | None,
+    model: ModelChoice,
 ) -> RankingJob:
     """The job that the options describe, with what it learns from the training topics filled in."""
     from evenrank.policies.build import BuildSettings
@@ -82,7 +96,7 @@ def make_job(
     of_policy = {name: text for name, text in texts.items() if name not in shared}
     configured = owner(**parse_settings(owner, of_policy))
     settings, request = BuildSettings(**parse_settings(BuildSettings, of_build)), full_request(task)
-    source = open_source(collection, run_path, settings, request.length)
+    source = open_source(collection, run_path, settings, request.length, model)
     return RankingJob(collection.path, source, configured, request, settings, seed).learned()
 
 

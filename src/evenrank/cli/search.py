@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenrank.cli.model_options import chosen_model, model_options
+
 if TYPE_CHECKING:
-    from evenrank.search.engine import Restriction
+    from evenrank.search.engine import Engine, Restriction
+    from evenrank.search.explain import Explanation
+    from evenrank.search.model_choice import ModelChoice
+    from evenrank.search.relevance import RelevanceModel, ScoredPages
 
 CAUTION = "note: gender is incomplete and coarse data about people; use the result for totals only"
+N_REASONS = 4
+"""Words and features shown of each article in a table."""
 
 
 @click.command("search")
@@ -19,32 +26,77 @@ CAUTION = "note: gender is incomplete and coarse data about people; use the resu
 @click.option("-k", "n_pages", type=click.IntRange(min=1), default=20, show_default=True, help="Articles to show.")
 @click.option("--geography", metavar="NAME", help="Only articles of this continent.")
 @click.option("--gender", metavar="NAME", help="Only articles of this group; for totals, never about a person.")
+@model_options
+@click.option("--why", is_flag=True, help="Show the words, and with a model the features, that brought each article.")
 @click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
 def command(
-    folder: Path, words: tuple[str, ...], n_pages: int, geography: str | None, gender: str | None, form: str
+    folder: Path,
+    words: tuple[str, ...],
+    n_pages: int,
+    geography: str | None,
+    gender: str | None,
+    model: str,
+    encoder: Path | None,
+    pooling: str | None,
+    why: bool,
+    form: str,
 ) -> None:
     """Find the articles of the collection DIR that WORDS describe."""
     from evenrank.cli.listing import print_listing
     from evenrank.collection.collection import Collection
     from evenrank.records import Topic
-    from evenrank.search.indexing import open_index
-    from evenrank.search.relevance import LexicalModel
+    from evenrank.search.explain import explain_found
+    from evenrank.search.indexing import index_folder, open_index
+    from evenrank.search.restricted import answer
 
-    engine = open_index(Collection.open(folder))
+    collection = Collection.open(folder)
+    engine = open_index(collection)
     allowed = restriction({"geography": geography, "gender": gender})
+    choice = chosen_model(collection, model, encoder, pooling)
     if gender:
         click.echo(CAUTION, err=True)
-    terms = LexicalModel(engine).terms(Topic(0, " ".join(words)))
-    hits = engine.search(terms, n_pages, allowed)
-    titles = {page.page_id: page.title for page in engine.stored(hits.page_ids.tolist()) if page is not None}
-    rows = [
-        {"rank": rank, "page_id": page, "score": round(score, 4), "title": titles.get(page, "")}
-        for rank, (page, score) in enumerate(zip(hits.page_ids.tolist(), hits.scores.tolist(), strict=True), 1)
-    ]
+    topic = Topic(0, " ".join(words))
+    opened = open_model(engine, choice, n_pages, index_folder(collection))
+    shown, found = answer(opened, topic, n_pages, allowed)
+    reasons = explain_found(opened, topic, found, shown.page_ids.tolist()) if why else []
+    rows = listing(engine, shown, has_probabilities=choice.kind == "learned")
+    for row, reason in zip(rows, reasons, strict=False):
+        row |= why_columns(reason, form)
     if rows or form == "json":
         print_listing(rows, form)
     else:
         click.echo("nothing found", err=True)
+
+
+def open_model(engine: Engine, choice: ModelChoice, n_pages: int, index_folder: Path) -> RelevanceModel:
+    """The model over an index, with as many pages of each group as are to be shown."""
+    from evenrank.search.candidates import CandidateSettings
+    from evenrank.search.relevance import LexicalModel, SearchSettings
+
+    groups = CandidateSettings(n_per_group=max(n_pages, CandidateSettings().n_per_group))
+    return choice.open(LexicalModel(engine, SearchSettings(candidates=groups)), index_folder)
+
+
+def listing(engine: Engine, shown: ScoredPages, *, has_probabilities: bool) -> list[dict[str, Any]]:
+    """One row for each page."""
+    titles = {page.page_id: page.title for page in engine.stored(shown.page_ids.tolist()) if page is not None}
+    columns = (shown.page_ids.tolist(), shown.scores.tolist(), shown.probabilities.tolist())
+    rows = []
+    for rank, (page, score, probability) in enumerate(zip(*columns, strict=True), 1):
+        row: dict[str, Any] = {"rank": rank, "page_id": page, "score": round(score, 4)}
+        if has_probabilities:
+            row["probability"] = round(probability, 4)
+        rows.append({**row, "title": titles.get(page, "")})
+    return rows
+
+
+def why_columns(reason: Explanation, form: str) -> dict[str, Any]:
+    """Words and features of a page: all of them as data, the strongest as text."""
+    if form == "json":
+        return {"words": dict(reason.words), "features": dict(reason.features)}
+    words = [f"{name} {value:.3f}" for name, value in reason.words]
+    features = [f"{name} {value:+.2f}" for name, value in reason.features if name != "base"]
+    return {"words": ", ".join(words[:N_REASONS]), "features": ", ".join(features[:N_REASONS])}
 
 
 def restriction(groups: dict[str, str | None]) -> Restriction:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import FiniteRange
 
 MAX_COUNTED = 200_000
@@ -23,6 +24,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data, e.g. 'October 2021'. [date of files]")
 @click.option("--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
+@model_options
 @click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
 @click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
 @click.option("--run", "runs", metavar="RUN", type=FILE, multiple=True, help="A run that organisers see scored.")
@@ -36,6 +38,9 @@ def command(
     wiki: str,
     data_of: str,
     rate: float,
+    model: str,
+    encoder: Path | None,
+    pooling: str | None,
     judgments: Path | None,
     pool: Path | None,
     runs: tuple[Path, ...],
@@ -59,7 +64,7 @@ def command(
     from evenrank.collection.collection import Collection
     from evenrank.web.listen import listen, show_log
 
-    site = wiki.rstrip("/") + "/"
+    opened, site = Collection.open(collection), wiki.rstrip("/") + "/"
     settings = WebSettings(
         store=store,
         public_url=public_url.rstrip("/"),
@@ -69,17 +74,18 @@ def command(
         allowed_hosts=WebSettings().allowed_hosts if host in LOOPBACK or public_url else ("*",),
         writes_per_second=rate,
         reads_per_second=10 * rate,
+        model=chosen_model(opened, model, encoder, pooling),
         judgments=judgments,
         pool=pool,
         runs=runs,
         guidelines=guidelines,
     )
-    save_facts(Collection.open(collection), MAX_COUNTED)
+    save_facts(opened, MAX_COUNTED)
     app = create_app(collection, settings)
-    with listen(host, port) as opened:
+    with listen(host, port) as socket:
         show_log()
-        click.echo(f"{collection}: http://{host}:{opened.getsockname()[1]}/ (Ctrl-C stops)")
+        click.echo(f"{collection}: http://{host}:{socket.getsockname()[1]}/ (Ctrl-C stops)")
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", server_header=False, proxy_headers=bool(public_url)
         )
-        uvicorn.Server(config).run([opened])
+        uvicorn.Server(config).run([socket])

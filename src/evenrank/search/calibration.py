@@ -4,6 +4,8 @@ Scores of different topics live on different scales, so each topic is first desc
 relative to the topic's best, and the logarithm of the rank. A logistic regression on the two, fitted on training
 topics that all weigh the same, gives log-odds; an isotonic fit bends them to the shares that were found. How many
 pages of a topic are relevant differs by three orders of magnitude, so the prior is corrected for each topic.
+Scores that are on one scale already, as learned log-odds are, keep it: how good a topic's best pages are then tells
+how many of its pages are relevant.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from evenrank.search.logistic import expit, logistic_fit, logit
 
 Floats = NDArray[np.float64]
 Method = Literal["logistic", "isotonic"]
+Scale = Literal["topic", "shared"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class CalibrationSettings:
 
     method: Method = "isotonic"
     """`logistic`: log-odds are linear in the description; `isotonic`: bent further by a monotone fit."""
+    scale: Scale = "topic"
+    """`topic`: scores compare within a topic only; `shared`: the same score means the same in every topic."""
     ridge: float = 1e-2
     """Weight of the squared coefficients against the mean log-likelihood."""
     prior_strength: float = 0.1
@@ -40,7 +45,7 @@ class Calibration:
 
     settings: CalibrationSettings
     coefficients: Floats
-    """Intercept, weight of the score, weight of the log rank."""
+    """Intercept, weight of the score and, for the scale `topic`, weight of the log rank."""
     prior: float
     """Share of relevant pages among the training candidates, topics weighing the same."""
     knots: Floats
@@ -50,16 +55,19 @@ class Calibration:
 
     def log_odds(self, scores: Floats) -> Floats:
         """Log-odds of each candidate under the training prior; higher scores never get lower ones."""
-        linear = describe(scores) @ self.coefficients
+        linear = describe(scores, self.settings.scale) @ self.coefficients
         return np.interp(linear, self.knots, self.values) if len(self.knots) else linear
 
 
-def describe(scores: Floats) -> Floats:
+def describe(scores: Floats, scale: Scale = "topic") -> Floats:
     """Candidate by (1, score relative to the best, log rank): a topic's scores without their scale.
 
-    Ranks are shared by equal scores. A topic whose scores are all equal gets relative score 1 throughout.
+    Ranks are shared by equal scores. A topic whose scores are all equal gets relative score 1 throughout. On a shared
+    scale, candidate by (1, score).
     """
     scores = np.asarray(scores, np.float64)
+    if scale == "shared":
+        return np.column_stack([np.ones(len(scores)), scores])
     rank = len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1
     low, high = min(scores.min(initial=0.0), 0.0), scores.max(initial=0.0)
     relative = (scores - low) / (high - low) if high > low else np.ones(len(scores))
@@ -74,10 +82,10 @@ def fit_calibration(
     filled = [(np.asarray(s, np.float64), np.asarray(y, np.float64)) for s, y in topics if len(s)]
     if not filled:
         raise ValueError("calibration needs at least one topic with candidates")
-    rows = np.concatenate([describe(scores) for scores, _ in filled])
+    rows = np.concatenate([describe(scores, settings.scale) for scores, _ in filled])
     labels = np.concatenate([labels for _, labels in filled])
     weights = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(filled))) for s, _ in filled])
-    signs = np.array([0, 1, -1])
+    signs = np.array([0, 1, -1])[: rows.shape[1]]
     coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
     knots = values = np.empty(0)
     if settings.method == "isotonic":

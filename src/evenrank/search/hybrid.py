@@ -9,6 +9,7 @@ import numpy as np
 from evenrank.records import Topic
 from evenrank.search.calibration import Calibration
 from evenrank.search.dense import DenseScorer
+from evenrank.search.engine import Engine
 from evenrank.search.features import standardised
 from evenrank.search.relevance import LexicalModel, ScoredPages, probabilities
 
@@ -24,6 +25,10 @@ class HybridModel:
     n_rescored: int = 300
     """Pages whose vectors are looked at; the rest stays below them in the order of the words."""
     calibration: Calibration | None = None
+
+    @property
+    def engine(self) -> Engine:
+        return self.lexical.engine
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -61,16 +62,17 @@ class Trees:
         table = as_table(features, self.feature_names)
         if not len(table):
             return np.empty(0)
-        return np.asarray(np.mean([m.predict(table, raw_score=True) for m in self._models()], axis=0))
+        return np.asarray(np.mean([m.predict(table, raw_score=True) for m in self._models], axis=0))
 
     def contributions(self, features: Mapping[str, Floats]) -> dict[str, Floats]:
         """What each feature adds to the score of each page (Shapley values of the trees), and `base` for all."""
         table = as_table(features, self.feature_names)
-        parts = np.mean([m.predict(table, pred_contrib=True) for m in self._models()], axis=0)
+        parts = np.mean([m.predict(table, pred_contrib=True) for m in self._models], axis=0)
         return {name: parts[:, at] for at, name in enumerate((*self.feature_names, "base"))}
 
-    def _models(self) -> Iterable[Any]:
-        lightgbm = _lightgbm()
+    @cached_property
+    def _models(self) -> Sequence[Any]:
+        lightgbm = import_lightgbm()
         return [lightgbm.Booster(model_str=text) for text in self.texts]
 
 
@@ -85,7 +87,7 @@ def as_table(features: Mapping[str, Floats], names: Sequence[str]) -> Floats:
 
 def fit_trees(samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings) -> Trees:
     """Trees grown on the samples."""
-    lightgbm = _lightgbm()
+    lightgbm = import_lightgbm()
     heads = [as_table(sample.features, names)[: settings.n_learned] for sample in samples]
     labels = [sample.labels[: settings.n_learned] for sample in samples]
     if not any(part.any() for part in labels):
@@ -108,15 +110,22 @@ def fit_trees(samples: Sequence[Sample], names: Sequence[str], settings: Learnin
     return Trees(tuple(names), tuple(texts))
 
 
+def fold_trees(
+    samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = 5
+) -> Iterator[tuple[Trees, list[int]]]:
+    """For each fold, trees that saw the topics of all other folds, and the positions of its own topics."""
+    order = derive(settings.seed, "folds").permutation(len(samples))
+    for fold in range(min(n_folds, len(samples))):
+        held = sorted(order[fold::n_folds].tolist())
+        yield fit_trees([sample for at, sample in enumerate(samples) if at not in held], names, settings), held
+
+
 def out_of_fold_scores(
     samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = 5
 ) -> list[Floats]:
     """Scores of each sample by trees that never saw its topic (leave-topics-out)."""
-    order = derive(settings.seed, "folds").permutation(len(samples))
     scores: list[Floats] = [np.empty(0)] * len(samples)
-    for fold in range(min(n_folds, len(samples))):
-        held = set(order[fold::n_folds].tolist())
-        trees = fit_trees([sample for at, sample in enumerate(samples) if at not in held], names, settings)
+    for trees, held in fold_trees(samples, names, settings, n_folds):
         for at in held:
             scores[at] = trees.scores(samples[at].features)
     return scores
@@ -141,7 +150,8 @@ def _parameters(settings: LearningSettings, names: Sequence[str], number: int) -
     }
 
 
-def _lightgbm() -> Any:
+def import_lightgbm() -> Any:
+    """The module, or an error that says what to install."""
     try:
         import lightgbm
     except ImportError as error:

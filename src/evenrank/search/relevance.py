@@ -36,12 +36,21 @@ class ScoredPages:
 
     def first(self, k: int) -> ScoredPages:
         """The best k pages."""
-        features = {name: values[:k] for name, values in self.features.items()}
-        return ScoredPages(self.page_ids[:k], self.scores[:k], self.probabilities[:k], features)
+        return self.take(np.arange(min(k, len(self))))
+
+    def take(self, positions: NDArray[np.integer]) -> ScoredPages:
+        """Some of the pages, in the order asked for."""
+        features = {name: values[positions] for name, values in self.features.items()}
+        return ScoredPages(self.page_ids[positions], self.scores[positions], self.probabilities[positions], features)
 
 
 class RelevanceModel(Protocol):
     """Finds and scores the pages of a topic."""
+
+    @property
+    def engine(self) -> Engine:
+        """The index behind it."""
+        ...
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages, and beyond them those that the groups need; only up to a page id if one is given."""

@@ -66,7 +66,7 @@ class Desk:
 def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
     """The desk of a collection; errors say what to run when it has no index."""
     collection = Collection.open(collection_path)
-    source = desk_source(collection, settings.n_candidates)
+    source = desk_source(collection, settings.n_candidates, settings.model)
     store = open_desk_store(settings.store or collection_path / STORE_NAME)
     goals = learned_goals(collection, source, settings.n_candidates)
     return Desk(collection, source, store, settings, open_facts(collection), goals)

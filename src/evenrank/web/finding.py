@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
+from threading import Lock
 
 from evenrank.collection.collection import Collection
 from evenrank.policies.build import BuildSettings
 from evenrank.policies.job import RankingJob, full_request
 from evenrank.policies.relevance import Relevance
-from evenrank.policies.search_source import SearchSource
-from evenrank.policies.sources import CALIBRATION
+from evenrank.policies.search_source import SearchSource, calibrated
 from evenrank.records import Task, Topic
-from evenrank.search.calibration import fit_calibration
 from evenrank.search.candidates import CandidateSettings
-from evenrank.search.engine import GROUP_FIELDS, Hits
-from evenrank.search.relevance import LexicalModel
+from evenrank.search.engine import GROUP_FIELDS
+from evenrank.search.model_choice import UNTRAINED, ModelChoice
+from evenrank.search.relevance import ScoredPages
+
+_ENCODING = Lock()
+"""Text vectors are made for one list at a time, on all cores; they go into one file."""
 
 
 @dataclass(frozen=True)
@@ -27,29 +27,22 @@ class DeskSource(SearchSource):
     n_per_group: int = 200
     """Pages wanted of each region and each gender."""
 
-    def model(self) -> LexicalModel:
-        """The model behind this source."""
-        model = super().model()
-        groups = CandidateSettings(self.n_pages, self.n_per_group, self.dimensions, has_intersections=False)
-        return replace(model, settings=replace(model.settings, candidates=groups))
+    def candidates(self) -> CandidateSettings:
+        """How many pages are looked at."""
+        return CandidateSettings(self.n_pages, self.n_per_group, self.dimensions, has_intersections=False)
+
+    def pages(self, topic: Topic) -> ScoredPages:
+        """The pages of the plain search and of each group."""
+        if self.choice.encoder is None:
+            return super().pages(topic)
+        with _ENCODING:
+            return super().pages(topic)
 
 
-def desk_source(collection: Collection, n_pages: int) -> DeskSource:
+def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = DeskSource(collection.path, n_pages, tuple(GROUP_FIELDS))
-    training = [topic for topic in collection.topics if topic.split == "train" and len(topic.rel_docs)]
-    for topic in training:
-        source.remembered[topic.id] = source.hits(topic)
-    samples = [(hits.scores, np.isin(hits.page_ids, topic.rel_docs)) for topic, hits in _found(source, training)]
-    return replace(source, calibration=fit_calibration(samples, CALIBRATION)) if samples else source
-
-
-def _found(source: DeskSource, training: list[Topic]) -> Iterator[tuple[Topic, Hits]]:
-    """Training topics for which something was found, with it."""
-    for topic in training:
-        hits = source.remembered[topic.id]
-        if len(hits.scores):
-            yield topic, hits
+    source = DeskSource(collection.path, n_pages, tuple(GROUP_FIELDS), choice=choice)
+    return calibrated(source, collection.topics)
 
 
 def learned_goals(collection: Collection, source: DeskSource, n_pages: int) -> dict[Task, BuildSettings]:

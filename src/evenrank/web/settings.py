@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenrank.search.model_choice import UNTRAINED, ModelChoice
+
 
 @dataclass(frozen=True)
 class WebSettings:
@@ -44,5 +46,7 @@ class WebSettings:
     """Articles in one draw of a saved search."""
     n_planned_draws: int = 100
     """Draws that are balanced together; after them the plan starts over."""
+    model: ModelChoice = UNTRAINED
+    """The relevance model behind lists and searches."""
     n_candidates: int = 2000
     """Pages of the plain search; those that the groups need come on top."""

@@ -1,0 +1,124 @@
+"""`evenrank learn`: a relevance model from the training topics of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+
+if TYPE_CHECKING:
+    from evenrank.collection.collection import Collection
+    from evenrank.search.encoder import EncoderSettings
+    from evenrank.search.features import FeatureExtractor
+    from evenrank.search.learning import LearningSettings
+    from evenrank.search.training_report import TrainingReport
+
+
+@click.command("learn")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    metavar="MODEL",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Model file.  [default: DIR/relevance-model.json, which --model learned takes]",
+)
+@click.option("--dense", is_flag=True, help="Learn from text vectors too; encoding pages takes a while.")
+@ENCODER
+@POOLING
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the trees.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@FORMAT
+def command(
+    folder: Path,
+    output: Path | None,
+    dense: bool,
+    encoder: Path | None,
+    pooling: str | None,
+    pairs: tuple[str, ...],
+    seed: int,
+    form: str,
+) -> None:
+    """Train a relevance model on the training topics of the collection DIR, which needs an index.
+
+    Prints how good it is on topics that it did not see (five folds), whether its probabilities mean what they say, and
+    what each feature adds. Use it with `--model learned` in search, rank, pareto and serve.
+    """
+    from evenrank.collection.collection import Collection
+    from evenrank.search.learned_file import fingerprint, model_path, save
+    from evenrank.search.learning import import_lightgbm
+    from evenrank.search.training import train_on_topics
+    from evenrank.search.training_report import report
+
+    import_lightgbm()
+    collection = Collection.open(folder)
+    given = encoder_settings(encoder, pooling)
+    settings = tree_settings(pairs, seed, dense or given is not None)
+    extractor = open_extractor(collection, given, dense or given is not None)
+    trained = train_on_topics(extractor, collection.topics, settings)
+    found = report(trained)
+    path = output or model_path(collection)
+    save(trained.state, path)
+    print_report(found, form)
+    if extractor.dense is not None:
+        click.echo(str(extractor.dense.cost), err=True)
+    click.echo(f"{path}: learned from {found.n_topics} topics, fingerprint {fingerprint(path)}", err=True)
+
+
+def tree_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> LearningSettings:
+    """The settings of the trees that the options describe."""
+    from dataclasses import replace
+
+    from evenrank.cli.rank import parse_pairs
+    from evenrank.policies.settings import parse_settings
+    from evenrank.search.learning import LearningSettings
+    from evenrank.search.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings
+
+    texts = parse_pairs(pairs)
+    if "seed" in texts:
+        raise click.BadParameter("the seed has an option of its own: --seed", param_hint="--set")
+    chosen = parse_settings(LearningSettings, texts)
+    settings = replace(WITH_VECTORS if has_vectors else WITHOUT_VECTORS, **chosen, seed=seed)
+    check_settings(settings)
+    return settings
+
+
+def open_extractor(collection: Collection, encoder: EncoderSettings | None, has_vectors: bool) -> FeatureExtractor:
+    """What computes the features of pages, with text vectors if they are wanted."""
+    from evenrank.search.encoder import EncoderSettings
+    from evenrank.search.features import FeatureExtractor
+    from evenrank.search.indexing import index_folder, open_index
+    from evenrank.search.model_choice import open_dense, use_encoder
+    from evenrank.search.relevance import LexicalModel
+
+    engine = open_index(collection)
+    if not has_vectors:
+        return FeatureExtractor(LexicalModel(engine))
+    used = use_encoder(encoder or EncoderSettings())
+    return FeatureExtractor(LexicalModel(engine), open_dense(engine, used.settings, index_folder(collection)))
+
+
+def print_report(found: TrainingReport, form: str) -> None:
+    """The report on standard output."""
+    from dataclasses import asdict
+
+    if form == "json":
+        echo_json(asdict(found))
+        return
+    rows = [
+        [name, shown(quality.precision_at_10, 3), shown(quality.r_precision, 3), found.n_topics]
+        for name, quality in (("learned", found.learned), ("untrained", found.untrained))
+    ]
+    echo_table(["model", "P@10", "R-precision", "topics"], rows)
+    errors = [
+        ["expected calibration error", shown(found.calibration_error)],
+        ["error of the number of relevant pages", shown(found.count_error)],
+    ]
+    echo_table(["probabilities", "value"], errors)
+    parts = [[name, shown(value, 3)] for name, value in found.contributions.items()]
+    echo_table(["feature", "adds"], parts)

@@ -1,0 +1,57 @@
+"""The options that choose a relevance model: --model, --encoder and --pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from evenrank.collection.collection import Collection
+    from evenrank.search.encoder import EncoderSettings
+    from evenrank.search.model_choice import ModelChoice
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ENCODER = click.option(
+    "--encoder",
+    metavar="PATH",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with model.onnx and tokenizer.json.  [default: the packaged encoder]",
+)
+POOLING = click.option(
+    "--pooling", type=click.Choice(["first", "mean"]), help="How tokens become a vector.  [default: first]"
+)
+MODEL = click.option(
+    "--model",
+    default="untrained",
+    show_default=True,
+    metavar="MODEL",
+    help="Relevance: untrained (words), hybrid (and text vectors), learned (by `evenrank learn`), or a model file.",
+)
+
+
+def model_options(command: Command) -> Command:
+    """Add --model, --encoder and --pooling to a command."""
+    for option in (POOLING, ENCODER, MODEL):
+        command = option(command)
+    return command
+
+
+def encoder_settings(path: Path | None, pooling: str | None) -> EncoderSettings | None:
+    """The encoder that the options describe; None when they say nothing."""
+    from evenrank.search.encoder import EncoderSettings
+
+    if path is None and pooling is None:
+        return None
+    folder = None if path is None else str(path)
+    return EncoderSettings(folder, cast(Literal["first", "mean"], pooling or "first"))
+
+
+def chosen_model(collection: Collection, model: str, encoder: Path | None, pooling: str | None) -> ModelChoice:
+    """The relevance model that the options describe."""
+    from evenrank.search.model_choice import choose_model
+
+    return choose_model(collection, model, encoder_settings(encoder, pooling))

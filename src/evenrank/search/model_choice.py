@@ -1,0 +1,115 @@
+"""Which relevance model is used: a small value that every process can take and open for itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.search.dense import DenseScorer
+from evenrank.search.encoder import Encoder, EncoderSettings
+from evenrank.search.engine import Engine
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import HybridModel
+from evenrank.search.learned import LearnedModel, LearnedState, UsedEncoder
+from evenrank.search.learned_file import fingerprint, load, model_path
+from evenrank.search.relevance import LexicalModel, RelevanceModel
+
+Kind = Literal["untrained", "hybrid", "learned"]
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A relevance model by what identifies it; text vectors are kept beside the index of the collection."""
+
+    kind: Kind = "untrained"
+    """`untrained`: words; `hybrid`: words and text vectors, untrained; `learned`: from a model file."""
+    file: Path | None = None
+    """The file of a learned model."""
+    fingerprint: str = ""
+    """Identifies the content of that file; it must not change while it is in use."""
+    encoder: UsedEncoder | None = None
+    """The text encoder; None without text vectors."""
+
+    def open(self, lexical: LexicalModel, index_folder: Path) -> RelevanceModel:
+        """The model over an index; file and encoder are read once in each process."""
+        used = self.encoder
+        dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
+        if self.file is not None:
+            return LearnedModel(FeatureExtractor(lexical, dense), _state(self.file, self.fingerprint))
+        return lexical if dense is None else HybridModel(lexical, dense)
+
+    def describe(self) -> dict[str, Any]:
+        """What decides the scores, for the record beside a result."""
+        facts: dict[str, Any] = {"kind": self.kind}
+        if self.file is not None:
+            facts |= {"file": str(self.file), "fingerprint": self.fingerprint}
+        if self.encoder is not None:
+            facts["encoder"] = asdict(self.encoder)
+        return facts
+
+
+UNTRAINED = ModelChoice()
+
+
+def choose_model(collection: Collection, name: str, encoder: EncoderSettings | None = None) -> ModelChoice:
+    """The model that a word or a file name stands for; errors come now, and not from the first topic.
+
+    `untrained`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model file.
+    """
+    if name == "untrained":
+        if encoder is not None:
+            raise EvenrankError("the untrained model has no text encoder (use the model hybrid, or a learned one)")
+        return UNTRAINED
+    if name == "hybrid":
+        return ModelChoice("hybrid", encoder=use_encoder(encoder or EncoderSettings()))
+    path = model_path(collection) if name == "learned" else Path(name)
+    if name == "learned" and not path.is_file():
+        raise EvenrankError(f"{collection.path}: there is no learned model (run: evenrank learn {collection.path})")
+    mark = fingerprint(path)
+    return ModelChoice("learned", path, mark, _encoder_of(path, _state(path, mark), encoder))
+
+
+def use_encoder(settings: EncoderSettings) -> UsedEncoder:
+    """An encoder that is there and works, identified."""
+    encoder = Encoder(settings)
+    try:
+        assert encoder.n_dimensions > 0
+    except EvenrankError:
+        raise
+    except Exception as error:  # what onnxruntime and tokenizers raise has no type of its own
+        raise EvenrankError(f"{encoder.folder}: not an encoder that can be used: {error}") from error
+    return UsedEncoder(settings, encoder.fingerprint)
+
+
+def open_dense(engine: Engine, settings: EncoderSettings, index_folder: Path) -> DenseScorer:
+    """Encoder and vectors, opened once in each process; the vectors of pages are kept beside their index."""
+    return _dense(cast(Any, engine), settings, index_folder)
+
+
+@lru_cache(maxsize=1)
+def _dense(engine: Any, settings: EncoderSettings, index_folder: Path) -> DenseScorer:
+    return DenseScorer.open(engine, Encoder(settings), index_folder)
+
+
+def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) -> UsedEncoder | None:
+    """The encoder that a learned model needs, from where it was or from the folder given now."""
+    if state.encoder is None:
+        if given is not None:
+            raise EvenrankError(f"{path}: trained without text vectors, so it takes no encoder")
+        return None
+    used = use_encoder(given or state.encoder.settings)
+    if used.fingerprint != state.encoder.fingerprint:
+        raise EvenrankError(f"{path}: trained with another text encoder (give the one it was trained with)")
+    return used
+
+
+@lru_cache(maxsize=4)
+def _state(path: Path, mark: str) -> LearnedState:
+    """A model file, read once in each process."""
+    if fingerprint(path) != mark:
+        raise EvenrankError(f"{path}: the model was replaced while it was in use (start again)")
+    return load(path)

@@ -1,0 +1,142 @@
+"""Training the learned relevance model on the training topics of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError
+from evenrank.progress import progress_bar, track
+from evenrank.records import Topic
+from evenrank.search.calibration import fit_calibration
+from evenrank.search.cross_fit import CrossFit, cross_fit
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import below
+from evenrank.search.learned import (
+    LEARNED_CALIBRATION,
+    LearnedState,
+    UsedEncoder,
+    candidates,
+)
+from evenrank.search.learning import LearningSettings, Sample, import_lightgbm
+
+Floats = NDArray[np.float64]
+
+N_PAGES = 2000
+"""Pages of the plain search that are learned from; those of the groups come on top."""
+N_RESCORED = 300
+"""Pages that are scored when text vectors have to be made for them."""
+N_FOLDS = 5
+FEWEST_TOPICS = 2
+WITH_VECTORS = LearningSettings()
+WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1)
+"""All candidates are scored, so the trees see pages from far down; the folds are several models already."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A training topic: its candidates in the order of words, what is known of the first, and which are relevant."""
+
+    topic_id: int
+    lexical: Floats
+    """Score by words of each candidate, best first."""
+    features: dict[str, Floats]
+    """Features of the candidates that are scored: all, or the first."""
+    labels: NDArray[np.bool_]
+    """Whether each candidate is relevant."""
+    n_relevant: int
+    """Relevant pages of the topic, found or not."""
+
+    @property
+    def n_scored(self) -> int:
+        return len(next(iter(self.features.values())))
+
+    def sample(self) -> Sample:
+        """What trees learn from."""
+        return Sample(self.topic_id, self.features, self.labels[: self.n_scored])
+
+    def scores(self, model: CrossFit) -> Floats:
+        """Scores of all candidates by trees that did not see the topic."""
+        return below(model.scores(self.topic_id, self.features), self.lexical[self.n_scored :])
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model with what it was trained on."""
+
+    state: LearnedState
+    examples: tuple[Example, ...]
+
+
+def train_on_topics(
+    extractor: FeatureExtractor, topics: Iterable[Topic], settings: LearningSettings | None = None
+) -> Trained:
+    """A model trained on the training topics of a collection; an error when there is too little to learn from."""
+    import_lightgbm()
+    settings = settings or (WITHOUT_VECTORS if extractor.dense is None else WITH_VECTORS)
+    check_settings(settings)
+    training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
+    _check_number(len(training), "training topics with relevant pages")
+    n_rescored = None if extractor.dense is None else N_RESCORED
+    examples = [
+        make_example(extractor, topic, n_rescored) for topic in track(training, "topics", len(training), "topic")
+    ]
+    state = train(examples, settings, n_rescored, _used_encoder(extractor))
+    return Trained(state, tuple(usable(examples, settings)))
+
+
+def make_example(extractor: FeatureExtractor, topic: Topic, n_rescored: int | None = None) -> Example:
+    """A training topic as search sees it, with its judgments."""
+    found, features = candidates(extractor, topic, N_PAGES, n_rescored)
+    labels = np.isin(found.page_ids, topic.rel_docs)
+    return Example(topic.id, found.scores, features, labels, len(topic.rel_docs))
+
+
+def train(
+    examples: Sequence[Example],
+    settings: LearningSettings,
+    n_rescored: int | None = None,
+    encoder: UsedEncoder | None = None,
+) -> LearnedState:
+    """A model from examples, cross-fitted, and calibrated on the scores that topics get from trees blind to them."""
+    kept = usable(examples, settings)
+    _check_number(len(kept), "training topics with relevant pages among their candidates")
+    bar = progress_bar(min(N_FOLDS, len(kept)), "folds", "fold")
+    try:
+        model = cross_fit([example.sample() for example in kept], list(kept[0].features), settings, bar.update)
+    except import_lightgbm().basic.LightGBMError as error:
+        raise EvenrankError(f"these settings do not work: {error}") from error
+    finally:
+        bar.close()
+    pairs = [(example.scores(model), example.labels) for example in kept]
+    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored, encoder)
+
+
+def usable(examples: Iterable[Example], settings: LearningSettings) -> list[Example]:
+    """Examples with a relevant page among those that are learned from."""
+    return [example for example in examples if example.labels[: min(settings.n_learned, example.n_scored)].any()]
+
+
+def check_settings(settings: LearningSettings) -> None:
+    """An error that names every setting that can be no such number."""
+    values: dict[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    numbers = {name: value for name, value in values.items() if name != "seed" and not isinstance(value, str)}
+    wrong = [f"{name}={value}" for name, value in numbers.items() if value < (1 if isinstance(value, int) else 0)]
+    if wrong:
+        raise EvenrankError(f"too small: {', '.join(wrong)}")
+
+
+def _check_number(n_topics: int, what: str) -> None:
+    if n_topics < FEWEST_TOPICS:
+        raise EvenrankError(f"{n_topics} {what}: at least {FEWEST_TOPICS} are needed to learn")
+
+
+def _used_encoder(extractor: FeatureExtractor) -> UsedEncoder | None:
+    if extractor.dense is None:
+        return None
+    encoder = extractor.dense.encoder
+    return UsedEncoder(encoder.settings, encoder.fingerprint)
