@@ -41,7 +41,7 @@ class BuildSettings:
     group_odds: Literal["learned", "none"] = "learned"
     """Whether the estimated target is corrected for groups that search brings up more often than they are relevant."""
     odds: tuple[float, ...] = ()
-    """That correction, a factor for each group; empty until it is learned on the training topics."""
+    """That correction, a factor on the total of each group; empty until it is learned on the training topics."""
 
     @property
     def is_open(self) -> bool:

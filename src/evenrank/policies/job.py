@@ -21,7 +21,7 @@ from evenrank.policies.sources import Found, Source
 from evenrank.policies.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
-from evenrank.targets.estimated import known_dimensions
+from evenrank.targets.estimated import group_mass, known_dimensions
 from evenrank.targets.target import EstimatedTarget
 
 TOPICS_AT_ONCE = 4
@@ -115,7 +115,8 @@ class RankingJob:
         judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
         wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))
         candidates = make_candidates(self.collection, topic.id, found, space)
-        return TrainingTopic(candidates, wanted, judged.alignment.total())
+        mass = group_mass(self.request.task, certain, judged.quality_class, judged.alignment)
+        return TrainingTopic(candidates, wanted, mass)
 
 
 def rank_topics(job: RankingJob, topic_ids: Sequence[int], n_workers: int = 1) -> Iterator[TopicRankings]:

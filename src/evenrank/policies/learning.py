@@ -22,7 +22,7 @@ class TrainingTopic:
     wanted: EstimatedTarget
     """The target that the topic's training judgments give."""
     relevant_mass: NDArray[np.float64]
-    """Relevant pages of each group: the summed alignment of those that the judgments name."""
+    """What the pages that the judgments name give to each group, as the task counts it (`estimated.group_mass`)."""
 
 
 @runtime_checkable

@@ -1,6 +1,10 @@
 """What training topics teach about estimated targets: how far to trust small probabilities, and which groups search
 brings up more often than they are relevant.
 
+One rule for the second: over the training topics, the mean estimated target is the mean wanted target. A bias that all
+topics share would otherwise be most of what any policy misses, and a policy that misses its target by chance could come
+out nearer to the truth than one that meets it.
+
 The odds of groups go into the estimated target alone, which is a total, and never into the relevance of a page: no page
 is more or less relevant for the group it is in.
 """
@@ -16,11 +20,14 @@ from numpy.typing import NDArray
 from evenrank.policies.build import BuildSettings, target_of
 from evenrank.policies.learning import TrainingTopic
 from evenrank.records import Task
+from evenrank.targets.estimated import group_mass
 
-SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(36))
-"""Powers of the probabilities that are tried: 0.5 to 4."""
+SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(46))
+"""Powers of the probabilities that are tried: 0.5 to 5."""
 PRIOR_TOPICS = 0.5
 """Weight of "as search brings it up" in the odds of a group, in topics: odds of rare groups stay near 1."""
+N_ROUNDS = 4
+"""Rounds of matching; the odds hardly move after the third."""
 
 
 def learn_target(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> BuildSettings:
@@ -31,27 +38,42 @@ def learn_target(training: Sequence[TrainingTopic], task: Task, settings: BuildS
     if not training:
         return replace(settings, sharpness=settings.sharpness or 1.0)
     powers = (settings.sharpness,) if settings.sharpness > 0.0 else SHARPNESS
-    tried = [_with_odds(training, replace(settings, sharpness=power)) for power in powers]
+    tried = [_with_odds(training, task, replace(settings, sharpness=power)) for power in powers]
     return min(tried, key=lambda chosen: _target_loss(training, task, chosen))
 
 
-def _with_odds(training: Sequence[TrainingTopic], settings: BuildSettings) -> BuildSettings:
+def _with_odds(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> BuildSettings:
     if settings.group_odds == "none" or settings.odds:
         return settings
-    return replace(settings, odds=tuple(group_odds(training, settings.sharpness).tolist()))
+    counted = np.ones(training[0].wanted.space.n_groups)
+    counted[0] = settings.keep_unknown or task == 2
+    wanted = np.array([topic.relevant_mass * counted for topic in training])
+    believed = np.array([_believed_mass(topic, task, settings.sharpness) * counted for topic in training])
+    return replace(settings, odds=tuple(group_odds(believed, wanted).tolist()))
 
 
-def group_odds(training: Sequence[TrainingTopic], power: float) -> NDArray[np.float64]:
-    """Share of each group among relevant pages over its share in the estimates, all topics weighing the same."""
-    true = sum(_shares(topic.relevant_mass) for topic in training)
-    believed = sum(_shares(topic.candidates.alignment.total(topic.candidates.relevance**power)) for topic in training)
-    prior = PRIOR_TOPICS * _shares(np.asarray(believed))
-    return np.where(believed + prior > 0.0, (true + prior) / np.maximum(believed + prior, 1e-12), 1.0)
+def _believed_mass(topic: TrainingTopic, task: Task, power: float) -> NDArray[np.float64]:
+    candidates = topic.candidates
+    return group_mass(task, candidates.relevance**power, candidates.quality_class, candidates.alignment)
 
 
-def _shares(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = mass.sum()
-    return mass / total if total > 0.0 else mass
+def group_odds(believed: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A factor for each group by which the mean shares of the believed masses become those of the wanted ones.
+
+    Both are topic by group. Shares are of a topic's total, so a factor moves all groups, and matching takes rounds.
+    """
+    odds, true = np.ones(believed.shape[1]), _shares(wanted).sum(axis=0)
+    for _ in range(N_ROUNDS):
+        found = _shares(believed * odds).sum(axis=0)
+        prior = PRIOR_TOPICS * found / max(float(found.sum()), 1e-12)
+        odds *= np.where(found > 0.0, (true + prior) / np.maximum(found + prior, 1e-12), 1.0)
+    return odds
+
+
+def _shares(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row as parts of its total; rows without mass stay zero."""
+    totals = masses.sum(axis=1, keepdims=True)
+    return masses / np.where(totals > 0.0, totals, 1.0)
 
 
 def _target_loss(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> float:

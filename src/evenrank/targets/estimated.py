@@ -43,18 +43,24 @@ def estimated_target(
     keep_unknown: bool | None = None,
     group_odds: NDArray[np.float64] | None = None,
 ) -> EstimatedTarget:
-    """The posterior mean target of a topic, given the relevance probabilities of its candidates.
+    """What a topic's target should be, given the relevance probabilities of its candidates.
 
     `keep_unknown` tells whether the fully unknown cell takes part; by default it does in Task 2 only. `group_odds`
-    correct for groups that are found more often than they are relevant; they change the target only.
+    correct the total of each group, where groups are found more often than they are relevant.
     """
     if keep_unknown is None:
         keep_unknown = task == 2
+    mass = group_mass(task, relevance, quality_class, alignment)
     if group_odds is not None:
-        relevance = np.minimum(relevance * (alignment.rows @ group_odds)[alignment.page_type], 1.0)
-    weights = relevance if task == 1 else relevance * soft_exposure(relevance, quality_class)
-    values = group_target(alignment.total(weights), space, keep_unknown=keep_unknown)
-    return EstimatedTarget(topic_id, space, values)
+        mass = mass * group_odds
+    return EstimatedTarget(topic_id, space, group_target(mass, space, keep_unknown=keep_unknown))
+
+
+def group_mass(
+    task: Task, relevance: NDArray[np.float64], quality_class: NDArray[np.integer], alignment: Alignment
+) -> NDArray[np.float64]:
+    """What the pages give to each group: expected relevant pages (Task 1), or their ideal exposure (Task 2)."""
+    return alignment.total(relevance if task == 1 else relevance * soft_exposure(relevance, quality_class))
 
 
 def soft_exposure(relevance: NDArray[np.float64], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:
