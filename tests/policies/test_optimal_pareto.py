@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,17 @@ from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
-from evenrank.policies.pareto import frontier, mean_frontier
+from evenrank.errors import EvenrankError
+from evenrank.formats.runs import read_run
+from evenrank.policies.build import BuildSettings
+from evenrank.policies.job import RankingJob
+from evenrank.policies.optimal import Optimal
+from evenrank.policies.pareto import frontier, mean_frontier, topic_frontiers
 from evenrank.policies.policy import Request
+from evenrank.policies.relevance import Relevance
+from evenrank.policies.run_source import RunSource, calibrated
+from evenrank.policies.sources import Found, Source
+from evenrank.records import Topic
 
 from .made_up import TASK1, TASK2, make_candidates, target_of
 from .small import pages, wanting
@@ -40,6 +51,41 @@ def test_mean_frontier_is_the_mean_at_each_weight() -> None:
 
 def test_no_candidates_no_frontier() -> None:
     assert frontier(pages([], []), wanting(0.5, 0.5), TASK1) == []
+
+
+@dataclass
+class CountingSource:
+    """A source that counts how often it is asked."""
+
+    source: Source
+    n_asked: int = 0
+
+    def find(self, topic: Topic) -> Found:
+        self.n_asked += 1
+        return self.source.find(topic)
+
+    def describe(self) -> dict[str, Any]:
+        return self.source.describe()
+
+
+def test_candidates_are_found_once_for_all_weights(golden_collection: Collection, golden_runs: list[Path]) -> None:
+    source = CountingSource(calibrated(read_run(golden_runs[0]), golden_collection.topics))
+    settings = BuildSettings(sharpness=1.0, group_odds="none")
+    job = RankingJob(golden_collection.path, source, Optimal(), TASK1, settings)
+    ((topic_id, points),) = topic_frontiers(job, [101], (0.0, 1.0, 10.0))
+    assert (topic_id, len(points), source.n_asked) == (101, 3, 1)
+    alone = replace(job, policy=Optimal(fairness=10.0)).rank(101)
+    assert points[2].measure == alone.certificate["AWRF"]
+
+
+def test_topics_without_candidates_and_other_policies(golden_collection: Collection, golden_runs: list[Path]) -> None:
+    nothing = RunSource(
+        replace(read_run(golden_runs[0]), topic_ids=np.empty(0, np.int32), starts=np.zeros(1, np.int64))
+    )
+    job = RankingJob(golden_collection.path, nothing, Optimal(), TASK1, BuildSettings(sharpness=1.0, group_odds="none"))
+    assert list(topic_frontiers(job, [101, 103], (0.0, 1.0))) == []
+    with pytest.raises(EvenrankError, match="the frontier is that of optimal, not of relevance"):
+        list(topic_frontiers(replace(job, policy=Relevance()), [101]))
 
 
 def call(collection: Collection, run: Path, *arguments: object) -> Result:

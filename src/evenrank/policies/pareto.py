@@ -61,7 +61,8 @@ def frontier(
     """The trade-offs of one topic, one for each weight of fairness; none without candidates."""
     policy, rng = policy or Optimal(), derive(0, candidates.topic_id)
     at_weights = (replace(policy, fairness=weight).rank(candidates, target, request, rng) for weight in weights)
-    return _points(request.task, weights, (rankings.certificate for rankings in at_weights))
+    pairs = zip(weights, (rankings.certificate for rankings in at_weights), strict=True)
+    return [_point(request.task, weight, certificate) for weight, certificate in pairs if certificate]
 
 
 def topic_frontiers(
@@ -93,24 +94,19 @@ def _topic_frontier(part: tuple[RankingJob, int, Sequence[float]]) -> tuple[int,
     job, topic_id, weights = part
     if not isinstance(job.policy, Optimal):
         raise EvenrankError(f"the frontier is that of optimal, not of {job.policy.name}")
-    jobs = (replace(job, policy=replace(job.policy, fairness=weight)) for weight in weights)
-    return topic_id, _points(job.request.task, weights, (each.rank(topic_id).certificate for each in jobs))
+    prepared = job.prepare(topic_id)
+    if prepared is None:
+        return topic_id, []
+    return topic_id, frontier(*prepared, job.request, weights, job.policy)
 
 
-def _points(task: Task, weights: Sequence[float], certificates: Iterable[dict[str, float]]) -> list[FrontierPoint]:
-    return [
-        FrontierPoint(
-            fairness=weight,
-            relevance_share=certificate["relevance_share"],
-            measure=certificate[MEASURES[task]],
-            second=_second(task, certificate),
-            gap=certificate["gap"],
-        )
-        for weight, certificate in zip(weights, certificates, strict=True)
-        if certificate
-    ]
-
-
-def _second(task: Task, certificate: dict[str, float]) -> float:
-    """The measure itself in Task 1, whatever the weight; the expected precision in Task 2."""
-    return certificate["relevance_share"] * certificate["AWRF"] if task == 1 else certificate["expected_precision"]
+def _point(task: Task, weight: float, certificate: dict[str, float]) -> FrontierPoint:
+    """The measure itself is the second number in Task 1, whatever the weight; the expected precision in Task 2."""
+    score = certificate["relevance_share"] * certificate["AWRF"] if task == 1 else certificate["expected_precision"]
+    return FrontierPoint(
+        fairness=weight,
+        relevance_share=certificate["relevance_share"],
+        measure=certificate[MEASURES[task]],
+        second=score,
+        gap=certificate["gap"],
+    )
