@@ -8,6 +8,7 @@ import pytest
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
+from evenrank.errors import EvenrankError
 from evenrank.search.ir_datasets_reader import CollectionDataset
 from evenrank.search.pyterrier_transformer import EvenrankRetrieve
 from evenrank.search.relevance import LexicalModel
@@ -25,6 +26,18 @@ def test_retrieve_gives_a_frame_of_results(make_engine: MakeEngine) -> None:
     titled = pd.DataFrame([{"qid": 1, "query": "x", "title": "Cow", "keywords": "cow,milk"}])
     assert retrieve.transform(titled)["docno"].tolist() == ["3"]
     assert len(retrieve.transform(queries[:0])) == 0
+    holes = pd.DataFrame([{"qid": 1, "query": "horse", "title": float("nan"), "keywords": float("nan")}])
+    assert retrieve.transform(holes)["docno"].tolist() == ["1", "2"]
+
+
+def test_frames_that_are_no_queries_are_refused(make_engine: MakeEngine) -> None:
+    retrieve = EvenrankRetrieve(LexicalModel(make_engine([page(1, "A", "horse")])))
+    with pytest.raises(EvenrankError, match="qid, and query or title"):
+        retrieve.transform(pd.DataFrame([{"qid": "1", "text": "horse"}]))
+    results = retrieve.transform(pd.DataFrame([{"qid": "1", "query": "horse"}]))
+    with pytest.raises(EvenrankError, match="a frame of results"):
+        retrieve.transform(results)
+    assert repr(retrieve) == "EvenrankRetrieve(LexicalModel, n_pages=1000)"
 
 
 @pytest.fixture(scope="module")
