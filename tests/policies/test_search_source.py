@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.search.small_collection import make_small
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
@@ -20,7 +21,12 @@ from evenrank.policies.build import BuildSettings
 from evenrank.policies.open_source import open_source
 from evenrank.policies.search_source import SearchSource
 from evenrank.records import Topic
-from evenrank.search.indexing import build_index
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.indexing import build_index, open_index
+from evenrank.search.learned_file import model_path, save
+from evenrank.search.model_choice import ModelChoice, choose_model
+from evenrank.search.relevance import LexicalModel
+from evenrank.search.training import train_on_topics
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +114,61 @@ def test_mmr_reads_titles(indexed: Collection, tmp_path: Path) -> None:
 def test_without_an_index_the_error_says_what_to_run(golden_collection: Collection) -> None:
     with pytest.raises(EvenrankError, match="evenrank index"):
         open_source(golden_collection, None, BuildSettings(), 50)
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """A collection with a learned model, whose unseen topics have complete judgments."""
+    pytest.importorskip("lightgbm")
+    collection = make_small(tmp_path_factory.mktemp("taught") / "collection")
+    trained = train_on_topics(FeatureExtractor(LexicalModel(open_index(collection))), collection.topics)
+    save(trained.state, model_path(collection))
+    return collection
+
+
+def source_of(collection: Collection, model: str) -> SearchSource:
+    found = open_source(collection, None, BuildSettings(), 50, choose_model(collection, model))
+    assert isinstance(found, SearchSource)
+    return found
+
+
+def log_loss(source: SearchSource, topics: list[Topic]) -> float:
+    """Mean over topics of the log loss for each relevant candidate."""
+    losses = []
+    for topic in topics:
+        found = source.find(topic)
+        labels = np.isin(found.page_ids, topic.rel_docs)
+        likelihood = np.where(labels, found.relevance, 1.0 - found.relevance)
+        losses.append(-np.log(np.maximum(likelihood, 1e-9)).sum() / labels.sum())
+    return float(np.mean(losses))
+
+
+def test_what_is_learned_arrives_in_the_probabilities(taught: Collection) -> None:
+    unseen = [topic for topic in taught.topics if topic.split == "eval"]
+    seen = [topic for topic in taught.topics if topic.split == "train"]
+    untrained, learned = source_of(taught, "untrained"), source_of(taught, "learned")
+    assert log_loss(learned, unseen) < 0.8 * log_loss(untrained, unseen)
+    # as sure of itself on the topics it was trained on as on others, not more
+    assert log_loss(learned, seen) > 0.6 * log_loss(learned, unseen)
+
+
+def test_the_record_names_the_model(taught: Collection, source: SearchSource) -> None:
+    choice = choose_model(taught, "learned")
+    assert source_of(taught, "learned").describe()["model"] == choice.describe()
+    assert source.describe()["model"] == {"kind": "untrained"}
+
+
+def test_a_model_works_in_another_process_and_without_training_topics(taught: Collection) -> None:
+    learned = source_of(taught, "learned")
+    topic = next(topic for topic in taught.topics if topic.split == "eval")
+    copy = pickle.loads(pickle.dumps(learned))
+    np.testing.assert_array_equal(copy.find(topic).relevance, learned.find(topic).relevance)
+    alone = source_of(taught.with_topics([topic]), "learned")
+    assert alone.calibration is None
+    assert alone.describe()["relevance"] == "by the model"
+    np.testing.assert_allclose(alone.find(topic).relevance.sum(), learned.find(topic).relevance.sum(), rtol=0.2)
+
+
+def test_a_model_needs_an_index(golden_collection: Collection, golden_runs: list[Path]) -> None:
+    with pytest.raises(EvenrankError, match="no index for a relevance model"):
+        open_source(golden_collection, golden_runs[0], BuildSettings(), 50, ModelChoice("learned"))

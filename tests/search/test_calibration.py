@@ -44,6 +44,20 @@ def test_describe_by_hand() -> None:
     np.testing.assert_allclose(np.exp(rows[:, 2]), [1, 2, 2, 4])
 
 
+def test_scores_on_a_shared_scale_keep_it() -> None:
+    """Log-odds that are too timid by half are stretched, and a topic of low scores is not given high probabilities."""
+    rng = derive(2, "shared")
+    topics = []
+    for _ in range(40):
+        log_odds = rng.normal(-2.0 + rng.normal(), 1.5, 500)
+        topics.append((0.5 * log_odds, rng.random(500) < expit(log_odds)))
+    fitted = fit_calibration(topics, CalibrationSettings("logistic", "shared", ridge=1e-4, prior_strength=1.0))
+    np.testing.assert_allclose(fitted.coefficients, [0.0, 2.0], atol=0.15)
+    poor, rich = np.full(100, -2.0), np.full(100, 1.0)
+    assert predict(fitted, poor).mean() < 0.05
+    assert predict(fitted, rich).mean() > 0.6
+
+
 @given(scores, st.floats(0.1, 1000))
 def test_describe_ignores_the_scale(values: np.ndarray, factor: float) -> None:
     np.testing.assert_allclose(describe(values * factor), describe(values), atol=1e-12)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -58,6 +59,22 @@ def test_a_torn_record_is_cut_off(tmp_path: Path) -> None:
     assert len(again) == 1
     again.add([(2, unit_vectors(1)[0])])
     assert again.missing(np.array([1, 2])).tolist() == []
+
+
+def test_several_caches_write_to_one_file(tmp_path: Path) -> None:
+    vectors = unit_vectors(400)
+    caches = [VectorCache(tmp_path / "v.bin", 16) for _ in range(4)]
+
+    def write(number: int) -> None:
+        for start in range(number * 100, number * 100 + 100, 7):
+            stop = min(start + 7, number * 100 + 100)
+            caches[number].add((page, vectors[page]) for page in range(start, stop))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    again = VectorCache(tmp_path / "v.bin", 16)
+    assert len(again) == 400
+    np.testing.assert_allclose(again.get(np.arange(400)), vectors, atol=0.01)
 
 
 def test_what_was_encoded_before_an_interruption_is_kept(tmp_path: Path) -> None:

@@ -53,6 +53,8 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
     """A model from its file; an error when it is none, or of another version."""
     try:
         record = orjson.loads(Path(path).read_bytes())
+        if record["kind"] != KIND:
+            raise ValueError(record["kind"])
         found = record["format_version"]
         if found != FORMAT_VERSION:
             raise EvenrankError(

@@ -109,7 +109,7 @@ def train(
     try:
         model = cross_fit([example.sample() for example in kept], list(kept[0].features), settings, bar.update)
     except import_lightgbm().basic.LightGBMError as error:
-        raise EvenrankError(f"these settings do not work: {error}") from error
+        raise EvenrankError(f"these settings do not work: {str(error).partition(' at ')[0]}") from error
     finally:
         bar.close()
     pairs = [(example.scores(model), example.labels) for example in kept]
@@ -125,9 +125,12 @@ def check_settings(settings: LearningSettings) -> None:
     """An error that names every setting that can be no such number."""
     values: dict[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
     numbers = {name: value for name, value in values.items() if name != "seed" and not isinstance(value, str)}
-    wrong = [f"{name}={value}" for name, value in numbers.items() if value < (1 if isinstance(value, int) else 0)]
+    least = {name: 1.0 if isinstance(value, int) else 0.0 for name, value in numbers.items()} | {"n_leaves": 2.0}
+    wrong = [f"{name}={value:g} is too small" for name, value in numbers.items() if value < least[name]]
+    shares = {name: value for name, value in numbers.items() if name.endswith("_share")}
+    wrong += [f"{name}={value:g} is no share" for name, value in shares.items() if not 0.0 < value <= 1.0]
     if wrong:
-        raise EvenrankError(f"too small: {', '.join(wrong)}")
+        raise EvenrankError("; ".join(wrong))
 
 
 def _check_number(n_topics: int, what: str) -> None:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 
 from evenrank.collection.collection import Collection
 from evenrank.policies.build import BuildSettings
 from evenrank.policies.job import RankingJob, full_request
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.search_source import SearchSource, calibrated
-from evenrank.records import Task, Topic
+from evenrank.records import Task
 from evenrank.search.candidates import CandidateSettings
 from evenrank.search.engine import GROUP_FIELDS
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
-from evenrank.search.relevance import ScoredPages
-
-_ENCODING = Lock()
-"""Text vectors are made for one list at a time, on all cores; they go into one file."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +25,6 @@ class DeskSource(SearchSource):
     def candidates(self) -> CandidateSettings:
         """How many pages are looked at."""
         return CandidateSettings(self.n_pages, self.n_per_group, self.dimensions, has_intersections=False)
-
-    def pages(self, topic: Topic) -> ScoredPages:
-        """The pages of the plain search and of each group."""
-        if self.choice.encoder is None:
-            return super().pages(topic)
-        with _ENCODING:
-            return super().pages(topic)
 
 
 def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:

