@@ -1,9 +1,14 @@
 """Every policy on generated collections: scores under two protocols, time per topic, and paired tests.
 
 Evaluation topics are ranked from search; their judgments are used for scoring only. Collections are generated anew for
-each seed, and topics of all seeds are pooled for the tests.
+each seed, and topics of all seeds are pooled for the tests. Times are processor times: run it with
+OPENBLAS_NUM_THREADS=1 for those of one core.
 
     python benchmarks/policies.py [--pages N] [--topics N] [--seeds 1,2,3] [--information geography,gender]
+                                  [--model untrained|learned]
+
+Up to 81 topics have subjects of their own. Beyond that a collection has topics such as "Climate" and "Climate in Asia",
+which share their words and none of their relevant pages, and no search can tell them apart.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +29,12 @@ from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.build import BuildSettings
 from evenrank.policies.job import RankingJob, full_request
-from evenrank.policies.open_source import open_source
 from evenrank.policies.record import run_of
 from evenrank.policies.registry import POLICIES, make_policy
-from evenrank.records import Run, Task
+from evenrank.policies.search_source import SearchSource, search_source
+from evenrank.records import Run, Task, no_pages
+from evenrank.search.model_choice import choose_model
+from evenrank.search.relevance import LexicalModel
 
 VARIANTS: dict[str, tuple[Task, ...]] = {
     "mmr:balance=0.3": (1,),
@@ -57,22 +65,33 @@ def main() -> None:
     options = read_options()
     scores: dict[tuple[str, Task], Scores] = {(protocol, task): {} for protocol in PROTOCOLS for task in (1, 2)}
     seconds: dict[tuple[str, Task], list[float]] = {}
+    searching: list[float] = []
     for seed in options.seeds:
         with tempfile.TemporaryDirectory() as folder:
             collection = make_collection(Path(folder) / "collection", options.pages, options.topics, seed)
-            jobs = list(make_jobs(collection, options.information, seed))
-            for name, job in jobs:
+            settings = BuildSettings(information=options.information)
+            source = make_source(collection, settings, options.model)
+            searching += find_all(collection, source)
+            for name, job in make_jobs(collection, source, settings, seed):
                 run, times = rank_all(name, job)
                 seconds.setdefault((name, job.request.task), []).extend(times)
                 for protocol in PROTOCOLS:
                     if served(name, job.request.task, protocol):
                         add_scores(scores[protocol, job.request.task], name, collection, run, protocol)
-    print(f"{options.pages:,} pages, {options.topics} topics, seeds {options.seeds}, known: {options.information}")
+    print(
+        f"{options.pages:,} pages, {options.topics} topics, seeds {options.seeds}, known: {options.information}, ",
+        end="",
+    )
+    print(f"relevance: {options.model}")
     for (protocol, task), of_policy in scores.items():
+        ours = SERVING.get((protocol, task), "optimal")
         print(f"\n{protocol}, Task {task}\n")
-        print(aligned(table(of_policy, task, seconds, SERVING.get((protocol, task), "optimal"))))
+        print(aligned(table(of_policy, task, seconds, ours)))
+        if task == 1:
+            print(f"\nnDCG of {ours} against relevance: {ndcg_change(of_policy, ours):+.2%}")
     defaults = [float(np.mean(times)) for (name, _), times in seconds.items() if name in POLICIES]
-    print(f"\n49 topics of both tasks with every policy of the registry: {49 * sum(defaults):.0f} s on one core")
+    print(f"\n49 topics of both tasks with every policy of the registry: {49 * sum(defaults):.1f} s of processor time")
+    print(f"searching for 49 topics, once for all policies: {49 * np.mean(searching):.1f} s")
 
 
 def read_options() -> argparse.Namespace:
@@ -81,6 +100,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--topics", type=int, default=40, help="half of them for training")
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 3])
     parser.add_argument("--information", type=lambda text: tuple(text.split(",")), default=("geography", "gender"))
+    parser.add_argument("--model", choices=("untrained", "learned"), default="untrained", help="relevance model")
     return parser.parse_args()
 
 
@@ -97,13 +117,38 @@ def make_collection(folder: Path, n_pages: int, n_topics: int, seed: int) -> Col
     return collection
 
 
-def make_jobs(collection: Collection, information: tuple[str, ...], seed: int) -> Iterator[tuple[str, RankingJob]]:
+def make_source(collection: Collection, settings: BuildSettings, model: str) -> SearchSource:
+    """The index with its relevance model, trained on the training topics if it is the learned one."""
+    if model == "learned":
+        from evenrank.search.features import FeatureExtractor
+        from evenrank.search.indexing import open_index
+        from evenrank.search.learned_file import model_path, save
+        from evenrank.search.training import train_on_topics
+
+        extractor = FeatureExtractor(LexicalModel(open_index(collection)))
+        save(train_on_topics(extractor, collection.topics).state, model_path(collection))
+    n_pages = max(settings.n_candidates, full_request(1).length)
+    return search_source(collection, n_pages, settings.information, choose_model(collection, model))
+
+
+def find_all(collection: Collection, source: SearchSource) -> list[float]:
+    """Let the source find the pages of all evaluation topics and remember them; seconds for each."""
+    seconds = []
+    for topic in collection.topics:
+        if topic.split == "eval":
+            start = time.process_time()
+            source.remembered[topic.id] = source.pages(replace(topic, rel_docs=no_pages(), assessed_docs=None))
+            seconds.append(time.process_time() - start)
+    return seconds
+
+
+def make_jobs(
+    collection: Collection, source: SearchSource, settings: BuildSettings, seed: int
+) -> Iterator[tuple[str, RankingJob]]:
     """Every policy, with its defaults and its variants, for every task that it serves."""
     names = [(name, task) for name, policy in POLICIES.items() for task in policy.tasks]
     names += [(name, task) for name, tasks in VARIANTS.items() for task in tasks]
     names += [(name, task) for (_, task), name in SERVING.items()]
-    settings = BuildSettings(information=information)
-    source = open_source(collection, None, settings, full_request(1).length)
     for name, task in names:
         job = RankingJob(
             collection_path=collection.path,
@@ -117,15 +162,13 @@ def make_jobs(collection: Collection, information: tuple[str, ...], seed: int) -
 
 
 def rank_all(name: str, job: RankingJob) -> tuple[Run, list[float]]:
-    """The run on the evaluation topics, and the seconds that the policy itself took on each."""
+    """The run on the evaluation topics, and the processor seconds that candidates and policy took on each."""
     results, seconds = [], []
     for topic in job.collection.topics:
         if topic.split == "eval":
-            prepared = job.prepare(topic.id)
-            start = time.perf_counter()
-            if prepared is not None:
-                results.append(job.rank_prepared(prepared))
-            seconds.append(time.perf_counter() - start)
+            start = time.process_time()
+            results.append(job.rank(topic.id))
+            seconds.append(time.process_time() - start)
     print(f"{name}, Task {job.request.task}: {np.mean(seconds) * 1e3:.0f} ms a topic", file=sys.stderr)
     return run_of(job, name, results), seconds
 
@@ -159,6 +202,11 @@ def table(
         tested = [f"{ahead:+.4f}", f"{p_values[name]:.1g}"] if name in p_values else ["", ""]
         lines.append([name, *means, milliseconds, *tested])
     return lines
+
+
+def ndcg_change(scores: Scores, ours: str) -> float:
+    """Relative difference of the mean nDCG."""
+    return float(np.mean(scores[ours]["nDCG"]) / np.mean(scores["relevance"]["nDCG"])) - 1.0
 
 
 def paired_tests(scores: Scores, ours: str, measure: str) -> dict[str, float]:
