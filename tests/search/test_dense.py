@@ -11,7 +11,8 @@ from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.rng import derive
 from evenrank.search.dense import DenseScorer
-from evenrank.search.encoder import Encoder, EncoderSettings, packaged_model
+from evenrank.search.encoder import Encoder, EncoderSettings
+from evenrank.search.encoder_files import PACKAGED_SHA256, packaged_files
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.relevance import LexicalModel
 from evenrank.search.vector_cache import VectorCache
@@ -96,10 +97,10 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
 
 @needs_model
 def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (packaged_model() / "model.onnx").exists()
-    monkeypatch.setitem(__import__("evenrank.search.encoder").search.encoder.PACKAGED_SHA256, "tokenizer.json", "0")
+    assert packaged_files().model.exists()
+    monkeypatch.setitem(PACKAGED_SHA256, "tokenizer.json", "0")
     with pytest.raises(EvenrankError, match="not the file that was checked"):
-        packaged_model()
+        packaged_files()
 
 
 @needs_model
