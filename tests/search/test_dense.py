@@ -96,11 +96,12 @@ def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
 
 
 @needs_model
-def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert packaged_files().model.exists()
-    monkeypatch.setitem(PACKAGED_SHA256, "tokenizer.json", "0")
+@pytest.mark.parametrize("name", PACKAGED_SHA256)
+def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert packaged_files(name).model.exists()
+    monkeypatch.setitem(PACKAGED_SHA256[name], "tokenizer.json", "0")
     with pytest.raises(EvenrankError, match="not the file that was checked"):
-        packaged_files()
+        packaged_files(name)
 
 
 @needs_model

