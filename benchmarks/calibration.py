@@ -3,7 +3,9 @@
     python benchmarks/calibration.py [--pages 20000] [--topics 40] [--seeds 3]
 
 The topics of a collection are divided into five folds; each is given probabilities by a calibration (and, for the
-learned model, trees) that never saw it. Prints the reliability diagram as numbers and the expected calibration error.
+learned model, trees) that never saw it. Prints the reliability diagram as numbers, the expected calibration error and
+by how much the expected number of relevant pages of a topic is off. The last two rows are what `evenrank rank` uses,
+with all candidates that it looks at.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ from numpy.typing import NDArray
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
+from evenrank.policies.sources import CALIBRATION
 from evenrank.rng import derive
 from evenrank.search.calibration import CalibrationSettings, fit_calibration, predict
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.indexing import build_index
-from evenrank.search.learned import make_sample
-from evenrank.search.learning import LearningSettings, out_of_fold_scores
 from evenrank.search.relevance import LexicalModel, probability_by_rank
 from evenrank.search.reliability import reliability_bins
+from evenrank.search.training import train_on_topics
+from evenrank.search.training_report import held_out_probabilities as learned_probabilities
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
@@ -65,7 +68,7 @@ def main() -> None:
             topics = [topic for topic in collection.topics if topic.split == "train"]
             found = [model.score(topic, 1000) for topic in topics]
             scored = [(f.scores, np.isin(f.page_ids, t.rel_docs)) for f, t in zip(found, topics, strict=True)]
-            samples = [make_sample(FeatureExtractor(model), topic) for topic in topics]
+            trained = train_on_topics(FeatureExtractor(model), topics)
         n_relevant = [int(labels.sum()) for _, labels in scored]
         least, most = min(n_relevant), max(n_relevant)
         print(f"\nseed {seed}: {len(topics)} topics, {least} to {most} relevant among 1000 candidates")
@@ -75,10 +78,13 @@ def main() -> None:
                 name = f"{method}, {'prior of each topic' if is_corrected else 'one prior for all'}"
                 fitted = held_out_probabilities(scored, CalibrationSettings(method), is_corrected)  # type: ignore[arg-type]
                 show(name, fitted, is_detailed=method == "isotonic" and is_corrected)
-        trees = out_of_fold_scores(samples, list(samples[0].features), LearningSettings())
-        learned = [(scores, sample.labels) for scores, sample in zip(trees, samples, strict=True)]
-        fitted = held_out_probabilities(learned, CalibrationSettings(), True)
-        show("learned model, isotonic, prior of each topic", fitted, is_detailed=True)
+        untrained = [(example.lexical, example.labels) for example in trained.examples]
+        show("all candidates: `rank`", held_out_probabilities(untrained, CALIBRATION, True))
+        given = learned_probabilities(
+            trained, [example.scores(trained.state.cross_fit) for example in trained.examples]
+        )
+        learned = [(p, example.labels) for p, example in zip(given, trained.examples, strict=True)]
+        show("all candidates: `rank --model learned`", learned, is_detailed=True)
 
 
 if __name__ == "__main__":

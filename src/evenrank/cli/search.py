@@ -47,6 +47,7 @@ def command(
     from evenrank.records import Topic
     from evenrank.search.explain import explain_found
     from evenrank.search.indexing import index_folder, open_index
+    from evenrank.search.model_choice import UNTRAINED
     from evenrank.search.restricted import answer
 
     collection = Collection.open(folder)
@@ -61,7 +62,7 @@ def command(
     reasons = explain_found(opened, topic, found, shown.page_ids.tolist()) if why else []
     rows = listing(engine, shown, has_probabilities=choice.kind == "learned")
     for row, reason in zip(rows, reasons, strict=False):
-        row |= why_columns(reason, form)
+        row |= why_columns(reason, form, has_features=choice != UNTRAINED)
     if rows or form == "json":
         print_listing(rows, form)
     else:
@@ -90,13 +91,15 @@ def listing(engine: Engine, shown: ScoredPages, *, has_probabilities: bool) -> l
     return rows
 
 
-def why_columns(reason: Explanation, form: str) -> dict[str, Any]:
+def why_columns(reason: Explanation, form: str, *, has_features: bool) -> dict[str, Any]:
     """Words and features of a page: all of them as data, the strongest as text."""
-    if form == "json":
-        return {"words": dict(reason.words), "features": dict(reason.features)}
-    words = [f"{name} {value:.3f}" for name, value in reason.words]
-    features = [f"{name} {value:+.2f}" for name, value in reason.features if name != "base"]
-    return {"words": ", ".join(words[:N_REASONS]), "features": ", ".join(features[:N_REASONS])}
+    words: Any = dict(reason.words)
+    features: Any = dict(reason.features)
+    if form != "json":
+        words = ", ".join([f"{name} {value:.3f}" for name, value in reason.words][:N_REASONS])
+        named = [f"{name} {value:+.2f}" for name, value in reason.features if name != "base"]
+        features = ", ".join(named[:N_REASONS])
+    return {"words": words, "features": features} if has_features else {"words": words}
 
 
 def restriction(groups: dict[str, str | None]) -> Restriction:

@@ -1,0 +1,55 @@
+"""The desk with a learned relevance model behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.desk_collections import QUESTION
+from tests.web.conftest import UNLIMITED, client_of
+
+from evenrank.cli.serve import command
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.records import Topic
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.indexing import open_index
+from evenrank.search.learned_file import save
+from evenrank.search.model_choice import choose_model
+from evenrank.search.relevance import LexicalModel
+from evenrank.search.training import train_on_topics
+from evenrank.web.desk import Desk, open_desk
+
+pytest.importorskip("lightgbm")
+
+
+@pytest.fixture(scope="module")
+def learned_desk(generated: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder = tmp_path_factory.mktemp("learned")
+    trained = train_on_topics(FeatureExtractor(LexicalModel(open_index(generated))), generated.topics)
+    save(trained.state, folder / "model.json")
+    model = choose_model(generated, str(folder / "model.json"))
+    desk = open_desk(generated.path, replace(UNLIMITED, store=folder / "desk.sqlite", model=model))
+    yield desk
+    desk.close()
+
+
+def test_lists_use_the_model(desk: Desk, learned_desk: Desk) -> None:
+    topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
+    plain, learned = desk.source.find(topic), learned_desk.source.find(topic)
+    assert set(learned.page_ids.tolist()) == set(plain.page_ids.tolist())
+    assert learned.page_ids.tolist() != plain.page_ids.tolist()
+    assert (np.diff(learned.relevance) <= 0).all()
+    assert learned_desk.source.describe()["model"]["kind"] == "learned"
+    answer = client_of(learned_desk).post("/lists", data=QUESTION, follow_redirects=True)
+    assert answer.status_code == 200
+    assert "Chess" in answer.text
+
+
+def test_a_model_that_is_not_there_is_told(generated: Collection) -> None:
+    result = CliRunner().invoke(command, [str(generated.path), "--model", "learned"])
+    assert isinstance(result.exception, EvenrankError)
+    assert "evenrank learn" in str(result.exception)
