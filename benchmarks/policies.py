@@ -5,7 +5,7 @@ each seed, and topics of all seeds are pooled for the tests. Times are processor
 OPENBLAS_NUM_THREADS=1 for those of one core.
 
     python benchmarks/policies.py [--pages N] [--topics N] [--seeds 1,2,3] [--information geography,gender]
-                                  [--model untrained|learned]
+                                  [--model untrained|learned] [--judgments pooled|complete]
 
 Up to 81 topics have subjects of their own. Beyond that a collection has topics such as "Climate" and "Climate in Asia",
 which share their words and none of their relevant pages, and no search can tell them apart.
@@ -25,7 +25,6 @@ import numpy as np
 
 from evenrank.cli.listing import aligned
 from evenrank.collection.collection import Collection
-from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.build import BuildSettings
 from evenrank.policies.job import RankingJob, full_request
@@ -35,6 +34,7 @@ from evenrank.policies.search_source import SearchSource, search_source
 from evenrank.records import Run, Task, no_pages
 from evenrank.search.model_choice import choose_model
 from evenrank.search.relevance import LexicalModel
+from policy_collections import JUDGMENTS, make_collection
 
 VARIANTS: dict[str, tuple[Task, ...]] = {
     "mmr:balance=0.3": (1,),
@@ -46,8 +46,9 @@ VARIANTS: dict[str, tuple[Task, ...]] = {
     "controller:control=0.92": (2,),
     "plackett-luce:sharpness=2": (2,),
     "fusion:method=combmnz": (1,),
+    "optimal:fairness=0.5": (1,),
 }
-"""Settings beside the defaults that stand for other rows of the paper."""
+"""Settings beside the defaults: most stand for other rows of the paper, the last is `optimal` with more relevance."""
 SERVING = {
     ("official-2021", 1): "optimal:scored_depth=20,log_base=2.718281828",
     ("official-2021", 2): "optimal:head_depth=6",
@@ -68,7 +69,9 @@ def main() -> None:
     searching: list[float] = []
     for seed in options.seeds:
         with tempfile.TemporaryDirectory() as folder:
-            collection = make_collection(Path(folder) / "collection", options.pages, options.topics, seed)
+            collection = make_collection(
+                Path(folder) / "collection", options.pages, options.topics, seed, options.judgments
+            )
             settings = BuildSettings(information=options.information)
             source = make_source(collection, settings, options.model)
             searching += find_all(collection, source)
@@ -82,7 +85,7 @@ def main() -> None:
         f"{options.pages:,} pages, {options.topics} topics, seeds {options.seeds}, known: {options.information}, ",
         end="",
     )
-    print(f"relevance: {options.model}")
+    print(f"relevance: {options.model}, judgments: {options.judgments}")
     for (protocol, task), of_policy in scores.items():
         ours = SERVING.get((protocol, task), "optimal")
         print(f"\n{protocol}, Task {task}\n")
@@ -101,20 +104,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 3])
     parser.add_argument("--information", type=lambda text: tuple(text.split(",")), default=("geography", "gender"))
     parser.add_argument("--model", choices=("untrained", "learned"), default="untrained", help="relevance model")
+    parser.add_argument("--judgments", choices=JUDGMENTS, default="pooled", help="of the evaluation topics")
     return parser.parse_args()
-
-
-def make_collection(folder: Path, n_pages: int, n_topics: int, seed: int) -> Collection:
-    """A generated collection with its index."""
-    from evenrank.collection.make import generate_collection
-    from evenrank.formats.faults import FaultLog
-    from evenrank.search.indexing import build_index
-
-    n_train = n_topics // 2
-    settings = GenerateSettings(n_pages, n_train, n_topics - n_train, seed)
-    collection = generate_collection(folder, settings)
-    build_index(collection, FaultLog()).close()
-    return collection
 
 
 def make_source(collection: Collection, settings: BuildSettings, model: str) -> SearchSource:
