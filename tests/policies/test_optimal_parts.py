@@ -12,8 +12,13 @@ from scipy.optimize import nnls
 from scipy.spatial.distance import jensenshannon
 
 from evenrank.policies.optimisation.apportion import balanced_order, largest_remainder, move_units
-from evenrank.policies.optimisation.divergence import ChordedDivergence, divergence_by_group, plane_height
-from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support
+from evenrank.policies.optimisation.divergence import (
+    ChordedDivergence,
+    divergence_by_group,
+    plane_height,
+    total_divergence,
+)
+from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support, supports
 from evenrank.policies.optimisation.simplex import minimise_on_simplex
 
 scores = arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0, 3.0]))
@@ -29,6 +34,10 @@ def test_support_is_the_value_of_the_best_ranking(values: np.ndarray, length: in
     weights = 1.0 / np.arange(1, length + 1)
     ranking = best_ranking(values, length)
     assert support(values, weights) == pytest.approx(values[ranking] @ weights[: len(ranking)])
+    assert supports(np.array([values, -values]), weights).tolist() == [
+        support(values, weights),
+        support(-values, weights),
+    ]
 
 
 @given(scores, st.integers(1, 5))
@@ -113,6 +122,7 @@ def test_divergence_agrees_with_scipy(seed: int) -> None:
     share[0], target[1] = 0.0, 0.0
     share, target = share / share.sum(), target / target.sum()
     assert divergence_by_group(share, target).sum() == pytest.approx(jensenshannon(share, target) ** 2)
+    assert total_divergence(share, target) == pytest.approx(jensenshannon(share, target) ** 2)
 
 
 @hypothesis_settings(max_examples=60)
@@ -128,7 +138,7 @@ def test_chorded_divergence_is_convex_and_below_on_what_rankings_can_give(seed: 
     reachable = np.where(rng.random((50, 6)) < 0.3, 0.0, np.maximum(rng.random((50, 6)), least))
     true = divergence_by_group(reachable, target).sum(axis=1)
     assert (chorded.value(reachable) <= true + 1e-12).all()
-    slope = chorded.slope(rng.random(6) * 0.4)
+    slope = chorded.expansion(rng.random(6) * 0.4).slope
     assert (plane_height(target, least, slope) + reachable @ slope <= true + 1e-12).all()
 
 
@@ -137,11 +147,13 @@ def test_slope_and_curvature_are_derivatives() -> None:
     for share in (0.02, 0.06, 0.3):
         at = np.full(3, share)
         step = 1e-6
+        around = chorded.expansion(at)
+        assert around.value == pytest.approx(float(chorded.value(at)))
         for group in range(3):
             ahead, behind = at.copy(), at.copy()
             ahead[group] += step
             behind[group] -= step
             slope = (chorded.value(ahead) - chorded.value(behind)) / (2 * step)
-            bend = (chorded.slope(ahead)[group] - chorded.slope(behind)[group]) / (2 * step)
-            assert chorded.slope(at)[group] == pytest.approx(slope, abs=1e-6)
-            assert chorded.curvature(at)[group] == pytest.approx(bend, abs=1e-5)
+            bend = (chorded.expansion(ahead).slope[group] - chorded.expansion(behind).slope[group]) / (2 * step)
+            assert around.slope[group] == pytest.approx(slope, abs=1e-6)
+            assert around.curvature[group] == pytest.approx(bend, abs=1e-5)

@@ -15,6 +15,6 @@ class Band:
     low: float
     high: float
 
-    def excess(self, total: NDArray[np.float64]) -> NDArray[np.float64]:
+    def excess(self, total: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """How far exposures are above the band, or below it (negative)."""
-        return np.asarray(np.maximum(total - self.high, 0.0) - np.maximum(self.low - total, 0.0))
+        return np.asarray(total - np.minimum(np.maximum(total, self.low), self.high))

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from evenrank.policies.optimisation.band import Band
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.relaxation import Relaxation, relax
+from evenrank.policies.optimisation.tangent import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
-MAX_RELAXATIONS = 12
+N_BETWEEN = 9
+"""Prices between those of neighbouring relaxations that the bound is tried with."""
+ENOUGH = 2e-4
+"""Share by which looking again at the same place must lower the bound to be worth it."""
 
 
 @dataclass(frozen=True)
@@ -23,43 +29,58 @@ class Effort:
     """How exactly relaxations are solved."""
 
     tolerance: float
+    """Share of the score that a relaxation may miss."""
     max_iterations: int
+    """Of one relaxation."""
+    budget: int
+    """Iterations of all relaxations together."""
+    first_width: float
+    """The first relaxation looks at totals from 1 / width to width times that of the order by relevance."""
     width: float
-    """A relaxation looks at totals from 1 / width to width times the one in question."""
+    """The same for the others."""
 
 
-FIRST_WIDTH = 1.2
-"""Of the relaxation around the order by relevance."""
-COARSE = 0.005
-"""Share of all exposure at the last rank above which whole pages cost more than an inexact relaxation."""
-COARSE_EFFORT = Effort(tolerance=5e-4, max_iterations=25, width=1.1)
-FINE_WIDTH = 1.03
+def effort_for(problem: CompoundProblem, tolerance: float, max_iterations: int) -> Effort:
+    """With few ranks whole pages cost more than an inexact relaxation: many rough relaxations prove more there."""
+    is_coarse = problem.discounts[-1] > 0.005 * problem.discounts.sum()
+    if is_coarse:
+        return Effort(2e-4, max_iterations=30, budget=min(200, max_iterations), first_width=1.05, width=1.05)
+    return Effort(tolerance, max_iterations, budget=max_iterations, first_width=1.2, width=1.03)
 
 
 def solve_bands(
-    problem: CompoundProblem, start: Mixture, tolerance: float, max_iterations: int
+    problem: CompoundProblem, start: Mixture, effort: Effort, floor: float
 ) -> tuple[list[Relaxation], float]:
-    """Relaxations, and a score that no ranking exceeds.
-
-    With few ranks `tolerance` and `max_iterations` give way to `COARSE_EFFORT`: many rough relaxations prove more.
-    """
-    is_coarse = problem.discounts[-1] > COARSE * problem.discounts.sum()
-    effort = COARSE_EFFORT if is_coarse else Effort(tolerance, max_iterations, FINE_WIDTH)
-    bounds = BandBounds.of(problem)
+    """Relaxations, and a bound: no ranking has a higher score than it, or than the known score `floor`."""
+    bounds = BandBounds.of(problem, floor)
     solved: list[Relaxation] = []
-    totals: list[float] = []
-    mixture, total, width = start, float(start.outcome[:-1].sum()), FIRST_WIDTH
-    while len(solved) < MAX_RELAXATIONS and not _is_near(total, totals, effort.width):
-        band = Band(total / width, total * width)
-        relaxation = relax(replace(problem, band=band), mixture, effort.tolerance, effort.max_iterations)
+    total, width, mixture, left = float(start.outcome[:-1].sum()), effort.first_width, start, effort.budget
+    while True:
+        banded = replace(problem, band=Band(total / width, total * width))
+        relaxation = relax(banded, mixture, effort.tolerance, min(left, effort.max_iterations))
+        before = bounds.highest()[1]
+        _learn(bounds, relaxation.tangent, [other.tangent for other in solved])
         solved.append(relaxation)
-        totals.append(float(relaxation.mixture.outcome[:-1].sum()))
-        bounds.learn(relaxation.tangent)
-        highest, bound = bounds.highest()
-        mixture, total, width = relaxation.mixture, (highest.low * highest.high) ** 0.5, effort.width
-    return solved, bound
+        total, bound = bounds.highest()
+        left -= relaxation.n_iterations
+        nearest = min(solved, key=lambda other: abs(np.log(other.tangent.total / total)))
+        is_stuck = nearest.n_iterations < effort.max_iterations or bound > before * (1.0 - ENOUGH)
+        if left <= 0 or (is_stuck and _is_near(nearest.tangent.total, total, effort.width)):
+            return solved, bound
+        mixture, width = nearest.mixture, effort.width
 
 
-def _is_near(total: float, others: list[float], width: float) -> bool:
-    """Is one of the others within a factor of `width`?"""
-    return any(1.0 / width < total / other < width for other in others)
+def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent]) -> None:
+    """Lower the bounds with new prices, and with those between them and the ones of neighbouring totals."""
+    bounds.learn(tangent)
+    below = [other for other in others if other.total < tangent.total]
+    above = [other for other in others if other.total >= tangent.total]
+    if below:
+        bounds.learn_between(max(below, key=lambda other: other.total), tangent, N_BETWEEN)
+    if above:
+        bounds.learn_between(tangent, min(above, key=lambda other: other.total), N_BETWEEN)
+
+
+def _is_near(total: float, other: float, width: float) -> bool:
+    """Is the other within a factor of `width`?"""
+    return 1.0 / width < total / other < width

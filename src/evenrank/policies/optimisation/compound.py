@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.band import Band
-from evenrank.policies.optimisation.divergence import divergence_by_group
+from evenrank.policies.optimisation.divergence import total_divergence
 
 LEAST = 1e-12
 """Stands for zero inside a logarithm."""
@@ -37,12 +38,12 @@ class CompoundProblem:
     band: Band
     """Rankings among which the best is sought: all of them, or those of a band."""
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """One natural unit of divergence in the chosen base."""
         return float(1.0 / np.log(self.log_base))
 
-    @property
+    @cached_property
     def stiffness(self) -> float:
         """What a squared unit of exposure outside of the band costs in the logarithm of the score."""
         return float(STIFFNESS / self.discounts.sum() ** 2)
@@ -68,8 +69,7 @@ class CompoundProblem:
 
     def divergence(self, outcomes: NDArray[np.float64]) -> NDArray[np.float64]:
         """JSD of the exposures of outcomes and the target."""
-        by_group = divergence_by_group(shares(outcomes), self.target)
-        return np.asarray(self.unit * (by_group.sum(axis=-1) + self.unreachable))
+        return np.asarray(self.unit * (total_divergence(shares(outcomes), self.target) + self.unreachable))
 
     def awrf(self, ranking: NDArray[np.intp]) -> float:
         """AWRF of a ranking; 0 when it shows no group at all."""
@@ -82,8 +82,12 @@ class CompoundProblem:
 
     def least_share(self, most_exposure: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Smallest share above 0 of each group in a ranking that gives all groups together at most `most_exposure`."""
-        smallest = np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0)
-        return np.asarray(np.minimum(1.0, smallest * self.discounts[-1] / most_exposure))
+        return np.asarray(np.minimum(1.0, self.least_exposure / most_exposure))
+
+    @cached_property
+    def least_exposure(self) -> NDArray[np.float64]:
+        """Smallest exposure above 0 of each group in a ranking: one page at the last rank."""
+        return np.asarray(np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0) * self.discounts[-1])
 
 
 def shares(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,9 +24,27 @@ def divergence_by_group(share: NDArray[np.float64], target: NDArray[np.float64])
     return np.asarray(0.5 * (_x_log_x(share) + _x_log_x(target) - both * np.log(np.maximum(0.5 * both, SMALLEST))))
 
 
+def total_divergence(share: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ φ over groups (the last axis), with fewer steps than group by group."""
+    both = share + target
+    entropies = (_x_log_x(share) - _x_log_x(both)).sum(axis=-1) + _x_log_x(target).sum()
+    return np.asarray(0.5 * (entropies + np.log(2.0) * both.sum(axis=-1)))
+
+
 def _x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """x log x, and 0 at 0."""
     return np.asarray(x * np.log(np.maximum(x, SMALLEST)))
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A sum of functions of one share each, around a point."""
+
+    value: float
+    slope: NDArray[np.float64]
+    """First derivative for each group."""
+    curvature: NDArray[np.float64]
+    """Second derivative for each group."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +88,29 @@ class ChordedDivergence:
 
     def value(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The function, summed over groups (the last axis)."""
-        behind = divergence_by_group(share, self.target) - self.lowering
+        beyond = np.maximum(share, self.end)
+        both = beyond + self.target
+        behind = 0.5 * (beyond * np.log(2.0 * beyond / both) - self.target * np.log(both)) + self._constant
         return np.asarray(np.where(share < self.end, self._near_zero(share), behind).sum(axis=-1))
 
-    def slope(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """First derivative for each group."""
-        near_zero = self.chord_slope + self.bend * np.maximum(share - self.least_share, 0.0)
-        return np.where(share < self.end, near_zero, _slope_of_phi(np.maximum(share, self.end), self.target))
-
-    def curvature(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Second derivative for each group."""
+    def expansion(self, share: NDArray[np.float64]) -> Expansion:
+        """Value and derivatives at a share of each group."""
         beyond = np.maximum(share, self.end)
-        of_phi = 0.5 * self.target / (beyond * (beyond + self.target))
-        near_zero = np.where(share < self.least_share, 0.0, self.bend)
-        return np.where(share < self.end, near_zero, of_phi)
+        both = beyond + self.target
+        of_phi = 0.5 * np.log(2.0 * beyond / both)
+        behind = beyond * of_phi - 0.5 * self.target * np.log(both) + self._constant
+        is_near, is_bent = share < self.end, share >= self.least_share
+        near_slope = self.chord_slope + self.bend * np.where(is_bent, share - self.least_share, 0.0)
+        return Expansion(
+            value=float(np.where(is_near, self._near_zero(share), behind).sum()),
+            slope=np.where(is_near, near_slope, of_phi),
+            curvature=np.where(is_near, np.where(is_bent, self.bend, 0.0), 0.5 * self.target / (beyond * both)),
+        )
+
+    @cached_property
+    def _constant(self) -> NDArray[np.float64]:
+        """What does not depend on the share behind the parabola."""
+        return 0.5 * self.target * np.log(np.maximum(2.0 * self.target, SMALLEST)) - self.lowering
 
     def _near_zero(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         beyond_chord = np.maximum(share - self.least_share, 0.0)

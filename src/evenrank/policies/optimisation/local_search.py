@@ -1,4 +1,9 @@
-"""Task 1: exact local search. Every substitution by the best unused page of a type, every swap of two ranks."""
+"""Task 1: local search over exchanges: two ranks swap pages, or a rank takes the best unused page of a type.
+
+An unused page is a page with the discount 0, so both are exchanges between two places. All of them are estimated; the
+most promising ones are worked out exactly, and the best of these is made. Several rankings are improved at once with
+few exchanges worked out; the best of them goes on alone with many.
+"""
 
 from __future__ import annotations
 
@@ -6,85 +11,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.permutohedron import best_ranking, first_of_each_type
+from evenrank.policies.optimisation.exchange import drops, estimates_of
 
 SEARCHED_WEIGHT = 0.01
 """Ranks with a smaller share of all exposure are left as they are: there the relaxation has left nothing to gain."""
-SEARCHED_PAGES = 100
-"""Unused pages that are tried in the place of others."""
+FEW, MANY = 24, 2000
+"""Exchanges of a ranking that are worked out: of each of several rankings, and of the best in the end."""
 MAX_MOVES = 200
-IMPROVEMENT = 1e-12
+IMPROVEMENT = 1e-10
 
 
-def improve(problem: CompoundProblem, ranking: NDArray[np.intp], price: NDArray[np.float64]) -> NDArray[np.intp]:
-    """`ranking` after the best of all moves, again and again, until none raises the score.
+def best_improved(problem: CompoundProblem, rankings: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The best ranking that exchanges lead to from any of `rankings` (one in each row).
 
-    Where there are very many page types, those whose best unused page has the highest value at `price` are tried.
+    With up to `MANY` exchanges, no single one of them raises its score.
     """
-    ranking = ranking.copy()
     n_ranks = int(np.sum(problem.discounts >= SEARCHED_WEIGHT * problem.discounts.sum()))
-    by_type = np.lexsort((-problem.relevance, problem.page_type))
-    values = problem.page_scores(price)
-    for _ in range(MAX_MOVES if n_ranks else 0):
-        outcome = problem.outcome(ranking)
-        score = problem.true_log_score(outcome) + IMPROVEMENT
-        unused = _first_unused(problem, by_type, ranking)
-        unused = unused[best_ranking(values[unused], SEARCHED_PAGES)]
-        swap_score, first, second = _best_swap(problem, ranking[:n_ranks], outcome)
-        substitute_score, rank, page = _best_substitute(problem, ranking[:n_ranks], outcome, unused)
-        if max(swap_score, substitute_score) <= score:
+    if n_ranks:
+        rankings = _improved(problem, rankings, n_ranks, FEW)
+    best = rankings[[np.argmax([problem.score(ranking) for ranking in rankings])]]
+    return np.asarray(_improved(problem, best, n_ranks, MANY)[0] if n_ranks else best[0])
+
+
+def _improved(
+    problem: CompoundProblem, rankings: NDArray[np.intp], n_ranks: int, n_worked_out: int
+) -> NDArray[np.intp]:
+    """Rankings after exchanges that raise the score, until none of the most promising ones does."""
+    rankings, by_type = rankings.copy(), _pages_by_type(problem)
+    effects = np.column_stack([problem.rows[problem.page_type], problem.relevance])
+    active = np.arange(len(rankings))
+    for _ in range(MAX_MOVES):
+        current = rankings[active]
+        places = np.hstack([current[:, :n_ranks], _unused(by_type, current)])
+        outcomes = np.einsum("k,rkg->rg", problem.discounts, effects[current])
+        estimates = np.where(places[:, None] >= 0, estimates_of(problem, effects[places], outcomes, n_ranks), -np.inf)
+        rank, place, score = _best_exchange(problem, effects[places], outcomes, estimates, n_worked_out)
+        row = np.flatnonzero(score > problem.true_log_score(outcomes) + IMPROVEMENT)
+        if not len(row):
             break
-        if swap_score > substitute_score:
-            ranking[[first, second]] = ranking[[second, first]]
-        else:
-            ranking[rank] = page
-    return ranking
+        active, rank, place = active[row], rank[row], place[row]
+        is_swap = place < n_ranks
+        rankings[active[is_swap], place[is_swap]] = places[row, rank][is_swap]
+        rankings[active, rank] = places[row, place]
+    return rankings
 
 
-def _first_unused(problem: CompoundProblem, by_type: NDArray[np.intp], ranking: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The most relevant page of each type that is not in the ranking."""
-    is_used = np.zeros(len(problem.page_type), np.bool_)
-    is_used[ranking] = True
-    free = by_type[~is_used[by_type]]
-    return free[first_of_each_type(problem.page_type[free])]
+def _pages_by_type(problem: CompoundProblem) -> NDArray[np.intp]:
+    """The pages of each type (a row each), most relevant first, and −1 behind the last one."""
+    order = np.lexsort((-problem.relevance, problem.page_type))
+    types = problem.page_type[order]
+    place = np.arange(len(order)) - np.searchsorted(types, types)
+    pages = np.full((len(problem.rows), int(place.max()) + 2), -1, np.intp)
+    pages[types, place] = order
+    return pages
 
 
-def _best_substitute(
+def _unused(by_type: NDArray[np.intp], rankings: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The most relevant page of each type that is not in the ranking, ranking by type; −1 where there is none."""
+    is_used = np.zeros((len(rankings), int(by_type.max()) + 2), np.bool_)
+    is_used[np.arange(len(rankings))[:, None], rankings] = True
+    return np.asarray(by_type[np.arange(len(by_type)), np.argmin(is_used[:, by_type], axis=2)])
+
+
+def _best_exchange(
     problem: CompoundProblem,
-    head: NDArray[np.intp],
-    outcome: NDArray[np.float64],
-    unused: NDArray[np.intp],
-) -> tuple[float, int, int]:
-    """(log score, rank from 0, page) of the best replacement of one page by an unused one."""
-    if not len(unused):
-        return -np.inf, 0, 0
-    change = _effects(problem, unused)[None, :, :] - _effects(problem, head)[:, None, :]
-    scores = _scores_after(problem, outcome, problem.discounts[: len(head), None, None] * change)
-    rank, chosen = np.unravel_index(np.argmax(scores), scores.shape)
-    return float(scores[rank, chosen]), int(rank), int(unused[chosen])
-
-
-def _best_swap(
-    problem: CompoundProblem, head: NDArray[np.intp], outcome: NDArray[np.float64]
-) -> tuple[float, int, int]:
-    """(log score, rank, rank) of the best exchange of two ranks, from 0."""
-    first, second = np.triu_indices(len(head), 1)
-    if not len(first):
-        return -np.inf, 0, 0
-    effects = _effects(problem, head)
-    drop = problem.discounts[first] - problem.discounts[second]
-    scores = _scores_after(problem, outcome, drop[:, None] * (effects[second] - effects[first]))
-    best = int(np.argmax(scores))
-    return float(scores[best]), int(first[best]), int(second[best])
-
-
-def _effects(problem: CompoundProblem, pages: NDArray[np.intp]) -> NDArray[np.float64]:
-    """What a unit of exposure of each page adds to an outcome."""
-    return np.column_stack([problem.rows[problem.page_type[pages]], problem.relevance[pages]])
-
-
-def _scores_after(
-    problem: CompoundProblem, outcome: NDArray[np.float64], change: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Log scores after changes of the outcome; rounding below zero is cut off."""
-    return problem.true_log_score(np.maximum(outcome + change, 0.0))
+    effects: NDArray[np.float64],
+    outcomes: NDArray[np.float64],
+    estimates: NDArray[np.float64],
+    n_worked_out: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """(rank from 0, place, log score) of the best exchange for each ranking, among those of the highest estimates."""
+    n_rankings, n_ranks, n_places = estimates.shape
+    flat = estimates.reshape(n_rankings, -1)
+    n_kept = min(n_worked_out, flat.shape[1])
+    tried = np.sort(np.argpartition(flat, flat.shape[1] - n_kept, axis=1)[:, flat.shape[1] - n_kept :], axis=1)
+    rank, place = np.divmod(tried, n_places)
+    row = np.arange(n_rankings)[:, None]
+    drop = drops(problem, n_ranks, n_places)[rank, place]
+    change = drop[..., None] * (effects[row, place] - effects[row, rank])
+    scores = problem.true_log_score(np.maximum(outcomes[:, None] + change, 0.0))
+    scores = np.where(np.isfinite(flat[row, tried]), scores, -np.inf)
+    best = (row[:, 0], np.argmax(scores, axis=1))
+    return rank[best], place[best], scores[best]

@@ -22,9 +22,15 @@ def best_ranking(scores: NDArray[np.float64], length: int) -> NDArray[np.intp]:
 
 def support(scores: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """The largest Σ scores · exposure over all rankings with discounts `weights`."""
-    length = min(len(weights), len(scores))
-    top = np.partition(scores, len(scores) - length)[len(scores) - length :] if length < len(scores) else scores
-    return float(np.sort(top)[::-1] @ weights[:length])
+    return float(supports(scores, weights))
+
+
+def supports(scores: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for many scores at once, pages on the last axis."""
+    n_pages = scores.shape[-1]
+    length = min(len(weights), n_pages)
+    top = np.partition(scores, n_pages - length)[..., n_pages - length :] if length < n_pages else scores
+    return np.asarray(np.sort(top)[..., ::-1] @ weights[:length])
 
 
 def strongest_per_type(page_type: NDArray[np.intp], gain: NDArray[np.float64], length: int) -> NDArray[np.intp]:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.compound import LEAST, CompoundProblem, shares
+from evenrank.policies.optimisation.compound import LEAST, CompoundProblem
 from evenrank.policies.optimisation.divergence import ChordedDivergence
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.optimisation.simplex import minimise_on_simplex
-from evenrank.policies.optimisation.tangent import Tangent, tangent_at
+from evenrank.policies.optimisation.tangent import Contact, Tangent, contact_at
 
 STEPS = np.array([1.0, 0.7, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 3e-3, 1e-3, 1e-4])
 """Shares of the way to the model's optimum, and to the new ranking, that are tried."""
@@ -34,74 +34,87 @@ class Relaxation:
     log_score: float
     """Of the mixture under the chorded divergence, without the parabola that only helps to find it."""
     tangent: Tangent
-    """Prices at the mixture."""
+    """The prices that proved most on the way."""
     best_ranking: NDArray[np.intp]
     """The best by the true score of all rankings met on the way."""
     n_iterations: int
 
 
 def relax(problem: CompoundProblem, start: Mixture, tolerance: float, max_iterations: int) -> Relaxation:
-    """The best mixture of rankings, its prices, and the best ranking met on the way."""
+    """The best mixture of rankings, its prices, and the best ranking met on the way.
+
+    The objective is concave within a band, so its linearisation anywhere bounds it from above: each round proves a
+    log score that no mixture exceeds, and the prices of the lowest are kept.
+    """
     chorded = ChordedDivergence(problem.target, problem.least_share(problem.band.high))
     mixture, met, outcomes = start, list(start.rankings), list(start.outcomes)
+    log_score, proven = float(_log_score(problem, chorded, start.outcome)), np.inf
     for _ in range(max_iterations):
         outcome = mixture.outcome
-        tangent = tangent_at(problem, chorded, outcome)
-        ranking = best_ranking(problem.page_scores(tangent.price), len(problem.discounts))
+        contact = contact_at(problem, chorded, outcome)
+        prices = np.append(contact.tangent.price, 1.0)
+        ranking = best_ranking(problem.page_scores(prices[:-1]), len(problem.discounts))
         found = problem.outcome(ranking)
         met.append(ranking)
         outcomes.append(found)
-        if float(np.append(tangent.price, 1.0) @ (found - outcome)) <= tolerance * outcome[-1]:
+        missed = float(prices @ (found - outcome)) / max(float(outcome[-1]), LEAST)
+        if log_score + missed < proven:
+            proven, tangent = log_score + missed, contact.tangent
+        if missed <= tolerance:
             break
-        corrected = _correct(problem, chorded, tangent, mixture.joined(ranking, found))
-        if corrected is None:
+        mixture, improved = _correct(problem, chorded, contact, mixture.joined(ranking, found), log_score)
+        if improved <= log_score:
             break
-        mixture = corrected
+        log_score = improved
     best = int(np.argmax(problem.true_log_score(np.array(outcomes))))
     value = float(_log_score(problem, replace(chorded, width=SHARP), mixture.outcome))
-    return Relaxation(mixture, value, tangent, met[best], len(met))
+    return Relaxation(mixture, value, tangent, met[best], len(met) - len(start.rankings))
 
 
 def _log_score(
     problem: CompoundProblem, chorded: ChordedDivergence, outcomes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The objective of the relaxation: the log score under the chorded divergence, less a penalty off the band."""
-    divergence = problem.unit * (chorded.value(shares(outcomes)) + problem.unreachable)
-    penalty = 0.5 * problem.stiffness * problem.band.excess(outcomes[..., :-1].sum(axis=-1)) ** 2
-    return problem.log_score(outcomes, divergence) - penalty
+    total = outcomes[..., :-1].sum(axis=-1)
+    share = outcomes[..., :-1] / np.maximum(total, LEAST)[..., None]
+    awrf = np.where(total > 0.0, 1.0 - problem.unit * (chorded.value(share) + problem.unreachable), 0.0)
+    scores = np.log(np.maximum(outcomes[..., -1], LEAST)) + problem.fairness * np.log(np.maximum(awrf, LEAST))
+    return np.asarray(scores - 0.5 * problem.stiffness * problem.band.excess(total) ** 2)
 
 
-def _correct(problem: CompoundProblem, chorded: ChordedDivergence, at: Tangent, mixture: Mixture) -> Mixture | None:
-    """The mixture with better weights; None when no step improves it."""
+def _correct(
+    problem: CompoundProblem, chorded: ChordedDivergence, at: Contact, mixture: Mixture, log_score: float
+) -> tuple[Mixture, float]:
+    """The mixture with better weights, and its log score; as it was when no step improves it."""
     newest = np.zeros(len(mixture.weights))
     newest[-1] = 1.0
-    goal = minimise_on_simplex(*_model(problem, chorded, at, mixture), mixture.weights)
+    goal = minimise_on_simplex(*_model(problem, at, mixture), mixture.weights)
     ways = np.array([goal - mixture.weights, newest - mixture.weights])
     tried = (mixture.weights + STEPS[:, None, None] * ways).reshape(-1, len(newest))
     scores = _log_score(problem, chorded, tried @ mixture.outcomes)
     best = int(np.argmax(scores))
-    if scores[best] <= _log_score(problem, chorded, mixture.outcome):
-        return None
-    return mixture.reweighted(np.where(tried[best] > LEAST, tried[best], 0.0))
+    if scores[best] <= log_score:
+        return mixture, log_score
+    return mixture.reweighted(np.where(tried[best] > LEAST, tried[best], 0.0)), float(scores[best])
 
 
-def _model(
-    problem: CompoundProblem, chorded: ChordedDivergence, at: Tangent, mixture: Mixture
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _model(problem: CompoundProblem, at: Contact, mixture: Mixture) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Q and b of the quadratic model ½ wᵀ Q w − bᵀ w of minus the objective around the mixture.
 
     Its Hessian is that of −log relevance, that of the divergence for a fixed total exposure, the square of the
     gradient that −log(1 − JSD) adds, and off the band that of its penalty; in scaled coordinates it is the identity.
     """
-    exposures, relevance = mixture.outcomes[:, :-1], mixture.outcomes[:, -1:]
-    outcome, share = mixture.outcome, shares(mixture.outcome)
-    total, unit = max(float(outcome[:-1].sum()), LEAST), max(float(outcome[-1]), LEAST)
-    curvature = problem.unit * np.maximum(chorded.curvature(share), LEAST_CURVATURE) / total**2
-    scale = np.sqrt(problem.fairness * curvature / max(1.0 - at.divergence, LEAST))
-    along = (at.price - at.price @ share) / (unit * np.sqrt(problem.fairness))
-    coordinates = [exposures * scale, relevance / unit, exposures @ along[:, None]]
+    price = at.tangent.price
+    unit = max(float(mixture.weights @ mixture.outcomes[:, -1]), LEAST)
+    curvature = np.maximum(at.curvature, problem.unit * LEAST_CURVATURE) / at.tangent.total**2
+    along = (price - price @ at.share) / (unit * np.sqrt(problem.fairness))
+    exposures = mixture.outcomes[:, :-1]
+    size = exposures.shape[1]
+    scaled = np.empty((len(exposures), size + 2 + at.is_off_band))
+    scaled[:, :size] = exposures * np.sqrt(problem.fairness / at.awrf * curvature)
+    scaled[:, size] = mixture.outcomes[:, -1] / unit
+    scaled[:, size + 1] = exposures @ along
     if at.is_off_band:
-        coordinates.append(exposures.sum(axis=1, keepdims=True) * np.sqrt(problem.stiffness))
-    scaled = np.hstack(coordinates)
+        scaled[:, size + 2] = exposures.sum(axis=1) * np.sqrt(problem.stiffness)
     quadratic = scaled @ scaled.T
-    return quadratic, quadratic @ mixture.weights + mixture.outcomes @ np.append(at.price, 1.0) / unit
+    return quadratic, quadratic @ mixture.weights + (exposures @ price + mixture.outcomes[:, -1]) / unit

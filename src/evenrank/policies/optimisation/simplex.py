@@ -19,36 +19,38 @@ def minimise_on_simplex(
     Walks from `start` towards the minimum on the current face; where a weight would turn negative it stops, drops
     the vertex and goes on with the smaller face (the inner loop of Wolfe's and of Lawson and Hanson's method).
     """
-    weights = start.copy()
-    face = np.arange(len(weights))
-    while True:
-        goal = _minimum_on_face(quadratic[np.ix_(face, face)], linear[face])
-        here = weights[face]
-        step = _step_to_boundary(here, goal)
-        moved = np.maximum(here + step * (goal - here), 0.0)
-        weights[face] = moved
-        if step >= 1.0:
-            weights[weights < NOTHING] = 0.0
-            return np.asarray(weights / weights.sum())
-        blocking = np.argmin(np.where(goal < 0.0, moved, np.inf))
-        weights[face[blocking]] = 0.0
-        face = face[(moved > NOTHING) & (np.arange(len(face)) != blocking)]
+    system, right = _optimality(quadratic, linear)
+    face, here = np.arange(len(start)), start
+    goal: NDArray[np.float64] = np.linalg.solve(system, right)[:-1].astype(np.float64, copy=False)
+    while goal.min() < -NOTHING:
+        moved = here + _step_to_boundary(here, goal) * (goal - here)
+        stays = moved > NOTHING
+        stays[np.argmin(np.where(goal < 0.0, moved, np.inf))] = False
+        face, here = face[stays], moved[stays]
+        kept = np.append(np.flatnonzero(stays), len(stays))
+        system, right = system[kept][:, kept], right[kept]
+        goal = np.linalg.solve(system, right)[:-1]
+    weights = np.zeros(len(start))
+    weights[face] = np.where(goal < NOTHING, 0.0, goal)
+    return np.asarray(weights / weights.sum())
 
 
-def _minimum_on_face(quadratic: NDArray[np.float64], linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimum under Σ w = 1 alone (the optimality conditions as one linear system)."""
+def _optimality(
+    quadratic: NDArray[np.float64], linear: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The conditions of a minimum under Σ w = 1 alone, as a linear system; its last unknown is a multiplier.
+
+    The minimum on a face solves the system with the rows and columns of the face.
+    """
     size = len(linear)
     system = np.ones((size + 1, size + 1))
     system[:size, :size] = quadratic
-    diagonal = quadratic.diagonal()
-    system.flat[: size * (size + 2) : size + 2] += RIDGE * (diagonal.max() or 1.0)
+    system.flat[: size * (size + 2) : size + 2] += RIDGE * (quadratic.diagonal().max() or 1.0)
     system[size, size] = 0.0
-    return np.asarray(np.linalg.solve(system, np.append(linear, 1.0))[:size])
+    return system, np.append(linear, 1.0)
 
 
 def _step_to_boundary(here: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
-    """Share of the way from `here` to `goal` that keeps all weights non-negative."""
+    """Share of the way from `here` to `goal` that keeps all weights non-negative; some weight shrinks below zero."""
     shrinking = goal < -NOTHING
-    if not shrinking.any():
-        return 1.0
-    return float(np.min(here[shrinking] / (here[shrinking] - goal[shrinking])))
+    return float((here[shrinking] / (here[shrinking] - goal[shrinking])).min())

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.bands import solve_bands
+from evenrank.policies.optimisation.bands import effort_for, solve_bands
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.local_search import improve
+from evenrank.policies.optimisation.local_search import best_improved
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.optimisation.relaxation import Relaxation
 
-N_STARTS = 2
+N_STARTS = 8
 """Rankings from which local search starts."""
 
 
@@ -35,11 +35,12 @@ def make_list(problem: CompoundProblem, tolerance: float, max_iterations: int) -
     if problem.fairness <= 0.0 or not start.outcome[:-1].any():
         score = problem.score(by_relevance)
         return BestList(by_relevance, np.zeros_like(problem.target), _certificate(problem, by_relevance, score, score))
-    solved, bound = solve_bands(problem, start, tolerance, max_iterations)
+    effort = effort_for(problem, tolerance, max_iterations)
+    solved, bound = solve_bands(problem, start, effort, floor=problem.score(by_relevance))
     ranking = _best_rounded(problem, solved)
     bound = max(bound, problem.score(ranking))
     best = max(solved, key=lambda relaxation: relaxation.log_score)
-    relaxed = min(bound, float(np.exp(best.log_score)))
+    relaxed = float(np.clip(np.exp(best.log_score), problem.score(ranking), bound))
     certificate = _certificate(problem, ranking, relaxed, bound)
     n_iterations = sum(relaxation.n_iterations for relaxation in solved)
     return BestList(ranking, best.tangent.price, {**certificate, "n_iterations": float(n_iterations)})
@@ -55,19 +56,20 @@ def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
 
 
 def _best_rounded(problem: CompoundProblem, solved: list[Relaxation]) -> NDArray[np.intp]:
-    """The best ranking after local search from the best roundings."""
-    rounded = [(_round(problem, relaxation), relaxation.tangent.price) for relaxation in solved]
-    rounded.sort(key=lambda pair: problem.score(pair[0]), reverse=True)
-    return max((improve(problem, *pair) for pair in rounded[:N_STARTS]), key=problem.score)
+    """The best ranking after local search from the best roundings and the best rankings of the mixtures."""
+    rounded = [ranking for relaxation in solved for ranking in _roundings(problem, relaxation)]
+    starts = np.unique(np.array(rounded), axis=0)
+    scores = problem.true_log_score(np.array([problem.outcome(ranking) for ranking in starts]))
+    return best_improved(problem, starts[best_ranking(scores, N_STARTS)])
 
 
-def _round(problem: CompoundProblem, relaxation: Relaxation) -> NDArray[np.intp]:
-    """The better of: the pages sorted by their expected exposure, the best ranking met on the way."""
+def _roundings(problem: CompoundProblem, relaxation: Relaxation) -> list[NDArray[np.intp]]:
+    """The pages sorted by their expected exposure, the best ranking met on the way, the rankings of the mixture."""
     exposure = np.zeros(len(problem.relevance))
     for ranking, weight in zip(relaxation.mixture.rankings, relaxation.mixture.weights, strict=True):
         exposure[ranking] += weight * problem.discounts
     by_exposure = best_ranking(exposure, len(problem.discounts))
-    return max(by_exposure, relaxation.best_ranking, key=problem.score)
+    return [by_exposure, relaxation.best_ranking, *relaxation.mixture.rankings]
 
 
 def _certificate(problem: CompoundProblem, ranking: NDArray[np.intp], relaxed: float, bound: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Task 1: a score that no ranking exceeds, from the prices of a relaxation and a table of sorts.
+"""Task 1: a score that no ranking exceeds, from the prices of relaxations and tables of sorts.
 
 Write s for the exposure that a ranking gives to all groups together and j for its divergence. A plane below the
 divergence, JSD(P) ≥ height + slope · P, gives slope · x ≤ (j − height) s. With any rate ≥ 0 and any total price K, the
@@ -17,17 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.band import Band
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.divergence import plane_height
-from evenrank.policies.optimisation.permutohedron import support
+from evenrank.policies.optimisation.divergence import SMALLEST, divergence_by_group, plane_height
+from evenrank.policies.optimisation.permutohedron import support, supports
 from evenrank.policies.optimisation.tangent import Tangent
 
 N_BANDS = 400
 RATES = (1.0, 0.75, 1.4, 0.5, 2.0)
 """Multiples of the tangent's rate."""
-OFFSETS = (0.0, 0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.2)
+OFFSETS = np.array([0.0, 0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.2])
 """What is added to the tangent's total price, and taken from it, in units of the largest relevance."""
+FEW_OFFSETS = OFFSETS[:5]
 
 
 @dataclass
@@ -39,43 +39,73 @@ class BandBounds:
     """Exposure in groups where bands begin and end, rising."""
     bounds: NDArray[np.float64]
     """One for each band: no ranking of it has a higher score."""
+    floor: float
+    """A score that some ranking has: bands with a bound below it are of no interest."""
 
     @classmethod
-    def of(cls, problem: CompoundProblem) -> BandBounds:
+    def of(cls, problem: CompoundProblem, floor: float = 0.0) -> BandBounds:
         """Bands of equal ratio over all totals that a ranking of any score can have."""
         in_groups = problem.rows.sum(axis=1)[problem.page_type]
         most, least = support(in_groups, problem.discounts), -support(-in_groups, problem.discounts)
         smallest = float(problem.rows[problem.rows > 0.0].min()) * float(problem.discounts[-1])
         ends = np.geomspace(max(least, smallest), most, N_BANDS + 1)
-        return cls(problem, ends, np.full(N_BANDS, support(problem.relevance, problem.discounts)))
+        most_relevant = support(problem.relevance, problem.discounts)
+        awrf = 1.0 - _least_divergence(problem, ends[1:])
+        return cls(problem, ends, most_relevant * np.maximum(awrf, 0.0) ** problem.fairness, floor)
 
     def learn(self, tangent: Tangent) -> None:
-        """Lower the bounds with the prices of a tangent."""
-        most = support(self.problem.relevance, self.problem.discounts)
-        heights = self._heights(tangent)
-        offsets = np.concatenate([np.array(OFFSETS), -np.array(OFFSETS[1:])]) * self.problem.relevance.max()
+        """Lower the bounds with the prices of a tangent, and with others for the same proportions."""
         for factor in RATES:
-            rate, prices = factor * tangent.rate, factor * tangent.total_price + offsets
-            values = np.array([self._value(price - rate * tangent.slope) for price in prices])
-            found = [
-                _largest_scores(values, prices, rate, heights, totals, most, self.problem.fairness)
-                for totals in (self.ends[:-1], self.ends[1:])
-            ]
-            self.bounds = np.minimum(self.bounds, np.maximum(*found).min(axis=0))
+            self._lower(tangent, factor, OFFSETS)
 
-    def highest(self) -> tuple[Band, float]:
-        """The band with the highest bound, and that bound."""
+    def learn_between(self, first: Tangent, second: Tangent, n_between: int) -> None:
+        """Lower the bounds with prices between those of two tangents."""
+        for step in range(1, n_between + 1):
+            self._lower(first.towards(second, step / (n_between + 1)), 1.0, FEW_OFFSETS)
+
+    def highest(self) -> tuple[float, float]:
+        """The middle of the band with the highest bound, and that bound."""
         index = int(np.argmax(self.bounds))
-        return Band(float(self.ends[index]), float(self.ends[index + 1])), float(self.bounds[index])
+        return float(np.sqrt(self.ends[index] * self.ends[index + 1])), float(self.bounds[index])
 
-    def _value(self, price: NDArray[np.float64]) -> float:
-        return support(self.problem.page_scores(price), self.problem.discounts)
+    def _lower(self, tangent: Tangent, factor: float, offsets: NDArray[np.float64]) -> None:
+        """Lower the bounds with multiples of a tangent's prices, shifted by each offset and back."""
+        problem, bands = self.problem, np.flatnonzero(self.bounds > self.floor)
+        most = support(problem.relevance, problem.discounts)
+        shifts = np.concatenate([offsets, -offsets[1:]]) * problem.relevance.max()
+        rate, prices = factor * tangent.rate, factor * tangent.total_price + shifts
+        values = self._values(prices, rate * tangent.slope)
+        heights = self._heights(tangent.slope, bands)
+        found = [
+            _largest_scores(values, prices, rate, heights, totals, most, problem.fairness)
+            for totals in (self.ends[bands], self.ends[bands + 1])
+        ]
+        self.bounds[bands] = np.minimum(self.bounds[bands], np.maximum(*found).min(axis=0, initial=np.inf))
 
-    def _heights(self, tangent: Tangent) -> NDArray[np.float64]:
+    def _values(self, prices: NDArray[np.float64], discount: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Value of the best ranking, for each price that exposure has in any group, less a discount by group."""
+        in_groups = self.problem.rows.sum(axis=1)[self.problem.page_type]
+        scores = self.problem.page_scores(-discount) + np.multiply.outer(prices, in_groups)
+        return supports(scores, self.problem.discounts)
+
+    def _heights(self, slope: NDArray[np.float64], bands: NDArray[np.intp]) -> NDArray[np.float64]:
         """Height of the plane for each band; least shares are smallest at its upper end."""
-        unit, least = self.problem.unit, self.problem.least_share(self.ends[1:, None])
-        height = plane_height(self.problem.target, least, tangent.slope / unit)
+        unit, least = self.problem.unit, self.problem.least_share(self.ends[bands + 1, None])
+        height = plane_height(self.problem.target, least, slope / unit)
         return np.asarray(unit * (height + self.problem.unreachable))
+
+
+def _least_divergence(problem: CompoundProblem, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the divergence is at least with these totals, because little exposure can only reach few groups.
+
+    With n groups in sight the divergence is least when they are the n largest of the target, in its proportions.
+    """
+    n_groups = np.searchsorted(np.cumsum(np.sort(problem.least_exposure)), totals * (1.0 + 1e-12), side="right")
+    target = np.sort(problem.target)[::-1]
+    in_sight = np.cumsum(target)
+    share = np.where(np.tri(len(target), dtype=np.bool_), target / np.maximum(in_sight[:, None], SMALLEST), 0.0)
+    least = problem.unit * (divergence_by_group(share, target).sum(axis=1) + problem.unreachable)
+    return np.asarray(least[np.maximum(n_groups, 1) - 1])
 
 
 def _largest_scores(

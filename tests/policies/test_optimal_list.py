@@ -1,0 +1,145 @@
+"""The parts of Task 1's solver on topics small enough to look at every ranking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from evenrank.exposure import discounts
+from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal_list import list_problem
+from evenrank.policies.optimisation.compound import CompoundProblem
+from evenrank.policies.optimisation.exchange import estimates_of
+from evenrank.policies.optimisation.local_search import best_improved
+from evenrank.policies.optimisation.tangent import Tangent
+from evenrank.policies.optimisation.upper_bound import BandBounds
+from evenrank.policies.policy import Request
+from evenrank.rng import derive
+
+from .made_up import make_candidates, target_of
+from .small import pages, wanting
+from .test_optimal_bounds import tiny_topic
+
+
+def tiny_problem(seed: int, unknown: float, fairness: float, log_base: float = 2.0) -> CompoundProblem:
+    """Rankings of 4 out of 7 pages."""
+    return list_problem(Optimal(fairness=fairness, log_base=log_base), *tiny_topic(seed, 7, unknown), 4)
+
+
+def any_tangent(rng: np.random.Generator, n_groups: int) -> Tangent:
+    """Prices that no relaxation would come up with."""
+    return Tangent(
+        total=1.0,
+        slope=rng.normal(0.0, 0.5, n_groups),
+        rate=float(rng.gamma(1.0, 0.3)) + 1e-3,
+        total_price=float(rng.normal(0.0, 0.2)),
+    )
+
+
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    unknown=st.sampled_from([0.0, 0.5]),
+    fairness=st.sampled_from([0.5, 1.0, 3.0]),
+    log_base=st.sampled_from([2.0, float(np.e)]),
+)
+def test_whatever_the_prices_no_ranking_exceeds_the_bound_of_its_band(
+    seed: int, unknown: float, fairness: float, log_base: float
+) -> None:
+    problem = tiny_problem(seed, unknown, fairness, log_base)
+    if not len(problem.target):
+        return
+    rng = np.random.default_rng(seed)
+    first, second = any_tangent(rng, len(problem.target)), any_tangent(rng, len(problem.target))
+    bounds = BandBounds.of(problem)
+    bounds.learn(first)
+    bounds.learn_between(first, second, 4)
+    for ranking in permutations(range(7), 4):
+        total = float(problem.outcome(np.array(ranking))[:-1].sum())
+        if total > 0.0:
+            band = np.clip(np.searchsorted(bounds.ends, total) - 1, 0, len(bounds.bounds) - 1)
+            near = bounds.bounds[max(band - 1, 0) : band + 2].max()  # a total may lie where two bands meet
+            assert problem.score(np.array(ranking)) <= near + 1e-9
+
+
+def test_bands_below_a_known_score_are_left_alone() -> None:
+    problem = tiny_problem(3, 0.4, 1.0)
+    tangent = any_tangent(np.random.default_rng(3), len(problem.target))
+    free, floored = BandBounds.of(problem), BandBounds.of(problem, floor=0.7)
+    free.learn(tangent)
+    floored.learn(tangent)
+    assert np.array_equal(np.maximum(free.bounds, 0.7), np.maximum(floored.bounds, 0.7))
+    assert (free.bounds <= floored.bounds).all()
+
+
+def test_prices_on_the_way_from_one_tangent_to_another() -> None:
+    rng = np.random.default_rng(1)
+    first, second = any_tangent(rng, 3), any_tangent(rng, 3)
+    assert first.towards(second, 0.0).price == pytest.approx(first.price)
+    assert first.towards(second, 1.0).price == pytest.approx(second.price)
+    assert first.towards(second, 0.25).price == pytest.approx(0.75 * first.price + 0.25 * second.price)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_local_search_ends_where_no_substitution_and_no_swap_helps(seed: int) -> None:
+    candidates = make_candidates(40, seed)
+    problem = list_problem(Optimal(), candidates, target_of(candidates, Request(1, 1, 8)), 8)
+    starts = np.array([derive(seed, number).permutation(40)[:8] for number in range(3)])
+    ranking = best_improved(problem, starts)
+    score = problem.score(ranking)
+    assert len(set(ranking.tolist())) == 8
+    assert score > max(problem.score(start) for start in starts)
+    for rank in range(8):
+        for page in range(40):
+            other = ranking.copy()
+            other[ranking == page] = ranking[rank]
+            other[rank] = page
+            assert problem.score(other) <= score + 1e-9
+
+
+def test_estimates_are_exact_where_they_say_so() -> None:
+    """One group per page, all counted: entering pages of other groups are estimated to the first order of the log."""
+    rng = np.random.default_rng(4)
+    candidates = pages(rng.integers(1, 3, 30).tolist(), rng.random(30).tolist())
+    problem = list_problem(Optimal(), candidates, wanting(0.3, 0.7), 6)
+    ranking, unused = np.arange(6), np.array([10, 11, 12, 13])
+    effects = np.column_stack([problem.rows[problem.page_type], problem.relevance])
+    outcome = problem.outcome(ranking)
+    estimates = estimates_of(problem, effects[np.append(ranking, unused)][None], outcome[None], 6)[0]
+    awrf = 1.0 - problem.divergence(outcome)
+    for rank in range(6):
+        for place, page in enumerate(unused, 6):
+            if problem.page_type[ranking[rank]] != problem.page_type[page]:
+                after = problem.outcome(np.where(ranking == ranking[rank], page, ranking))
+                fairer = (problem.divergence(outcome) - problem.divergence(after)) / awrf
+                assert estimates[rank, place] == pytest.approx((after[-1] - outcome[-1]) / outcome[-1] + fairer)
+
+
+def test_pages_of_a_type_can_run_out() -> None:
+    """All pages are in the ranking: nothing can enter, and no page is shown twice."""
+    problem = tiny_problem(5, 0.0, 1.0)
+    whole = replace(problem, discounts=discounts(7))
+    ranking = best_improved(whole, np.array([np.arange(7), np.arange(7)[::-1]]))
+    assert sorted(ranking.tolist()) == list(range(7))
+    assert whole.score(ranking) == pytest.approx(
+        max(whole.score(np.array(r)) for r in permutations(range(7))), rel=0.01
+    )
+
+
+@pytest.mark.parametrize("log_base", [2.0, float(np.e)])
+def test_what_is_left_at_depth_20_is_mostly_whole_pages(log_base: float) -> None:
+    """The bound is near the relaxed optimum: most of the gap is that pages cannot be cut."""
+    certificates = []
+    for seed in range(3):
+        candidates = make_candidates(400, seed)
+        target = target_of(candidates, Request(1, 1, 20))
+        found = Optimal(log_base=log_base).rank(candidates, target, Request(1, 1, 20), derive(1))
+        certificates.append(found.certificate)
+    gap, rounding = (np.mean([certificate[key] for certificate in certificates]) for key in ("gap", "rounding"))
+    assert 0.7 * gap <= rounding <= gap < 0.06
