@@ -23,7 +23,7 @@ from evenrank.search.indexing import open_index
 from evenrank.search.learned import LearnedModel
 from evenrank.search.learned_file import model_path, save
 from evenrank.search.learning import LearningSettings
-from evenrank.search.model_choice import UNTRAINED, choose_model, open_dense, use_encoder
+from evenrank.search.model_choice import UNTRAINED, choose_model, open_cross_encoder, open_dense, use_encoder
 from evenrank.search.relevance import LexicalModel
 from evenrank.search.restricted import answer
 from evenrank.search.training import train_on_topics
@@ -131,8 +131,11 @@ def test_a_learned_model_keeps_to_its_encoder(
     monkeypatch.setattr("evenrank.search.training.N_RESCORED", 20)
     used = use_encoder(EncoderSettings())
     dense = open_dense(lexical.engine, used.settings, tmp_path)
-    trained = train_on_topics(FeatureExtractor(lexical, dense), small.topics, SMALL)
+    monkeypatch.setattr("evenrank.search.features.N_CROSS_ENCODED", 5)
+    cross = open_cross_encoder()
+    trained = train_on_topics(FeatureExtractor(lexical, dense, cross), small.topics, SMALL)
     assert trained.state.encoder == used
+    assert trained.state.cross_encoder == cross.fingerprint
     assert trained.state.n_rescored == 20
     path = tmp_path / "dense.json"
     save(trained.state, path)
@@ -140,6 +143,8 @@ def test_a_learned_model_keeps_to_its_encoder(
     assert choice.encoder == used
     found = choice.open(lexical, tmp_path).score(small.topics[0], 100)
     assert np.isfinite(found.features["dense"]).sum() == 20
+    assert np.isfinite(found.features["cross_z"]).sum() == 20
+    assert choice.describe()["cross_encoder"] == cross.fingerprint
     with pytest.raises(EvenrankError, match="trained with another text encoder"):
         choose_model(small, str(path), EncoderSettings(pooling="mean"))
 

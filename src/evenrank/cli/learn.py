@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     help="Model file.  [default: DIR/relevance-model.json, which --model learned takes]",
 )
 @click.option("--dense", is_flag=True, help="Learn from text vectors too; encoding pages takes a while.")
+@click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
 @ENCODER
 @POOLING
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the trees.")
@@ -38,6 +39,7 @@ def command(
     folder: Path,
     output: Path | None,
     dense: bool,
+    cross: bool,
     encoder: Path | None,
     pooling: str | None,
     pairs: tuple[str, ...],
@@ -58,8 +60,9 @@ def command(
     import_lightgbm()
     collection = Collection.open(folder)
     given = encoder_settings(encoder, pooling)
-    settings = tree_settings(pairs, seed, dense or given is not None)
-    extractor = open_extractor(collection, given, dense or given is not None)
+    has_vectors = dense or cross or given is not None
+    settings = tree_settings(pairs, seed, has_vectors)
+    extractor = open_extractor(collection, given, has_vectors, cross)
     trained = train_on_topics(extractor, collection.topics, settings)
     found = report(trained)
     path = output or model_path(collection)
@@ -88,19 +91,22 @@ def tree_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> Learnin
     return settings
 
 
-def open_extractor(collection: Collection, encoder: EncoderSettings | None, has_vectors: bool) -> FeatureExtractor:
-    """What computes the features of pages, with text vectors if they are wanted."""
+def open_extractor(
+    collection: Collection, encoder: EncoderSettings | None, has_vectors: bool, has_cross: bool
+) -> FeatureExtractor:
+    """What computes the features of pages, with text vectors and a cross-encoder if they are wanted."""
     from evenrank.search.encoder import EncoderSettings
     from evenrank.search.features import FeatureExtractor
     from evenrank.search.indexing import index_folder, open_index
-    from evenrank.search.model_choice import open_dense, use_encoder
+    from evenrank.search.model_choice import open_cross_encoder, open_dense, use_encoder
     from evenrank.search.relevance import LexicalModel
 
     engine = open_index(collection)
     if not has_vectors:
         return FeatureExtractor(LexicalModel(engine))
     used = use_encoder(encoder or EncoderSettings())
-    return FeatureExtractor(LexicalModel(engine), open_dense(engine, used.settings, index_folder(collection)))
+    dense = open_dense(engine, used.settings, index_folder(collection))
+    return FeatureExtractor(LexicalModel(engine), dense, open_cross_encoder() if has_cross else None)
 
 
 def print_report(found: TrainingReport, form: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
-    from evenrank.search.encoder import EncoderSettings
+    from evenrank.search.encoder import EncoderSettings, Pooling
     from evenrank.search.model_choice import ModelChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,7 +22,9 @@ ENCODER = click.option(
     help="Folder with model.onnx and tokenizer.json.  [default: the packaged encoder]",
 )
 POOLING = click.option(
-    "--pooling", type=click.Choice(["first", "mean"]), help="How tokens become a vector.  [default: first]"
+    "--pooling",
+    type=click.Choice(["first", "mean"]),
+    help="How tokens become a vector.  [default: first for the packaged encoder, else mean]",
 )
 MODEL = click.option(
     "--model",
@@ -46,8 +48,7 @@ def encoder_settings(path: Path | None, pooling: str | None) -> EncoderSettings 
 
     if path is None and pooling is None:
         return None
-    folder = None if path is None else str(path)
-    return EncoderSettings(folder, cast(Literal["first", "mean"], pooling or "first"))
+    return EncoderSettings(None if path is None else str(path), cast("Pooling | None", pooling))
 
 
 def chosen_model(collection: Collection, model: str, encoder: Path | None, pooling: str | None) -> ModelChoice:

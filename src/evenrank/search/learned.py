@@ -45,6 +45,8 @@ class LearnedState:
     """Pages that the trees score, the rest stays below them; None for all, which only text vectors make slow."""
     encoder: UsedEncoder | None = None
     """None without text vectors."""
+    cross_encoder: str | None = None
+    """Fingerprint of the cross-encoder; None without one."""
 
 
 @dataclass(frozen=True)

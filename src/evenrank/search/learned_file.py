@@ -67,14 +67,14 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
             record["n_pages"],
             record["n_rescored"],
             _encoder(record["encoder"]),
+            record["cross_encoder"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _no_model(path, error) from error
 
 
 def _fold(record: dict[str, Any]) -> Fold:
-    trees = record["trees"]
-    return Fold(Trees(**{name: tuple(values) for name, values in trees.items()}), tuple(record["held_out"]))
+    return Fold(Trees.from_record(record["trees"]), tuple(record["held_out"]))
 
 
 def _calibration(record: dict[str, Any]) -> Calibration:

@@ -57,6 +57,11 @@ class Trees:
     feature_names: tuple[str, ...]
     texts: tuple[str, ...]
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Trees:
+        """The trees of a model file."""
+        return cls(tuple(record["feature_names"]), tuple(record["texts"]))
+
     def scores(self, features: Mapping[str, Floats]) -> Floats:
         """Score of each page; the mean over the models."""
         table = as_table(features, self.feature_names)

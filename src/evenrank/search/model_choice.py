@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.search.cross_encoder import CrossEncoder
 from evenrank.search.dense import DenseScorer
 from evenrank.search.encoder import Encoder, EncoderSettings
 from evenrank.search.engine import Engine
@@ -33,13 +34,16 @@ class ModelChoice:
     """Identifies the content of that file; it must not change while it is in use."""
     encoder: UsedEncoder | None = None
     """The text encoder; None without text vectors."""
+    cross_encoder: str | None = None
+    """Fingerprint of the cross-encoder; None without one."""
 
     def open(self, lexical: LexicalModel, index_folder: Path) -> RelevanceModel:
         """The model over an index; file and encoder are read once in each process."""
         used = self.encoder
         dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
         if self.file is not None:
-            return LearnedModel(FeatureExtractor(lexical, dense), _state(self.file, self.fingerprint))
+            cross = open_cross_encoder() if self.cross_encoder else None
+            return LearnedModel(FeatureExtractor(lexical, dense, cross), _state(self.file, self.fingerprint))
         return lexical if dense is None else HybridModel(lexical, dense)
 
     def describe(self) -> dict[str, Any]:
@@ -49,6 +53,8 @@ class ModelChoice:
             facts |= {"file": str(self.file), "fingerprint": self.fingerprint}
         if self.encoder is not None:
             facts["encoder"] = asdict(self.encoder)
+        if self.cross_encoder is not None:
+            facts["cross_encoder"] = self.cross_encoder
         return facts
 
 
@@ -70,7 +76,10 @@ def choose_model(collection: Collection, name: str, encoder: EncoderSettings | N
     if name == "learned" and not path.is_file():
         raise EvenrankError(f"{collection.path}: there is no learned model (run: evenrank learn {collection.path})")
     mark = fingerprint(path)
-    return ModelChoice("learned", path, mark, _encoder_of(path, _state(path, mark), encoder))
+    state = _state(path, mark)
+    if state.cross_encoder is not None and open_cross_encoder().fingerprint != state.cross_encoder:
+        raise EvenrankError(f"{path}: trained with another cross-encoder (run: evenrank learn)")
+    return ModelChoice("learned", path, mark, _encoder_of(path, state, encoder), state.cross_encoder)
 
 
 def use_encoder(settings: EncoderSettings) -> UsedEncoder:
@@ -101,10 +110,19 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
         if given is not None:
             raise EvenrankError(f"{path}: trained without text vectors, so it takes no encoder")
         return None
-    used = use_encoder(given or state.encoder.settings)
+    settings = state.encoder.settings
+    if given is not None:
+        settings = replace(settings, path=given.path or settings.path, pooling=given.pooling or settings.pooling)
+    used = use_encoder(settings)
     if used.fingerprint != state.encoder.fingerprint:
         raise EvenrankError(f"{path}: trained with another text encoder (give the one it was trained with)")
     return used
+
+
+@lru_cache(maxsize=1)
+def open_cross_encoder() -> CrossEncoder:
+    """The cross-encoder, opened once in each process."""
+    return CrossEncoder()
 
 
 @lru_cache(maxsize=4)

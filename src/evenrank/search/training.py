@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def train_on_topics(
     examples = [
         make_example(extractor, topic, n_rescored) for topic in track(training, "topics", len(training), "topic")
     ]
-    state = train(examples, settings, n_rescored, _used_encoder(extractor))
+    state = replace(train(examples, settings, n_rescored), **_encoders(extractor))
     return Trained(state, tuple(usable(examples, settings)))
 
 
@@ -96,12 +96,7 @@ def make_example(extractor: FeatureExtractor, topic: Topic, n_rescored: int | No
     return Example(topic.id, found.scores, features, labels, len(topic.rel_docs))
 
 
-def train(
-    examples: Sequence[Example],
-    settings: LearningSettings,
-    n_rescored: int | None = None,
-    encoder: UsedEncoder | None = None,
-) -> LearnedState:
+def train(examples: Sequence[Example], settings: LearningSettings, n_rescored: int | None = None) -> LearnedState:
     """A model from examples, cross-fitted, and calibrated on the scores that topics get from trees blind to them."""
     kept = usable(examples, settings)
     _check_number(len(kept), "training topics with relevant pages among their candidates")
@@ -113,7 +108,7 @@ def train(
     finally:
         bar.close()
     pairs = [(example.scores(model), example.labels) for example in kept]
-    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored, encoder)
+    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored)
 
 
 def usable(examples: Iterable[Example], settings: LearningSettings) -> list[Example]:
@@ -138,8 +133,8 @@ def _check_number(n_topics: int, what: str) -> None:
         raise EvenrankError(f"{n_topics} {what}: at least {FEWEST_TOPICS} are needed to learn")
 
 
-def _used_encoder(extractor: FeatureExtractor) -> UsedEncoder | None:
-    if extractor.dense is None:
-        return None
-    encoder = extractor.dense.encoder
-    return UsedEncoder(encoder.settings, encoder.fingerprint)
+def _encoders(extractor: FeatureExtractor) -> dict[str, Any]:
+    """What identifies the networks behind the features."""
+    dense, cross = extractor.dense, extractor.cross
+    used = None if dense is None else UsedEncoder(dense.encoder.settings, dense.encoder.fingerprint)
+    return {"encoder": used, "cross_encoder": None if cross is None else cross.fingerprint}
