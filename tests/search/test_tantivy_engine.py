@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenrank.errors import EvenrankError
 from evenrank.search.engine import EVERYTHING, Restriction, WeightedTerm
-from evenrank.search.tantivy_engine import TantivyEngine
+from evenrank.search.tantivy_engine import TantivyEngine, order_of_ties
 from evenrank.search.tantivy_query import fold
 from evenrank.search.tantivy_schema import groups_in
 
@@ -224,3 +226,10 @@ def test_a_second_writer_is_refused_and_named(make_engine: MakeEngine) -> None:
 def test_no_index_is_said_clearly(tmp_path: Path) -> None:
     with pytest.raises(EvenrankError, match="run: evenrank index"):
         TantivyEngine.open(tmp_path)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 2**31 - 1)), max_size=30))
+def test_ties_are_ordered_as_by_sorting_twice(pages: list[tuple[int, int]]) -> None:
+    scores = np.sort(np.array([score for score, _ in pages], np.float64))[::-1]
+    page_ids = np.array([page_id for _, page_id in pages], np.int32)
+    np.testing.assert_array_equal(order_of_ties(scores, page_ids), np.lexsort((page_ids, -scores)))

@@ -129,7 +129,7 @@ class TantivyEngine:
                 break
             spare *= 8
         page_ids = self._page_ids(searcher, [address for _, address in hits])
-        order = np.lexsort((page_ids, -scores))[:k]
+        order = order_of_ties(scores, page_ids)[:k]
         return Hits(page_ids[order], scores[order])
 
     @staticmethod
@@ -189,6 +189,13 @@ class TantivyEngine:
             self._writer.rollback()
             self._writer.wait_merging_threads()
             self._writer = None
+
+
+def order_of_ties(scores: NDArray[np.float64], page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Positions by falling score, equal scores by page id; scores must fall already, so that ties stand together."""
+    tie = np.zeros(len(scores), np.int64)
+    np.cumsum(scores[1:] != scores[:-1], out=tie[1:])
+    return np.argsort(tie << 32 | page_ids, kind="stable")
 
 
 def rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
