@@ -19,6 +19,7 @@ from evenrank.policies.policy import Request
 from evenrank.policies.run_source import RunSource
 from evenrank.policies.sources import NOTHING, Found
 from evenrank.records import NO_CLASS, Topic
+from evenrank.targets.estimated import known_dimensions
 
 TOPICS = [101, 102, 103, 105, 107]
 
@@ -136,6 +137,17 @@ def test_sharpness_is_learned_where_small_probabilities_say_too_much(job: Rankin
 
     assert replace(job, source=TooSure()).learned().settings.sharpness > 2.0
     assert job.learned().settings.sharpness == 1.0  # this run has no training topic
+
+
+def test_what_is_learned_of_groups_changes_the_target_and_no_page(job: RankingJob) -> None:
+    n_groups = known_dimensions(job.settings.information).n_groups
+    plain = replace(job, settings=BuildSettings(sharpness=1.0, group_odds="none")).prepare(101)
+    odds = tuple(np.linspace(0.2, 3.0, n_groups).tolist())
+    corrected = replace(job, settings=BuildSettings(sharpness=2.0, odds=odds)).prepare(101)
+    assert plain is not None
+    assert corrected is not None
+    np.testing.assert_array_equal(plain.candidates.relevance, corrected.candidates.relevance)
+    assert not np.allclose(plain.target.values, corrected.target.values)
 
 
 def test_dimension_that_the_pages_do_not_have(golden_collection: Collection) -> None:
