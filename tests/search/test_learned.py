@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,16 +139,6 @@ def test_a_model_is_trained_saved_and_used(corpus: tuple[LexicalModel, list[Topi
     np.testing.assert_array_equal(found.page_ids, before.page_ids)
     np.testing.assert_array_equal(found.probabilities, before.probabilities)
     assert len(again.score(Topic(9, "Zebra"), 100)) == 0
-
-
-def test_pages_beyond_the_rescored_stay_below(corpus: tuple[LexicalModel, list[Topic]]) -> None:
-    lexical, topics = corpus
-    trained = train_on_topics(FeatureExtractor(lexical), topics, SMALL)
-    few = LearnedModel(FeatureExtractor(lexical), replace(trained.state, n_rescored=10))
-    found = few.score(topics[0], 100)
-    plain = lexical.score(topics[0], 2000)
-    assert set(found.page_ids[:10].tolist()) == set(plain.page_ids[:10].tolist())
-    assert found.page_ids[10:].tolist() == plain.page_ids[10:].tolist()
 
 
 def test_below() -> None:

@@ -144,6 +144,9 @@ def test_a_learned_model_keeps_to_its_encoder(
     found = choice.open(lexical, tmp_path).score(small.topics[0], 100)
     assert np.isfinite(found.features["dense"]).sum() == 20
     assert np.isfinite(found.features["cross_z"]).sum() == 20
+    example = next(example for example in trained.examples if example.topic_id == small.topics[0].id)
+    np.testing.assert_allclose(found.scores, np.sort(trained.scores()[trained.examples.index(example)])[::-1])
+    assert len(np.unique(found.scores[np.isnan(found.features["dense"])])) > 20
     assert choice.describe()["cross_encoder"] == cross.fingerprint
     with pytest.raises(EvenrankError, match="trained with another text encoder"):
         choose_model(small, str(path), EncoderSettings(pooling="mean"))

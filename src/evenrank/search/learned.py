@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from evenrank.search.cross_fit import CrossFit
 from evenrank.search.encoder import EncoderSettings
 from evenrank.search.engine import Engine, Hits
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import below
 from evenrank.search.learning import LearningSettings, Sample
 from evenrank.search.relevance import ScoredPages, probabilities
 
@@ -42,7 +41,9 @@ class LearnedState:
     n_pages: int
     """Pages of the plain search that it learned from; it never looks at fewer, because features compare pages."""
     n_rescored: int | None
-    """Pages that the trees score, the rest stays below them; None for all, which only text vectors make slow."""
+    """Pages that text vectors are made for; None without text vectors, which alone make scoring slow."""
+    rest: CrossFit | None = None
+    """Trees without text vectors, for the pages beyond; log-odds as those of the others are."""
     encoder: UsedEncoder | None = None
     """None without text vectors."""
     cross_encoder: str | None = None
@@ -65,7 +66,7 @@ class LearnedModel:
         state = self.state
         found, features = candidates(self.extractor, topic, max(k, state.n_pages), state.n_rescored, up_to_page_id)
         head = state.cross_fit.scores(topic.id, features)
-        scores = below(head, found.scores[len(head) :])
+        scores = np.append(head, self._beyond(topic, found, len(head)))
         order = np.lexsort((found.page_ids, -scores))
         unknown = np.full(len(scores) - len(head), np.nan)
         return ScoredPages(
@@ -74,6 +75,14 @@ class LearnedModel:
             probabilities(state.calibration, scores)[order],
             {name: np.append(values, unknown)[order] for name, values in features.items()},
         )
+
+    def _beyond(self, topic: Topic, found: Hits, n_rescored: int) -> Floats:
+        """Scores of the pages that have no text vectors."""
+        if n_rescored == len(found.page_ids):
+            return np.empty(0)
+        assert self.state.rest is not None
+        features = replace(self.extractor, dense=None, cross=None).features(topic, found)
+        return self.state.rest.scores(topic.id, {name: values[n_rescored:] for name, values in features.items()})
 
 
 def candidates(

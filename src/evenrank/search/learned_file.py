@@ -61,11 +61,12 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
                 f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)"
             )
         return LearnedState(
-            CrossFit(tuple(_fold(fold) for fold in record["cross_fit"]["folds"])),
+            _cross_fit(record["cross_fit"]),
             _calibration(record["calibration"]),
             LearningSettings(**record["settings"]),
             record["n_pages"],
             record["n_rescored"],
+            None if record["rest"] is None else _cross_fit(record["rest"]),
             _encoder(record["encoder"]),
             record["cross_encoder"],
         )
@@ -73,8 +74,9 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         raise _no_model(path, error) from error
 
 
-def _fold(record: dict[str, Any]) -> Fold:
-    return Fold(Trees.from_record(record["trees"]), tuple(record["held_out"]))
+def _cross_fit(record: dict[str, Any]) -> CrossFit:
+    folds = record["folds"]
+    return CrossFit(tuple(Fold(Trees.from_record(fold["trees"]), tuple(fold["held_out"])) for fold in folds))
 
 
 def _calibration(record: dict[str, Any]) -> Calibration:

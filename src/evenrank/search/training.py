@@ -15,7 +15,6 @@ from evenrank.records import Topic
 from evenrank.search.calibration import fit_calibration
 from evenrank.search.cross_fit import CrossFit, cross_fit
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import below
 from evenrank.search.learned import (
     LEARNED_CALIBRATION,
     LearnedState,
@@ -29,12 +28,12 @@ Floats = NDArray[np.float64]
 N_PAGES = 2000
 """Pages of the plain search that are learned from; those of the groups come on top."""
 N_RESCORED = 300
-"""Pages that are scored when text vectors have to be made for them."""
+"""Pages that text vectors are made for, if they are wanted."""
 N_FOLDS = 5
 FEWEST_TOPICS = 2
 WITH_VECTORS = LearningSettings()
 WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1)
-"""All candidates are scored, so the trees see pages from far down; the folds are several models already."""
+"""Trees that score pages from far down learn from them; the folds are several models already."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +44,32 @@ class Example:
     lexical: Floats
     """Score by words of each candidate, best first."""
     features: dict[str, Floats]
-    """Features of the candidates that are scored: all, or the first."""
+    """Features of all candidates, or of those that have text vectors."""
     labels: NDArray[np.bool_]
     """Whether each candidate is relevant."""
     n_relevant: int
     """Relevant pages of the topic, found or not."""
+    plain: dict[str, Floats] | None = None
+    """Features without text vectors of all candidates, when not all have them."""
 
     @property
-    def n_scored(self) -> int:
+    def n_rescored(self) -> int:
         return len(next(iter(self.features.values())))
 
     def sample(self) -> Sample:
         """What trees learn from."""
-        return Sample(self.topic_id, self.features, self.labels[: self.n_scored])
+        return Sample(self.topic_id, self.features, self.labels[: self.n_rescored])
 
-    def scores(self, model: CrossFit) -> Floats:
+    def plain_sample(self) -> Sample:
+        """What trees for pages without text vectors learn from."""
+        return Sample(self.topic_id, self.plain or {}, self.labels)
+
+    def scores(self, model: CrossFit, rest: CrossFit | None = None) -> Floats:
         """Scores of all candidates by trees that did not see the topic."""
-        return below(model.scores(self.topic_id, self.features), self.lexical[self.n_scored :])
+        head = model.scores(self.topic_id, self.features)
+        if rest is None or self.plain is None:
+            return head
+        return np.append(head, rest.scores(self.topic_id, self.plain)[self.n_rescored :])
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,10 @@ class Trained:
 
     state: LearnedState
     examples: tuple[Example, ...]
+
+    def scores(self) -> list[Floats]:
+        """Scores of each example's candidates by trees that did not see its topic."""
+        return [example.scores(self.state.cross_fit, self.state.rest) for example in self.examples]
 
 
 def train_on_topics(
@@ -93,27 +105,35 @@ def make_example(extractor: FeatureExtractor, topic: Topic, n_rescored: int | No
     """A training topic as search sees it, with its judgments."""
     found, features = candidates(extractor, topic, N_PAGES, n_rescored)
     labels = np.isin(found.page_ids, topic.rel_docs)
-    return Example(topic.id, found.scores, features, labels, len(topic.rel_docs))
+    plain = None if n_rescored is None else replace(extractor, dense=None, cross=None).features(topic, found)
+    return Example(topic.id, found.scores, features, labels, len(topic.rel_docs), plain)
 
 
 def train(examples: Sequence[Example], settings: LearningSettings, n_rescored: int | None = None) -> LearnedState:
     """A model from examples, cross-fitted, and calibrated on the scores that topics get from trees blind to them."""
     kept = usable(examples, settings)
     _check_number(len(kept), "training topics with relevant pages among their candidates")
-    bar = progress_bar(min(N_FOLDS, len(kept)), "folds", "fold")
+    model, rest = _fit([example.sample() for example in kept], settings), None
+    if n_rescored is not None:
+        rest = _fit([example.plain_sample() for example in kept], replace(WITHOUT_VECTORS, seed=settings.seed))
+    pairs = [(example.scores(model, rest), example.labels) for example in kept]
+    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored, rest)
+
+
+def _fit(samples: Sequence[Sample], settings: LearningSettings) -> CrossFit:
+    """Cross-fitted trees, with a bar; settings that LightGBM refuses are an error of the user."""
+    bar = progress_bar(min(N_FOLDS, len(samples)), "folds", "fold")
     try:
-        model = cross_fit([example.sample() for example in kept], list(kept[0].features), settings, bar.update)
+        return cross_fit(samples, list(samples[0].features), settings, bar.update)
     except import_lightgbm().basic.LightGBMError as error:
         raise EvenrankError(f"these settings do not work: {str(error).partition(' at ')[0]}") from error
     finally:
         bar.close()
-    pairs = [(example.scores(model), example.labels) for example in kept]
-    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored)
 
 
 def usable(examples: Iterable[Example], settings: LearningSettings) -> list[Example]:
     """Examples with a relevant page among those that are learned from."""
-    return [example for example in examples if example.labels[: min(settings.n_learned, example.n_scored)].any()]
+    return [example for example in examples if example.labels[: min(settings.n_learned, example.n_rescored)].any()]
 
 
 def check_settings(settings: LearningSettings) -> None:

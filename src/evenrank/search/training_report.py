@@ -41,8 +41,7 @@ class TrainingReport:
 
 def report(trained: Trained) -> TrainingReport:
     """The numbers of a training."""
-    model, examples = trained.state.cross_fit, trained.examples
-    scores = [example.scores(model) for example in examples]
+    examples, scores = trained.examples, trained.scores()
     given = held_out_probabilities(trained, scores)
     bins = reliability_bins(np.concatenate(given), np.concatenate([example.labels for example in examples]))
     errors = [abs(p.sum() / example.labels.sum() - 1.0) for p, example in zip(given, examples, strict=True)]
