@@ -113,10 +113,9 @@ def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
             head = positions[0, :depth]
             rows[name].append((problem.score(head), problem.outcome(head)[-1], problem.awrf(head), milliseconds))
     bound, gap, rounding, relaxed = np.mean(parts, axis=0)
-    print(f"\nTask 1, depth {depth} ({label}): upper bound {bound:.5f}, relaxed optimum {relaxed:.5f}, gap {gap:.3%}:")
-    print(
-        f"{rounding:.3%} lost to whole pages, {gap - rounding:.3%} not settled; worst {np.max(parts, axis=0)[1]:.3%}\n"
-    )
+    worst = np.max(parts, axis=0)[1]
+    print(f"\nTask 1, depth {depth} ({label}): upper bound {bound:.5f}, gap {gap:.3%}, at worst {worst:.3%}.")
+    print(f"The best mixture of rankings has {relaxed:.5f}: against it whole pages cost {rounding:.3%}.\n")
     lines = [["", "score", "of bound", "nDCG kept", "AWRF", "ms", "worst ms"]]
     for name, values in rows.items():
         score, share, awrf, milliseconds = np.mean(values, axis=0)

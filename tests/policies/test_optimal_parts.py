@@ -15,7 +15,7 @@ from evenrank.policies.optimisation.apportion import balanced_order, largest_rem
 from evenrank.policies.optimisation.divergence import (
     ChordedDivergence,
     divergence_by_group,
-    plane_height,
+    plane_heights,
     total_divergence,
 )
 from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support, supports
@@ -139,7 +139,7 @@ def test_chorded_divergence_is_convex_and_below_on_what_rankings_can_give(seed: 
     true = divergence_by_group(reachable, target).sum(axis=1)
     assert (chorded.value(reachable) <= true + 1e-12).all()
     slope = chorded.expansion(rng.random(6) * 0.4).slope
-    assert (plane_height(target, least, slope) + reachable @ slope <= true + 1e-12).all()
+    assert (plane_heights(target, least, slope).sum() + reachable @ slope <= true + 1e-12).all()
 
 
 def test_slope_and_curvature_are_derivatives() -> None:

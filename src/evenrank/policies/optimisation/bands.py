@@ -18,7 +18,7 @@ from evenrank.policies.optimisation.relaxation import Relaxation, relax
 from evenrank.policies.optimisation.tangent import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
-N_BETWEEN = 9
+N_BETWEEN = 5
 """Prices between those of neighbouring relaxations that the bound is tried with."""
 ENOUGH = 2e-4
 """Share by which looking again at the same place must lower the bound to be worth it."""
@@ -44,14 +44,14 @@ def effort_for(problem: CompoundProblem, tolerance: float, max_iterations: int) 
     """With few ranks whole pages cost more than an inexact relaxation: many rough relaxations prove more there."""
     is_coarse = problem.discounts[-1] > 0.005 * problem.discounts.sum()
     if is_coarse:
-        return Effort(2e-4, max_iterations=30, budget=min(200, max_iterations), first_width=1.05, width=1.05)
+        return Effort(2e-4, max_iterations=30, budget=min(150, max_iterations), first_width=1.05, width=1.05)
     return Effort(tolerance, max_iterations, budget=max_iterations, first_width=1.2, width=1.03)
 
 
 def solve_bands(
     problem: CompoundProblem, start: Mixture, effort: Effort, floor: float
-) -> tuple[list[Relaxation], float]:
-    """Relaxations, and a bound: no ranking has a higher score than it, or than the known score `floor`."""
+) -> tuple[list[Relaxation], BandBounds]:
+    """Relaxations, and bounds: no ranking has a higher score than that of its band, or than the known score `floor`."""
     bounds = BandBounds.of(problem, floor)
     solved: list[Relaxation] = []
     total, width, mixture, left = float(start.outcome[:-1].sum()), effort.first_width, start, effort.budget
@@ -66,7 +66,7 @@ def solve_bands(
         nearest = min(solved, key=lambda other: abs(np.log(other.tangent.total / total)))
         is_stuck = nearest.n_iterations < effort.max_iterations or bound > before * (1.0 - ENOUGH)
         if left <= 0 or (is_stuck and _is_near(nearest.tangent.total, total, effort.width)):
-            return solved, bound
+            return solved, bounds
         mixture, width = nearest.mixture, effort.width
 
 

@@ -117,10 +117,10 @@ class ChordedDivergence:
         return np.asarray(self.at_zero + self.chord_slope * share + 0.5 * self.bend * beyond_chord**2)
 
 
-def plane_height(
+def plane_heights(
     target: NDArray[np.float64], least_share: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The largest b for which JSD(P) ≥ b + slope · P, natural logarithm, on all shares that rankings can give.
+    """For each group the largest b for which φ(P) ≥ b + slope · P on all shares that rankings can give.
 
     A ranking gives a group nothing, or `least_share` and more; there φ(P) − slope · P is convex: least where the slope
     of φ is `slope`, or at an end.
@@ -129,7 +129,7 @@ def plane_height(
     free = np.where(growth < 2.0, target * growth / np.maximum(2.0 - growth, SMALLEST), 1.0)
     share = np.clip(free, least_share, 1.0)
     nothing = divergence_by_group(np.zeros_like(target), target)
-    return np.asarray(np.minimum(nothing, divergence_by_group(share, target) - slope * share).sum(axis=-1))
+    return np.asarray(np.minimum(nothing, divergence_by_group(share, target) - slope * share))
 
 
 def _slope_of_phi(share: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.policies.optimisation.assignment import settle
 from evenrank.policies.optimisation.bands import effort_for, solve_bands
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.local_search import best_improved
@@ -16,6 +17,8 @@ from evenrank.policies.optimisation.relaxation import Relaxation
 
 N_STARTS = 8
 """Rankings from which local search starts."""
+SETTLED_RANKS = 50
+"""With more ranks whole pages cost next to nothing, and assignments take long."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,14 @@ def make_list(problem: CompoundProblem, tolerance: float, max_iterations: int) -
         score = problem.score(by_relevance)
         return BestList(by_relevance, np.zeros_like(problem.target), _certificate(problem, by_relevance, score, score))
     effort = effort_for(problem, tolerance, max_iterations)
-    solved, bound = solve_bands(problem, start, effort, floor=problem.score(by_relevance))
+    solved, bounds = solve_bands(problem, start, effort, floor=problem.score(by_relevance))
     ranking = _best_rounded(problem, solved)
-    bound = max(bound, problem.score(ranking))
+    score = problem.score(ranking)
+    if len(problem.discounts) <= SETTLED_RANKS:
+        settle(bounds, [relaxation.tangent for relaxation in solved], score)
+    bound = max(bounds.highest()[1], score)
     best = max(solved, key=lambda relaxation: relaxation.log_score)
-    relaxed = float(np.clip(np.exp(best.log_score), problem.score(ranking), bound))
+    relaxed = max(float(np.exp(best.log_score)), score)
     certificate = _certificate(problem, ranking, relaxed, bound)
     n_iterations = sum(relaxation.n_iterations for relaxation in solved)
     return BestList(ranking, best.tangent.price, {**certificate, "n_iterations": float(n_iterations)})
@@ -73,7 +79,11 @@ def _roundings(problem: CompoundProblem, relaxation: Relaxation) -> list[NDArray
 
 
 def _certificate(problem: CompoundProblem, ranking: NDArray[np.intp], relaxed: float, bound: float) -> dict[str, float]:
-    """Scores in units of the most relevant ranking's nDCG; `gap` and `rounding` are relative to the bound."""
+    """Scores in units of the most relevant ranking's nDCG; `gap` and `rounding` are relative to the bound.
+
+    `relaxed` is the score of the best mixture of rankings found, `rounding` what the ranking misses of it because pages
+    are whole. With few ranks the bound knows that too, and is then below `relaxed`.
+    """
     score = problem.score(ranking)
     unit = bound or 1.0
     return {

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.divergence import SMALLEST, divergence_by_group, plane_height
+from evenrank.policies.optimisation.divergence import SMALLEST, divergence_by_group, plane_heights
 from evenrank.policies.optimisation.permutohedron import support, supports
 from evenrank.policies.optimisation.tangent import Tangent
 
@@ -63,6 +63,20 @@ class BandBounds:
         for step in range(1, n_between + 1):
             self._lower(first.towards(second, step / (n_between + 1)), 1.0, FEW_OFFSETS)
 
+    def lower_by_rank(
+        self, bands: NDArray[np.intp], tangent: Tangent, value: float, by_rank: NDArray[np.bool_]
+    ) -> None:
+        """Lower the bounds of some bands, where planes stand for all groups but those `by_rank`.
+
+        `value` is that of the best ranking at the tangent's prices, when groups `by_rank` cost it what they do rank by
+        rank.
+        """
+        problem, unit = self.problem, self.problem.unit
+        least = problem.least_share(self.ends[bands + 1, None])
+        heights = plane_heights(problem.target, least, np.where(by_rank, -np.inf, tangent.slope / unit))
+        height = unit * (heights.sum(axis=-1) + problem.unreachable)
+        self._lower_to(bands, np.array([value]), np.array([tangent.total_price]), tangent.rate, height)
+
     def highest(self) -> tuple[float, float]:
         """The middle of the band with the highest bound, and that bound."""
         index = int(np.argmax(self.bounds))
@@ -70,14 +84,24 @@ class BandBounds:
 
     def _lower(self, tangent: Tangent, factor: float, offsets: NDArray[np.float64]) -> None:
         """Lower the bounds with multiples of a tangent's prices, shifted by each offset and back."""
-        problem, bands = self.problem, np.flatnonzero(self.bounds > self.floor)
-        most = support(problem.relevance, problem.discounts)
-        shifts = np.concatenate([offsets, -offsets[1:]]) * problem.relevance.max()
+        bands = np.flatnonzero(self.bounds > self.floor)
+        shifts = np.concatenate([offsets, -offsets[1:]]) * self.problem.relevance.max()
         rate, prices = factor * tangent.rate, factor * tangent.total_price + shifts
         values = self._values(prices, rate * tangent.slope)
-        heights = self._heights(tangent.slope, bands)
+        self._lower_to(bands, values, prices, rate, self._heights(tangent.slope, bands))
+
+    def _lower_to(
+        self,
+        bands: NDArray[np.intp],
+        values: NDArray[np.float64],
+        prices: NDArray[np.float64],
+        rate: float,
+        heights: NDArray[np.float64],
+    ) -> None:
+        """Lower the bounds of some bands with the value of the best ranking at each total price."""
+        most = support(self.problem.relevance, self.problem.discounts)
         found = [
-            _largest_scores(values, prices, rate, heights, totals, most, problem.fairness)
+            _largest_scores(values, prices, rate, heights, totals, most, self.problem.fairness)
             for totals in (self.ends[bands], self.ends[bands + 1])
         ]
         self.bounds[bands] = np.minimum(self.bounds[bands], np.maximum(*found).min(axis=0, initial=np.inf))
@@ -91,8 +115,8 @@ class BandBounds:
     def _heights(self, slope: NDArray[np.float64], bands: NDArray[np.intp]) -> NDArray[np.float64]:
         """Height of the plane for each band; least shares are smallest at its upper end."""
         unit, least = self.problem.unit, self.problem.least_share(self.ends[bands + 1, None])
-        height = plane_height(self.problem.target, least, slope / unit)
-        return np.asarray(unit * (height + self.problem.unreachable))
+        heights = plane_heights(self.problem.target, least, slope / unit)
+        return np.asarray(unit * (heights.sum(axis=-1) + self.problem.unreachable))
 
 
 def _least_divergence(problem: CompoundProblem, totals: NDArray[np.float64]) -> NDArray[np.float64]:
