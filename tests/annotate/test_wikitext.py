@@ -6,7 +6,7 @@ import pytest
 
 from evenrank.annotate.namespaces import Namespaces
 from evenrank.annotate.page import PageText, Section
-from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.annotate.wikitext import has_markup, parse_wikitext
 
 PAGE = """{{Short description|A town}}
 {{Infobox settlement
@@ -186,3 +186,36 @@ def test_names_of_another_language() -> None:
     assert page.categories == ("Ort", "B")
     assert page.captions == ("Ein Haus",)
     assert page.counts.n_media == 1
+
+
+MARKS = (
+    "[[",
+    "[http",
+    "[//",
+    "{{",
+    "{|",
+    "''",
+    "__",
+    "\0",
+    "\n*",
+    "\n#",
+    "\n:",
+    "\n;",
+    "\n==",
+    "\n----",
+    "</",
+    "<b",
+    "&amp;",
+)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("around", ["plain", "naïve 馬 it's [1] {x} a_b < & -- = :;#*\n\n- "])
+def test_each_mark_is_seen_wherever_it_stands(mark: str, around: str) -> None:
+    assert not has_markup(around)
+    assert not has_markup(f"{around}\n{around}")
+    for text in (mark, mark + around, around + mark, around + mark + around):
+        assert has_markup(text)
+        assert has_markup(f"x{text}")
+    if mark.startswith("\n"):
+        assert has_markup(mark[1:] + around)
