@@ -49,7 +49,7 @@ VARIANTS: dict[str, tuple[Task, ...]] = {
     "optimal:fairness=0.5": (1,),
 }
 """Settings beside the defaults: most stand for other rows of the paper, the last is `optimal` with more relevance."""
-SERVING = {
+SERVING: dict[tuple[str, Task], str] = {
     ("official-2021", 1): "optimal:scored_depth=20,log_base=2.718281828",
     ("official-2021", 2): "optimal:head_depth=6",
 }
@@ -137,7 +137,7 @@ def make_jobs(
     collection: Collection, source: SearchSource, settings: BuildSettings, seed: int
 ) -> Iterator[tuple[str, RankingJob]]:
     """Every policy, with its defaults and its variants, for every task that it serves."""
-    names = [(name, task) for name, policy in POLICIES.items() for task in policy.tasks]
+    names: list[tuple[str, Task]] = [(name, task) for name, policy in POLICIES.items() for task in policy.tasks]
     names += [(name, task) for name, tasks in VARIANTS.items() for task in tasks]
     names += [(name, task) for (_, task), name in SERVING.items()]
     for name, task in names:
