@@ -15,10 +15,13 @@ from evenrank.exposure import discounts
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
 from evenrank.policies.optimisation.assignment import Block, prices_at, settle
+from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, effort_for, solve_bands
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
 from evenrank.policies.optimisation.exchange import estimates_of
 from evenrank.policies.optimisation.local_search import best_improved
+from evenrank.policies.optimisation.mixture import Mixture
+from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.optimisation.tangent import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 from evenrank.policies.policy import Request
@@ -120,6 +123,21 @@ def test_prices_on_the_way_from_one_tangent_to_another() -> None:
     assert first.towards(second, 0.0).price == pytest.approx(first.price)
     assert first.towards(second, 1.0).price == pytest.approx(second.price)
     assert first.towards(second, 0.25).price == pytest.approx(0.75 * first.price + 0.25 * second.price)
+
+
+@pytest.mark.parametrize("length", [20, 300])
+@pytest.mark.parametrize("fairness", [0.1, 1.0, 30.0])
+def test_relaxations_keep_to_their_budget_and_look_nowhere_twice_in_vain(length: int, fairness: float) -> None:
+    for seed in range(4):
+        candidates = make_candidates(600, seed)
+        target = target_of(candidates, Request(1, 1, length))
+        problem = list_problem(Optimal(fairness=fairness), candidates, target, length)
+        ranking = best_ranking(problem.relevance, length)
+        effort = effort_for(problem, 1e-5, 100)
+        solved, bounds = solve_bands(problem, Mixture.of(ranking, problem.outcome(ranking)), effort, floor=0.0)
+        assert sum(relaxation.n_iterations for relaxation in solved) <= effort.budget
+        assert len(solved) < MAX_RELAXATIONS
+        assert problem.score(ranking) <= bounds.highest()[1]
 
 
 @pytest.mark.parametrize("seed", range(6))

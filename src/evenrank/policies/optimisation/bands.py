@@ -18,6 +18,8 @@ from evenrank.policies.optimisation.relaxation import Relaxation, relax
 from evenrank.policies.optimisation.tangent import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
+MAX_RELAXATIONS = 12
+"""Whatever the bound: a relaxation may end outside of its band, and the place with the highest bound stay the same."""
 N_BETWEEN = 5
 """Prices between those of neighbouring relaxations that the bound is tried with."""
 ENOUGH = 2e-4
@@ -54,6 +56,7 @@ def solve_bands(
     """Relaxations, and bounds: no ranking has a higher score than that of its band, or than the known score `floor`."""
     bounds = BandBounds.of(problem, floor)
     solved: list[Relaxation] = []
+    looked_at: list[float] = []
     total, width, mixture, left = float(start.outcome[:-1].sum()), effort.first_width, start, effort.budget
     while True:
         banded = replace(problem, band=Band(total / width, total * width))
@@ -61,11 +64,13 @@ def solve_bands(
         before = bounds.highest()[1]
         _learn(bounds, relaxation.tangent, [other.tangent for other in solved])
         solved.append(relaxation)
+        looked_at += [total, relaxation.tangent.total]
         total, bound = bounds.highest()
         left -= relaxation.n_iterations
         nearest = min(solved, key=lambda other: abs(np.log(other.tangent.total / total)))
         is_stuck = nearest.n_iterations < effort.max_iterations or bound > before * (1.0 - ENOUGH)
-        if left <= 0 or (is_stuck and _is_near(nearest.tangent.total, total, effort.width)):
+        is_known = any(1.0 / effort.width < total / other < effort.width for other in looked_at)
+        if left <= 0 or len(solved) >= MAX_RELAXATIONS or (is_stuck and is_known):
             return solved, bounds
         mixture, width = nearest.mixture, effort.width
 
@@ -79,8 +84,3 @@ def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent]) -> None:
         bounds.learn_between(max(below, key=lambda other: other.total), tangent, N_BETWEEN)
     if above:
         bounds.learn_between(tangent, min(above, key=lambda other: other.total), N_BETWEEN)
-
-
-def _is_near(total: float, other: float, width: float) -> bool:
-    """Is the other within a factor of `width`?"""
-    return 1.0 / width < total / other < width
