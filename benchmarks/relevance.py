@@ -19,21 +19,24 @@ from numpy.typing import NDArray
 
 from bm25_peer import Bm25Peer
 from evenrank.search.candidates import CandidateSettings
+from evenrank.search.cross_encoder import CrossEncoder
 from evenrank.search.dense import DenseScorer
 from evenrank.search.encoder import Encoder
 from evenrank.search.features import FeatureExtractor, standardised
 from evenrank.search.feedback import FeedbackSettings
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.learned import make_sample
-from evenrank.search.learning import LearningSettings, Sample, out_of_fold_scores
+from evenrank.search.learning import LearningSettings, Sample
 from evenrank.search.query import QuerySettings
+from evenrank.search.ranker import out_of_fold_scores
 from evenrank.search.relevance import LexicalModel, SearchSettings
 from evenrank.search.tantivy_engine import TantivyEngine
 from evenrank.search.words import lines_of
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine
 
 DEPTH = 300
-"""Pages that vectors and trees look at."""
+"""Pages that vectors and the learned model look at."""
+VECTORS = ("dense", "dense_z", "dense_part_z", "dense_contrast_z", "dense_feedback_z")
 PARTS = {
     "BM25 of single fields": ("text", "lead", "title", "categories", "infobox"),
     "phrases": ("phrase",),
@@ -41,7 +44,9 @@ PARTS = {
     "DPH": ("dph",),
     "biographies": ("is_biography", "wanted_biography"),
     "shape of title and text": ("is_list", "is_part", "title_length", "opening_length"),
-    "text vectors": ("dense", "dense_z", "dense_part_z"),
+    "contrast and feedback of vectors": ("dense_contrast_z", "dense_feedback_z"),
+    "the cross-encoder": ("cross_z",),
+    "cross-encoder and text vectors": (*VECTORS, "cross_z"),
 }
 """Groups of features that the ablation of the learned model leaves out."""
 Row = tuple[str, NDArray[np.float64]]
@@ -113,22 +118,25 @@ def learned_row(
     topics: Sequence[JudgedTopic],
     names: Sequence[str],
     n_repeats: int,
+    line_weight: float = LearningSettings().line_weight,
 ) -> NDArray[np.float64]:
     """Topic by measure, mean over repeated divisions into five folds."""
     tables = []
     for seed in range(n_repeats):
-        scores = out_of_fold_scores(samples, names, LearningSettings(seed=seed))
+        scores = out_of_fold_scores(samples, names, LearningSettings(seed=seed, line_weight=line_weight))
         rankings = [p[np.argsort(-s, kind="stable")].tolist() for p, s in zip(pages, scores, strict=True)]
         tables.append([measures(ranking, judged) for ranking, judged in zip(rankings, topics, strict=True)])
     return np.mean(tables, axis=0)
 
 
 def learned_rows(model: LexicalModel, dense: DenseScorer | None, topics: Sequence[JudgedTopic], n_repeats: int) -> None:
-    extractor = FeatureExtractor(model, dense)
+    extractor = FeatureExtractor(model, dense, CrossEncoder() if dense else None)
     samples = [make_sample(extractor, judged.topic, DEPTH, judged.up_to_page_id) for judged in topics]
     pages = [model.score(judged.topic, DEPTH, judged.up_to_page_id).page_ids[:DEPTH] for judged in topics]
     names = list(samples[0].features)
-    show("learned (LightGBM), five folds", learned_row(samples, pages, topics, names, n_repeats))
+    show("learned, five folds", learned_row(samples, pages, topics, names, n_repeats))
+    show("  trees without a line", learned_row(samples, pages, topics, names, n_repeats, line_weight=0.0))
+    show("  almost only the line", learned_row(samples, pages, topics, names, n_repeats, line_weight=1e6))
     for part, left_out in PARTS.items():
         kept = [name for name in names if name not in left_out]
         if len(kept) < len(names):

@@ -7,11 +7,21 @@ import pytest
 
 from evenrank.rng import derive
 from evenrank.search.cross_fit import CrossFit, Fold, cross_fit
-from evenrank.search.learning import LearningSettings, Sample, Trees, fit_trees
+from evenrank.search.learning import LearningSettings, Sample
+from evenrank.search.linear import Line
+from evenrank.search.ranker import Ranker, fit_ranker
+from evenrank.search.trees import Trees
 
 pytest.importorskip("lightgbm")
 GREEDY = LearningSettings(
-    n_trees=60, n_leaves=15, n_pages_in_leaf=2, shrinkage=0.1, feature_share=1.0, page_share=1.0, n_models=1
+    line_weight=0.0,
+    n_trees=60,
+    n_leaves=15,
+    n_pages_in_leaf=2,
+    shrinkage=0.1,
+    feature_share=1.0,
+    page_share=1.0,
+    n_models=1,
 )
 """Settings that learn by heart."""
 
@@ -46,7 +56,7 @@ def test_fewer_topics_than_folds() -> None:
 def test_what_was_learned_by_heart_is_not_repeated() -> None:
     samples = noise()
     names = ["title_length", "opening_length"]
-    by_heart = fit_trees(samples, names, GREEDY)
+    by_heart = fit_ranker(samples, names, GREEDY)
     model = cross_fit(samples, names, GREEDY)
     seen = np.mean([gap(by_heart.scores(s.features), s.labels) for s in samples])
     blind = np.mean([gap(model.scores(s.topic_id, s.features), s.labels) for s in samples])
@@ -58,24 +68,24 @@ def test_other_topics_get_the_mean_of_all_folds() -> None:
     samples = noise(4)
     model = cross_fit(samples, ["title_length", "opening_length"], GREEDY)
     features = samples[0].features
-    mean = np.mean([fold.trees.scores(features) for fold in model.folds], axis=0)
+    mean = np.mean([fold.ranker.scores(features) for fold in model.folds], axis=0)
     np.testing.assert_allclose(model.scores(7, features), mean)
-    own = next(fold.trees for fold in model.folds if 100 in fold.held_out)
+    own = next(fold.ranker for fold in model.folds if 100 in fold.held_out)
     np.testing.assert_array_equal(model.scores(100, features), own.scores(features))
     parts = model.contributions(7, features)
     np.testing.assert_allclose(sum(parts.values()), mean, atol=1e-6)
 
 
 def test_the_same_seed_gives_the_same_folds() -> None:
-    def texts(seed: int) -> list[tuple[Trees, tuple[int, ...]]]:
+    def texts(seed: int) -> list[tuple[Ranker, tuple[int, ...]]]:
         settings = LearningSettings(n_trees=5, n_models=1, seed=seed)
         folds = cross_fit(noise(), ["title_length", "opening_length"], settings).folds
-        return [(fold.trees, fold.held_out) for fold in folds]
+        return [(fold.ranker, fold.held_out) for fold in folds]
 
     assert texts(3) == texts(3)
     assert texts(3) != texts(4)
 
 
 def test_no_pages_no_scores() -> None:
-    model = CrossFit((Fold(Trees(("a",), ()), (1,)),))
+    model = CrossFit((Fold(Ranker(("a",), Trees(()), Line(0.0, (0.0,), (1.0,)), 1.0), (1,)),))
     assert len(model.scores(1, {"a": np.empty(0)})) == 0

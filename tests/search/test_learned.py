@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from evenrank.search.features import FeatureExtractor, standardised
 from evenrank.search.hybrid import below
 from evenrank.search.learned import LearnedModel, make_sample
 from evenrank.search.learned_file import fingerprint, load, save
-from evenrank.search.learning import LearningSettings, Sample, as_table, fit_trees, out_of_fold_scores
+from evenrank.search.learning import LearningSettings, Sample, as_table
 from evenrank.search.page_features import asks_for_people, dph, is_biography, page_features
+from evenrank.search.ranker import Ranker, fit_ranker, out_of_fold_scores
 from evenrank.search.relevance import LexicalModel
 from evenrank.search.training import train_on_topics
 
@@ -40,7 +42,7 @@ def precision_at_10(scores: list[np.ndarray], samples: list[Sample]) -> float:
     return float(np.mean([sample.labels[np.argsort(-s)[:10]].mean() for s, sample in pairs]))
 
 
-def test_trees_find_what_two_features_say_together() -> None:
+def test_a_ranker_finds_what_two_features_say_together() -> None:
     samples = simulated_samples()
     names = ["words_z", "dense_z", "is_list"]
     held_out = out_of_fold_scores(samples, names, SMALL)
@@ -48,23 +50,37 @@ def test_trees_find_what_two_features_say_together() -> None:
     assert precision_at_10(held_out, samples) > alone + 0.1
 
 
-def test_trees_never_rank_less_of_a_good_thing_higher() -> None:
+@pytest.mark.parametrize("line_weight", [0.0, 1.0])
+def test_a_ranker_never_ranks_less_of_a_good_thing_higher(line_weight: float) -> None:
     samples = simulated_samples()
-    trees = fit_trees(samples, ["words_z", "is_list"], SMALL)
+    ranker = fit_ranker(samples, ["words_z", "is_list"], replace(SMALL, line_weight=line_weight))
     rising = {"words_z": np.linspace(-3, 3, 50), "is_list": np.zeros(50)}
-    assert (np.diff(trees.scores(rising)) >= -1e-9).all()
+    assert (np.diff(ranker.scores(rising)) >= -1e-9).all()
 
 
-def test_the_same_seed_gives_the_same_trees() -> None:
+def test_the_same_seed_gives_the_same_ranker() -> None:
     samples = simulated_samples(4)
-    assert fit_trees(samples, ["words_z"], SMALL).texts == fit_trees(samples, ["words_z"], SMALL).texts
+    assert fit_ranker(samples, ["words_z"], SMALL) == fit_ranker(samples, ["words_z"], SMALL)
 
 
 def test_contributions_add_up_to_the_score() -> None:
     samples = simulated_samples(4)
-    trees = fit_trees(samples, ["words_z", "dense_z"], SMALL)
-    parts = trees.contributions(samples[0].features)
-    np.testing.assert_allclose(sum(parts.values()), trees.scores(samples[0].features), atol=1e-6)
+    ranker = fit_ranker(samples, ["words_z", "dense_z"], SMALL)
+    parts = ranker.contributions(samples[0].features)
+    assert set(parts) == {"words_z", "dense_z", "base"}
+    np.testing.assert_allclose(sum(parts.values()), ranker.scores(samples[0].features), atol=1e-6)
+
+
+def test_a_score_is_the_mean_of_trees_and_line() -> None:
+    samples = simulated_samples(4)
+    names = ["words_z", "dense_z"]
+    table = as_table(samples[0].features, names)
+    ranker = fit_ranker(samples, names, replace(SMALL, line_weight=3.0))
+    expected = (ranker.trees.scores(table) + 3.0 * ranker.line.scores(table)) / 4.0
+    np.testing.assert_allclose(ranker.scores(samples[0].features), expected)
+    alone = fit_ranker(samples, names, replace(SMALL, line_weight=0.0))
+    np.testing.assert_array_equal(alone.scores(samples[0].features), alone.trees.scores(table))
+    assert Ranker.from_record(asdict(ranker)) == ranker
 
 
 def test_lambdarank_learns_too() -> None:
@@ -81,7 +97,7 @@ def test_a_missing_feature_is_named() -> None:
 def test_nothing_to_learn_from_is_said() -> None:
     empty = [Sample(i, {"words_z": np.zeros(5)}, np.zeros(5, bool)) for i in range(3)]
     with pytest.raises(EvenrankError, match="nothing to learn from"):
-        fit_trees(empty, ["words_z"], SMALL)
+        fit_ranker(empty, ["words_z"], SMALL)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format_version": 99}'])

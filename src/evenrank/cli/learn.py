@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
 @ENCODER
 @POOLING
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the trees.")
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of trees and line.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
 @FORMAT
 def command(
@@ -53,7 +53,7 @@ def command(
     """
     from evenrank.collection.collection import Collection
     from evenrank.search.learned_file import fingerprint, model_path, save
-    from evenrank.search.learning import import_lightgbm
+    from evenrank.search.trees import import_lightgbm
     from evenrank.search.training import train_on_topics
     from evenrank.search.training_report import report
 

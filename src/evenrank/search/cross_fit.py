@@ -1,4 +1,4 @@
-"""Models that can be asked about their own training topics: each fold's trees speak only of topics they never saw."""
+"""Models that can be asked about their own training topics: each fold's ranker speaks only of topics it never saw."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.learning import LearningSettings, Sample, Trees, fold_trees
+from evenrank.search.learning import LearningSettings, Sample
+from evenrank.search.ranker import Ranker, fold_rankers
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Trees, and the training topics that were kept from them."""
+    """A ranker, and the training topics that were kept from it."""
 
-    trees: Trees
+    ranker: Ranker
     held_out: tuple[int, ...]
-    """Ids of the topics that these trees did not see."""
+    """Ids of the topics that this ranker did not see."""
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """The trees of all folds. A training topic is scored by those that did not see it, any other topic by all."""
+    """The rankers of all folds. A training topic is scored by those that did not see it, any other topic by all."""
 
     folds: tuple[Fold, ...]
 
@@ -35,17 +36,17 @@ class CrossFit:
 
     def scores(self, topic_id: int, features: Mapping[str, Floats]) -> Floats:
         """Score of each page of a topic; the mean over the folds that may speak of it."""
-        return np.asarray(np.mean([trees.scores(features) for trees in self.blind(topic_id)], axis=0))
+        return np.asarray(np.mean([ranker.scores(features) for ranker in self.blind(topic_id)], axis=0))
 
     def contributions(self, topic_id: int, features: Mapping[str, Floats]) -> dict[str, Floats]:
         """What each feature adds to the score of each page, and `base` for all."""
-        parts = [trees.contributions(features) for trees in self.blind(topic_id)]
+        parts = [ranker.contributions(features) for ranker in self.blind(topic_id)]
         return {name: np.asarray(np.mean([part[name] for part in parts], axis=0)) for name in parts[0]}
 
-    def blind(self, topic_id: int) -> list[Trees]:
-        """The trees that did not see a topic."""
-        held = [fold.trees for fold in self.folds if topic_id in fold.held_out]
-        return held or [fold.trees for fold in self.folds]
+    def blind(self, topic_id: int) -> list[Ranker]:
+        """The rankers that did not see a topic."""
+        held = [fold.ranker for fold in self.folds if topic_id in fold.held_out]
+        return held or [fold.ranker for fold in self.folds]
 
 
 def cross_fit(
@@ -54,9 +55,9 @@ def cross_fit(
     settings: LearningSettings,
     on_fold: Callable[[], object] = lambda: None,
 ) -> CrossFit:
-    """Trees for each of five folds of the topics; `on_fold` is called after each."""
+    """A ranker for each of five folds of the topics; `on_fold` is called after each."""
     folds = []
-    for trees, held in fold_trees(samples, names, settings):
-        folds.append(Fold(trees, tuple(sorted(samples[at].topic_id for at in held))))
+    for ranker, held in fold_rankers(samples, names, settings):
+        folds.append(Fold(ranker, tuple(sorted(samples[at].topic_id for at in held))))
         on_fold()
     return CrossFit(tuple(folds))

@@ -88,7 +88,7 @@ def feature_contributions(model: RelevanceModel, topic: Topic, found: ScoredPage
 
 
 def _learned_parts(model: LearnedModel, topic: Topic, row: dict[str, np.ndarray]) -> dict[str, float]:
-    """Shapley values of the trees."""
+    """Shapley values of the trees and terms of the line, averaged as the score is."""
     parts = model.state.cross_fit.contributions(topic.id, row)
     return {name: float(values[0]) for name, values in parts.items()}
 

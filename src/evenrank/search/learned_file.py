@@ -20,10 +20,11 @@ from evenrank.search.calibration import Calibration, CalibrationSettings
 from evenrank.search.cross_fit import CrossFit, Fold
 from evenrank.search.encoder import EncoderSettings
 from evenrank.search.learned import LearnedState, UsedEncoder
-from evenrank.search.learning import LearningSettings, Trees
+from evenrank.search.learning import LearningSettings
+from evenrank.search.ranker import Ranker
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 PARTS = ("evenrank", "lightgbm", "numpy", "tantivy")
 """Packages whose version can change a model."""
 
@@ -76,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
 
 def _cross_fit(record: dict[str, Any]) -> CrossFit:
     folds = record["folds"]
-    return CrossFit(tuple(Fold(Trees.from_record(fold["trees"]), tuple(fold["held_out"])) for fold in folds))
+    return CrossFit(tuple(Fold(Ranker.from_record(fold["ranker"]), tuple(fold["held_out"])) for fold in folds))
 
 
 def _calibration(record: dict[str, Any]) -> Calibration:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -52,10 +53,11 @@ def dph(words: Mapping[str, float], openings: Sequence[Sequence[str]], rarity: C
     pages over occurrences, which text indexes do not keep. For a word that stands tf times among l,
     with f = tf / l: (1 − f)² / (tf + 1) · (tf · log2(tf · mean l / l · rarity) + ½ log2(2π · tf · (1 − f))).
     """
+    counts = [Counter(word for word in opening if word in words) for opening in openings]
     lengths = np.array([max(len(opening), 1) for opening in openings], np.float64)
     scores = np.zeros(len(openings))
     for word, weight in words.items():
-        tf = np.array([opening.count(word) for opening in openings], np.float64)
+        tf = np.array([count[word] for count in counts], np.float64)
         at = np.flatnonzero(tf)
         if len(at):
             scores[at] += weight * _dph_of_word(tf[at], lengths[at], lengths.mean(), rarity(word))

@@ -21,7 +21,8 @@ from evenrank.search.learned import (
     UsedEncoder,
     candidates,
 )
-from evenrank.search.learning import LearningSettings, Sample, import_lightgbm
+from evenrank.search.learning import LearningSettings, Sample
+from evenrank.search.trees import import_lightgbm
 
 Floats = NDArray[np.float64]
 
