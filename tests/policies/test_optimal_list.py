@@ -127,7 +127,7 @@ def test_prices_on_the_way_from_one_tangent_to_another() -> None:
 
 @pytest.mark.parametrize("length", [20, 300])
 @pytest.mark.parametrize("fairness", [0.1, 1.0, 30.0])
-def test_relaxations_keep_to_their_budget_and_look_nowhere_twice_in_vain(length: int, fairness: float) -> None:
+def test_relaxations_keep_to_their_budget(length: int, fairness: float) -> None:
     for seed in range(4):
         candidates = make_candidates(600, seed)
         target = target_of(candidates, Request(1, 1, length))
