@@ -10,18 +10,13 @@ temporary file, so pictures show nobody's work.
 from __future__ import annotations
 
 import argparse
-import socket
 import tempfile
-import threading
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
-import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
+from screenshots_server import SIZES, serve
 
-from evenrank.web.app import create_app
 from evenrank.web.settings import WebSettings
 
 FLAGS = (
@@ -33,7 +28,6 @@ FLAGS = (
     "--no-first-run",
     "--no-pings",
 )
-SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 320, "height": 640}}
 SHOWN = {
     ("desktop", "light"): ("home", "new-list", "list", "fairness", "search"),
     ("desktop", "dark"): ("draw",),
@@ -54,28 +48,16 @@ def main() -> None:
     parser.add_argument("--keywords", default="chess, grandmaster, pawns, blitz")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    with serve(options.collection) as address, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve(options.collection, WebSettings(store=Path(folder) / "desk.sqlite")) as address,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=options.chromium, args=list(FLAGS))
         addresses = make_pages(browser, address, options.title, options.keywords)
         for look, kinds in SHOWN.items():
             take(browser, addresses, options.output, look, addresses if options.all else kinds)
         browser.close()
-
-
-@contextmanager
-def serve(collection: Path) -> Iterator[str]:
-    """The address of the app while it runs in a thread."""
-    with tempfile.TemporaryDirectory() as folder, socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        app = create_app(collection, WebSettings(store=Path(folder) / "desk.sqlite"))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        while not server.started:
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
 
 
 def make_pages(browser: Browser, address: str, title: str, keywords: str) -> dict[str, str]:

@@ -8,16 +8,12 @@ The collection must have an index and evaluation topics; use a generated one. Ju
 from __future__ import annotations
 
 import argparse
-import socket
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
 from playwright.sync_api import sync_playwright
+from screenshots_server import SIZES, serve
 
 from evenrank.assessment.assessors import add_assessor
 from evenrank.assessment.assignments import Overlap, assign, load_pool
@@ -28,10 +24,8 @@ from evenrank.assessment.tiers import parse_tier
 from evenrank.assessment.votes import Vote, cast_votes
 from evenrank.collection.collection import Collection
 from evenrank.rng import derive
-from evenrank.web.app import create_app
 from evenrank.web.settings import WebSettings
 
-SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 320, "height": 640}}
 N_RELEVANT = 16
 """Relevant pages of each topic that are judged."""
 PICTURES = (
@@ -51,7 +45,8 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         links = make_judgments(Path(folder) / "judgments.sqlite", Collection.open(options.collection))
-        with serve(options.collection, Path(folder)) as address, sync_playwright() as playwright:
+        settings = WebSettings(store=Path(folder) / "desk.sqlite", judgments=Path(folder) / "judgments.sqlite")
+        with serve(options.collection, settings) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=options.chromium, args=["--no-sandbox"])
             for name, path, size, scheme in PICTURES:
                 page = browser.new_page(viewport=SIZES[size], color_scheme=scheme)
@@ -95,22 +90,6 @@ def some_votes(store: Store, collection: Collection, name: str) -> Iterator[Vote
         else:
             grade = int(is_relevant if kind < 0.92 else not is_relevant)
             yield Vote(token, item.topic, item.page, name, "graded", grade, seconds=seconds)
-
-
-@contextmanager
-def serve(collection: Path, folder: Path) -> Iterator[str]:
-    """The address of the app while it runs in a thread."""
-    settings = WebSettings(store=folder / "desk.sqlite", judgments=folder / "judgments.sqlite")
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(create_app(collection, settings), log_level="warning", access_log=False))
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        while not server.started:
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
 
 
 if __name__ == "__main__":

@@ -19,13 +19,14 @@ from evenrank.web.desk import desk_of
 from evenrank.web.errors import BadRequestError
 from evenrank.web.exports.data import article_data
 from evenrank.web.forms import with_json
+from evenrank.web.kept import Kept
 from evenrank.web.links import draw_path, list_path, search_path
 from evenrank.web.lists.filters import parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.pages import articles_of, found_list
 from evenrank.web.lists.trade_off import trade_off
-from evenrank.web.lists.work_list import WorkList, save_list
-from evenrank.web.question import Question, parse_question
+from evenrank.web.lists.work_list import save_list
+from evenrank.web.question import parse_question
 from evenrank.web.searches.draws import Draw, NothingLeftError, make_draw
 from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.pages import draw_articles, found_draw, found_search
@@ -74,7 +75,7 @@ def get_list(request: Request) -> Response:
     desk, work_list = desk_of(request), found_list(request)
     articles = articles_of(desk, work_list)
     chosen = articles.articles(parse_filters(request.query_params).apply(articles))
-    return answer({**_head(work_list, work_list.question), "articles": _articles(request, chosen)})
+    return answer({**_head(work_list), "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
@@ -101,7 +102,7 @@ def get_search(request: Request) -> Response:
     so_far = (
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
-    return answer({**_head(search, search.question), "n_draws": search.n_draws, "all_draws": so_far})
+    return answer({**_head(search), "n_draws": search.n_draws, "all_draws": so_far})
 
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
@@ -127,12 +128,12 @@ def post_mark(request: Request, record: dict[str, Any]) -> Response:
     return answer({"page_id": page_id, "mark": record["mark"]})
 
 
-def _head(kept: WorkList | SavedSearch, question: Question) -> dict[str, Any]:
+def _head(kept: Kept) -> dict[str, Any]:
     return {
         "token": kept.token,
         "number": kept.number,
         "created": kept.created,
-        "question": asdict(question),
+        "question": asdict(kept.question),
         "certificate": kept.certificate,
     }
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from evenrank.assessment.assessors import Assessor, assessor_of
 from evenrank.web.assess.judging import judging_of
+from evenrank.web.links import TokenConvertor
 
 UNKNOWN_LINK = "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
 
 
-class SecretConvertor(Convertor[str]):
+class SecretConvertor(TokenConvertor):
     """The secret of an assessor's link."""
 
     regex = "[A-Za-z0-9_-]{32}"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 register_url_convertor("secret", SecretConvertor())

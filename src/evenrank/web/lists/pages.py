@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.web.article import CLASSES, REGIONS, ArticleList
-from evenrank.web.asking import ask, show_preview
+from evenrank.web.asking import answer, ask, found, show_preview
 from evenrank.web.balance import list_balance
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export
@@ -19,9 +18,9 @@ from evenrank.web.lists.filters import SIZES, Filters, parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import WorkList, load_list, save_list
-from evenrank.web.question import QuestionError, parse_question
+from evenrank.web.question import parse_question
 from evenrank.web.templating import page
-from evenrank.web.visitor import remember, visitor_of
+from evenrank.web.visitor import visitor_of
 
 
 def ask_for_list(request: Request) -> Response:
@@ -30,21 +29,17 @@ def ask_for_list(request: Request) -> Response:
 
 def create_list(request: Request, fields: Fields) -> Response:
     """Makes a list and goes to its link."""
-    desk = desk_of(request)
-    try:
-        made = make_list(desk, parse_question(fields))
-    except QuestionError as error:
-        return ask(request, "list", fields, error.by_field)
-    token = save_list(desk.store, made, visitor_of(request))
-    return remember(request, RedirectResponse(list_path(token), 303))
+
+    def make(desk: Desk) -> str:
+        token = save_list(desk.store, make_list(desk, parse_question(fields)), visitor_of(request))
+        return list_path(token)
+
+    return answer(request, "list", fields, make)
 
 
 def found_list(request: Request) -> WorkList:
     """The list that the address names."""
-    found = load_list(desk_of(request).store, request.path_params["token"])
-    if found is None:
-        raise HTTPException(404)
-    return found
+    return found(load_list, request)
 
 
 def articles_of(desk: Desk, work_list: WorkList) -> ArticleList:

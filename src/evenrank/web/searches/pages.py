@@ -8,14 +8,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.web.article import ArticleList
-from evenrank.web.asking import ask, show_preview
+from evenrank.web.asking import answer, ask, found, show_preview
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.errors import BadRequestError
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.forms import Fields, with_form
 from evenrank.web.links import draw_path, search_path
-from evenrank.web.question import QuestionError, parse_question
+from evenrank.web.question import parse_question
 from evenrank.web.reasons import Reasons
 from evenrank.web.searches.draws import Draw, NothingLeftError, load_draw, make_draw, recent_draws
 from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
@@ -31,21 +31,17 @@ def ask_for_search(request: Request) -> Response:
 
 def create_search(request: Request, fields: Fields) -> Response:
     """Saves a search and goes to its link."""
-    desk = desk_of(request)
-    try:
-        made = make_search(desk, parse_question({**fields, "policy": "optimal"}))
-    except QuestionError as error:
-        return ask(request, "search", fields, error.by_field)
-    token = save_search(desk.store, made, visitor_of(request))
-    return remember(request, RedirectResponse(search_path(token), 303))
+
+    def make(desk: Desk) -> str:
+        question = parse_question({**fields, "policy": "optimal"})
+        return search_path(save_search(desk.store, make_search(desk, question), visitor_of(request)))
+
+    return answer(request, "search", fields, make)
 
 
 def found_search(request: Request) -> SavedSearch:
     """The search that the address names."""
-    found = load_search(desk_of(request).store, request.path_params["token"])
-    if found is None:
-        raise HTTPException(404)
-    return found
+    return found(load_search, request)
 
 
 def found_draw(request: Request, search: SavedSearch) -> Draw:
@@ -127,12 +123,9 @@ def mark_article(request: Request, fields: Fields) -> Response:
     desk, search = desk_of(request), found_search(request)
     number, page_id = (_number(fields.get(name, "")) for name in ("draw", "page_id"))
     set_mark(desk.store, search, page_id, fields.get("mark", ""), visitor_of(request))
-    answer: Response
     if "hx-request" in request.headers:
-        answer = mark_buttons(request, search, page_id, number)
-    else:
-        answer = RedirectResponse(f"{draw_path(search.token, number)}#page-{page_id}", 303)
-    return remember(request, answer)
+        return remember(request, mark_buttons(request, search, page_id, number))
+    return remember(request, RedirectResponse(f"{draw_path(search.token, number)}#page-{page_id}", 303))
 
 
 def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int) -> Response:

@@ -5,37 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from evenrank.assessment.store import Store
 from evenrank.exposure import discounts
-from evenrank.web.arrays import float64, int32, pack, uint16
+from evenrank.web.arrays import pack, uint16
 from evenrank.web.candidates import find_for
 from evenrank.web.desk import Desk
-from evenrank.web.question import Question, question_from_json
-from evenrank.web.reasons import Reasons, find_reasons
+from evenrank.web.kept import Kept, fields_of, find_kept, keep, kept_by
+from evenrank.web.question import Question
+from evenrank.web.reasons import find_reasons
 from evenrank.web.searches.plan import Kinds, make_plan
-from evenrank.web.store import new_token, now
 
 
-@dataclass(frozen=True)
-class SavedSearch:
+@dataclass(frozen=True, kw_only=True)
+class SavedSearch(Kept):
     """One saved search. Its candidates and plan stay; draws and marks are added to it."""
 
-    question: Question
-    page_ids: NDArray[np.int32]
-    relevance: NDArray[np.float64]
-    reasons: Reasons
     plan: Kinds
     """Draw by rank: the kind of article wanted."""
     kinds: Kinds
     """Kind of each candidate."""
-    target: NDArray[np.float64]
-    certificate: dict[str, float]
-    number: int = 0
-    token: str = ""
-    created: str = ""
     n_draws: int = 0
 
     @property
@@ -69,54 +59,23 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
 
 def save_search(store: Store, made: SavedSearch, owner: str) -> str:
     """Keep a search; gives the token of its link."""
-    token = new_token()
-    with store.transaction() as connection:
-        connection.execute(
-            "INSERT INTO saved_search (token, owner, created, question, pages, relevance, words, matches, plan,"
-            " n_planned, kinds, target, certificate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                token,
-                owner,
-                now(),
-                made.question.to_json().decode(),
-                pack(made.page_ids, "<i4"),
-                pack(made.relevance, "<f8"),
-                orjson.dumps(made.reasons.words).decode(),
-                pack(made.reasons.bits, "<u2"),
-                pack(made.plan, "<u2"),
-                len(made.plan),
-                pack(made.kinds, "<u2"),
-                pack(made.target, "<f8"),
-                orjson.dumps(made.certificate).decode(),
-            ),
-        )
-    return token
+    plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
+    return keep(store, "saved_search", made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
 
 
 def load_search(store: Store, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
-    row = store.connection.execute("SELECT * FROM saved_search WHERE token = ?", (token,)).fetchone()
+    row = find_kept(store, "saved_search", token)
     if row is None:
         return None
     return SavedSearch(
-        question=question_from_json(row["question"]),
-        page_ids=int32(row["pages"]),
-        relevance=float64(row["relevance"]),
-        reasons=Reasons(tuple(orjson.loads(row["words"])), uint16(row["matches"])),
+        **fields_of(row),
         plan=uint16(row["plan"]).reshape(row["n_planned"], -1),
         kinds=uint16(row["kinds"]),
-        target=float64(row["target"]),
-        certificate=orjson.loads(row["certificate"]),
-        number=row["number"],
-        token=row["token"],
-        created=row["created"],
         n_draws=row["n_draws"],
     )
 
 
 def searches_of(store: Store, owner: str, limit: int = 20) -> list[tuple[str, str, int]]:
     """(token, title, number of draws) of the searches that a visitor saved, the newest first."""
-    rows = store.connection.execute(
-        "SELECT token, question, n_draws FROM saved_search WHERE owner = ? ORDER BY number DESC LIMIT ?", (owner, limit)
-    )
-    return [(row["token"], question_from_json(row["question"]).title, row["n_draws"]) for row in rows]
+    return kept_by(store, "saved_search", owner, limit, "n_draws")
