@@ -1,0 +1,92 @@
+"""The agreement page: the numbers of the assessment room, worked out anew only where votes changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+
+from evenrank.assessment.agreement import agreement
+from evenrank.assessment.assessors import add_assessor
+from evenrank.assessment.store import Store, create_store
+from evenrank.assessment.votes import Vote, cast_votes
+from evenrank.rng import derive
+from evenrank.web.assess.agreeing import agreement_now, estimated, shared_grades
+
+NAMES = ("Ada", "Ben", "Cem", "Dot", "Eve")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Five assessors who have graded most of 40 pages, Eve none of those of Ada."""
+    rng = derive(3, "agreeing")
+    with create_store(tmp_path / "judgments.sqlite") as opened:
+        for name in NAMES:
+            add_assessor(opened, name)
+        cells = [(name, page) for name in NAMES for page in range(40) if (page < 20) == (name != "Eve")]
+        cast_votes(opened, [vote(name, page, int(rng.integers(2))) for name, page in cells if rng.random() < 0.8])
+        yield opened
+
+
+def vote(name: str, page: int, grade: int, number: int = 0) -> Vote:
+    return Vote(f"{name}-{page}-{number}", 1, page, name, "graded", grade)
+
+
+def test_the_numbers_are_those_of_the_assessment_room(store: Store) -> None:
+    cast_votes(store, [Vote("x", 1, 3, "Ada", "unassessable"), Vote("s", 1, 4, "Ben", "skipped")])
+    found = agreement_now(store)
+    assert repr(found) == repr(agreement(store))  # as text, because NaN is not equal to itself
+    assert len(found.pairs) == 6
+    assert found.disagreements
+
+
+def test_a_vote_costs_one_estimate_for_each_pair_that_it_changes(store: Store) -> None:
+    before = agreement_now(store)
+    n_made = estimated.cache_info().misses
+    assert agreement_now(store) == before
+    assert estimated.cache_info().misses == n_made
+    cast_votes(store, [vote(name, 77, 1) for name in ("Ada", "Ben")])
+    after = agreement_now(store)
+    assert estimated.cache_info().misses == n_made + 1
+    assert [pair.n_pages for pair in after.pairs] == [
+        before.pairs[0].n_pages + 1,
+        *(p.n_pages for p in before.pairs[1:]),
+    ]
+    assert repr(after) == repr(agreement(store))
+
+
+def test_shared_grades_by_hand() -> None:
+    grades = {
+        (1, 1): {"Ben": 1, "Ada": 0},
+        (1, 2): {"Ada": 0, "Ben": 1},
+        (2, 1): {"Ada": 1},
+        (2, 2): {"Ben": 0, "Cem": 0},
+    }
+    assert shared_grades(grades) == {("Ada", "Ben"): (((0, 1), 2),), ("Ben", "Cem"): (((0, 0), 1),)}
+
+
+def test_what_is_shown_is_one_state_of_the_votes(tmp_path: Path) -> None:
+    """Both votes on a page are stored together and differ, so there are always as many disagreements as pages."""
+    with create_store(tmp_path / "judgments.sqlite") as store:
+        for name in ("Ada", "Ben"):
+            add_assessor(store, name)
+        is_over = threading.Event()
+
+        def write() -> None:
+            for page in range(300):
+                cast_votes(store, [vote("Ada", page, 1), vote("Ben", page, 0)])
+            is_over.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        seen = []
+        while not is_over.is_set():
+            found = agreement_now(store)
+            seen.append((found.n_pages, len(found.disagreements)))
+        writer.join()
+        assert [n_pages for n_pages, _ in seen] == [n_differing for _, n_differing in seen]
+        assert agreement_now(store).n_pages == 300
