@@ -7,6 +7,7 @@ retrieve.transform(topics)      # or: pt.Experiment([retrieve, retrieve % 10 >> 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evenrank.errors import EvenrankError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 try:
-    from pyterrier import Transformer as _Base
+    _Base: Any = import_module("pyterrier").Transformer
 except ImportError:
     _Base = object
 
