@@ -53,9 +53,9 @@ def command(
     """
     from evenrank.collection.collection import Collection
     from evenrank.search.learned_file import fingerprint, model_path, save
-    from evenrank.search.trees import import_lightgbm
     from evenrank.search.training import train_on_topics
     from evenrank.search.training_report import report
+    from evenrank.search.trees import import_lightgbm
 
     import_lightgbm()
     collection = Collection.open(folder)
