@@ -19,9 +19,10 @@ from evenrank.errors import EvenrankError, input_error
 from evenrank.formats.runs import read_run
 from evenrank.records import Run, Topic
 from evenrank.web.assess.content import ArticleContent, Part
+from evenrank.web.assess.late_texts import LateTexts
 from evenrank.web.assess.marking import topic_stems
 from evenrank.web.assess.remembered import Remembered
-from evenrank.web.assess.texts import Absence, Texts, open_texts, texts_path
+from evenrank.web.assess.texts import Absence, open_texts, texts_path
 from evenrank.web.desk import Desk
 
 LOG = logging.getLogger("evenrank.web")
@@ -34,7 +35,7 @@ class Judging:
 
     desk: Desk
     store: Store
-    texts: Texts
+    texts: LateTexts
     guidelines: tuple[str, ...] = ()
     """Paragraphs on what counts as relevant; empty for the usual ones."""
     pool: Pool | None = None
@@ -61,7 +62,7 @@ class Judging:
 
     def content(self, page: int) -> ArticleContent | None:
         """The text of a page; its beginning from the index when the corpus is away; None for a page that is gone."""
-        found = self.texts.find(page)
+        found = self.texts.find(page, lambda: pooled_pages(self.store))
         if found is Absence.UNREAD:
             [stored] = self.desk.source.model().engine.stored([page])
             return None if stored is None else ArticleContent(stored.title, (Part(0, "", stored.opening),))
@@ -92,15 +93,20 @@ def open_judging(desk: Desk) -> Judging | None:
     if settings.judgments is None:
         return None
     store = open_store(settings.judgments)
-    pages = {page for (page,) in store.connection.execute("SELECT DISTINCT page FROM item")}
+    texts = open_texts(texts_path(settings.judgments), desk.collection, pooled_pages(store))
     return Judging(
         desk,
         store,
-        open_texts(texts_path(settings.judgments), desk.collection, pages),
+        LateTexts(texts, desk.collection),
         read_guidelines(settings.guidelines) if settings.guidelines else (),
         read_pool(settings.pool) if settings.pool else None,
         tuple(read_run(path) for path in settings.runs),
     )
+
+
+def pooled_pages(store: Store) -> frozenset[int]:
+    """The pages of all topics that are in the pool now."""
+    return frozenset(page for (page,) in store.connection.execute("SELECT DISTINCT page FROM item"))
 
 
 def read_guidelines(path: Path) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from collections.abc import Collection as Container
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
@@ -57,7 +57,7 @@ def texts_path(judgments: Path) -> Path:
 
 
 def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Texts:
-    """The texts of `pages`; those that are missing are looked for in the corpus, all in one transaction."""
+    """The texts of `pages`; those that are missing are looked for in the corpus."""
     store = Store(path)
     with store.transaction() as connection:
         for table in _TABLES:
@@ -67,14 +67,34 @@ def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Tex
             connection.execute("DELETE FROM text")
             connection.execute("DELETE FROM source")
             connection.execute("INSERT INTO source VALUES (?)", (mark,))
-        known = {page for (page,) in connection.execute("SELECT page FROM text")}
-        wanted = frozenset(pages) - known
-        corpus = collection.corpus
-        if wanted and corpus is not None and corpus.is_file():
-            connection.executemany("INSERT INTO text VALUES (?, NULL)", [(page,) for page in wanted])
-            for rows in find_contents(corpus, wanted):
-                connection.executemany("UPDATE text SET content = :content WHERE page = :page", rows)
+    add_texts(store, collection, unread(store, pages))
     return Texts(store)
+
+
+def unread(store: Store, pages: Container[int]) -> frozenset[int]:
+    """Those of the pages that the corpus was not searched for yet."""
+    return frozenset(pages) - {page for (page,) in store.connection.execute("SELECT page FROM text")}
+
+
+def add_texts(
+    store: Store, collection: Collection, wanted: frozenset[int], is_over: Callable[[], bool] = lambda: False
+) -> None:
+    """Takes the wanted pages out of the corpus, if it is here. Texts are stored as they are found; a page is gone
+    only when the search came to its end."""
+    corpus = collection.corpus
+    if not wanted or corpus is None or not corpus.is_file():
+        return
+    for rows in find_contents(corpus, wanted):
+        if is_over():
+            return
+        if rows:
+            _store(store, rows)
+    _store(store, [{"page": page, "content": None} for page in sorted(unread(store, wanted))])
+
+
+def _store(store: Store, rows: list[dict[str, object]]) -> None:
+    with store.transaction() as connection:
+        connection.executemany("INSERT OR REPLACE INTO text VALUES (:page, :content)", rows)
 
 
 def source_mark(collection: Collection) -> str:
