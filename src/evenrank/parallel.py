@@ -49,7 +49,7 @@ def _map_in_processes(function: Callable[[T], R], batches: Iterable[T], n_worker
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
-        fix = "probably the memory was full: use fewer workers"
+        fix = "memory full: use fewer workers; a script of yours: its work must be under `if __name__ == '__main__':`"
         raise EvenrankError(f"a worker process died ({fix})") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

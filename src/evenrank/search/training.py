@@ -33,8 +33,9 @@ N_RESCORED = 300
 N_FOLDS = 5
 FEWEST_TOPICS = 2
 WITH_VECTORS = LearningSettings()
-WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1)
-"""Trees that score pages from far down learn from them; the folds are several models already."""
+WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1, line_weight=0.3)
+"""Trees that score pages from far down learn from them; the folds are several models already, and a line bends less
+well to the many pages that are far from relevant."""
 
 
 @dataclass(frozen=True)
