@@ -17,11 +17,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.search.bent import bent_fit
 from evenrank.search.isotonic import isotonic_fit
 from evenrank.search.logistic import expit, logistic_fit, logit
 
 Floats = NDArray[np.float64]
-Method = Literal["logistic", "isotonic"]
+Method = Literal["logistic", "isotonic", "bent"]
 Scale = Literal["topic", "shared"]
 
 
@@ -30,7 +31,8 @@ class CalibrationSettings:
     """How a calibration is fitted and applied."""
 
     method: Method = "isotonic"
-    """`logistic`: log-odds are linear in the description; `isotonic`: bent further by a monotone fit."""
+    """`logistic`: log-odds are linear in the description; `isotonic`: then made the shares that were found, in steps;
+    `bent`: then a rising line with corners, which follows the shares and still tells any two scores apart."""
     scale: Scale = "topic"
     """`topic`: scores compare within a topic only; `shared`: the same score means the same in every topic."""
     ridge: float = 1e-2
@@ -49,9 +51,9 @@ class Calibration:
     prior: float
     """Share of relevant pages among the training candidates, topics weighing the same."""
     knots: Floats
-    """Linear log-odds at which the isotonic map is known; empty for `logistic`."""
+    """Linear log-odds at which the further map is known; empty for `logistic`."""
     values: Floats
-    """Log-odds after the isotonic map, beside `knots`."""
+    """Log-odds after the further map, beside `knots`."""
 
     def log_odds(self, scores: Floats) -> Floats:
         """Log-odds of each candidate under the training prior; higher scores never get lower ones."""
@@ -87,11 +89,12 @@ def fit_calibration(
     weights = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(filled))) for s, _ in filled])
     signs = np.array([0, 1, -1])[: rows.shape[1]]
     coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
-    knots = values = np.empty(0)
+    linear, knots, values = rows @ coefficients, np.empty(0), np.empty(0)
     if settings.method == "isotonic":
-        linear = rows @ coefficients
         knots, shares = isotonic_fit(linear, labels, weights)
         values = logit(shares, floor=0.5 / len(labels))
+    elif settings.method == "bent":
+        knots, values = bent_fit(linear, labels, weights, settings.ridge)
     return Calibration(settings, coefficients, float(weights @ labels), knots, values)
 
 

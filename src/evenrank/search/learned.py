@@ -18,8 +18,8 @@ from evenrank.search.relevance import ScoredPages, probabilities
 
 Floats = NDArray[np.float64]
 
-LEARNED_CALIBRATION = CalibrationSettings(method="logistic", scale="shared", ridge=1e-4, prior_strength=1.0)
-"""How learned scores become probabilities: they are log-odds already, so one line for all topics is enough."""
+LEARNED_CALIBRATION = CalibrationSettings(method="bent", scale="shared", ridge=1e-4, prior_strength=3.0)
+"""How learned scores become probabilities: they are log-odds of one scale already, so one line serves all topics."""
 
 
 @dataclass(frozen=True)
