@@ -9,11 +9,13 @@ import shlex
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from hypothesis.strategies import SearchStrategy
+from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    negative_data_rejection,
+    positive_data_acceptance,
     response_schema_conformance,
     status_code_conformance,
 )
@@ -23,14 +25,29 @@ from evenrank.web.api.document import document, operations
 from evenrank.web.api.endpoints import routes
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk
+from evenrank.web.question import clean
+from evenrank.web.searches.saved_search import load_search
 
 HOST = {"Host": "localhost"}
-CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    positive_data_acceptance,
+    negative_data_rejection,
+]
 
 
 def test_the_document_has_every_route_and_no_other() -> None:
     made = {re.sub(r":\w+", "", route.path) for route in routes()} - {"/api", "/api/openapi.json"}
     assert set(document()["paths"]) == made
+
+
+@given(st.text(max_size=5))
+def test_a_title_that_the_document_allows_is_one_after_cleaning(title: str) -> None:
+    pattern = document()["components"]["schemas"]["ListQuestion"]["properties"]["title"]["pattern"]
+    assert bool(re.search(pattern, title)) == bool(clean(title))
 
 
 def test_the_guide_shows_every_operation_and_its_examples_work(client: TestClient) -> None:
@@ -79,6 +96,7 @@ def test_a_bot_goes_the_whole_way(client: TestClient) -> None:
         ({"title": "x", "color": "red"}, "no field 'color'"),
         ({"title": "x", "policy": "best"}, "Choose a way of ranking"),
         ({"title": "x" * 201}, "201 characters"),
+        ({"title": "\u202e\x1f "}, "Give the project a title"),
         ({"title": "x", "keywords": ["k"] * 3 + [f"k{n}" for n in range(200)]}, "At most 100 keywords"),
     ],
 )
@@ -86,6 +104,46 @@ def test_faults_are_told(client: TestClient, body: dict[str, object], fault: str
     answer = client.post("/api/lists", json=body)
     assert answer.status_code == 400
     assert fault in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["/api/lists", "/api/searches"])
+def test_words_that_no_article_has_are_no_fault_of_the_request(client: TestClient, path: str) -> None:
+    answer = client.post(path, json={"title": "Xqzvw"})
+    assert answer.status_code == 404
+    assert "No article has any of these words" in answer.json()["detail"]
+
+
+def test_an_article_that_the_search_does_not_have_is_not_found(client: TestClient) -> None:
+    token = client.post("/api/searches", json={"title": "Chess", "keywords": ["chess"]}).json()["token"]
+    answer = client.post(f"/api/searches/{token}/marks", json={"page_id": 2**31 - 1, "mark": "done"})
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "That article is not in this search."
+
+
+def test_a_search_of_which_all_is_done_has_no_more_draws(client: TestClient, desk: Desk) -> None:
+    token = client.post("/api/searches", json={"title": "Chess", "keywords": ["chess"]}).json()["token"]
+    search = load_search(desk.store, token)
+    assert search is not None
+    with desk.store.transaction() as connection:
+        rows = [(search.number, page, "api:", "done", "") for page in search.page_ids.tolist()]
+        connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?)", rows)
+    answer = client.post(f"/api/searches/{token}/draws", json={})
+    assert answer.status_code == 409
+    assert "Every article of this search is done" in answer.json()["detail"]
+
+
+def test_mistyped_filters_are_told_to_bots_all_at_once(client: TestClient) -> None:
+    token = client.post("/api/lists", json={"title": "Chess", "keywords": ["chess"]}).json()["token"]
+    answer = client.get(f"/api/lists/{token}?class=stub&size=&q={'x' * 101}")
+    assert answer.status_code == 400
+    for fault in ("class must be one of: Stub, Start", "size must be one of: tiny", "q has more than 100 characters"):
+        assert fault in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("editor, status", [("x" * 64, 201), ("\x85" * 2 + "x" * 63, 400)])
+def test_lengths_are_counted_as_sent(client: TestClient, editor: str, status: int) -> None:
+    token = client.post("/api/searches", json={"title": "Chess", "keywords": ["chess"]}).json()["token"]
+    assert client.post(f"/api/searches/{token}/draws", json={"editor": editor}).status_code == status
 
 
 def test_only_json_objects_are_taken(client: TestClient) -> None:
@@ -111,7 +169,7 @@ def test_a_fuzz_finds_no_failure(desk: Desk, path: str, mode: GenerationMode) ->
         fuzz(operation.as_strategy(mode, path_parameters=fixed))
 
 
-def fuzz(cases: SearchStrategy[schemathesis.Case]) -> None:
+def fuzz(cases: st.SearchStrategy[schemathesis.Case]) -> None:
     """Send cases, and check each answer."""
 
     @settings(max_examples=12, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -6,12 +6,12 @@ from evenrank.policies.build import build
 from evenrank.policies.job import Prepared
 from evenrank.records import Task
 from evenrank.web.desk import Desk
-from evenrank.web.question import Question, QuestionError
+from evenrank.web.question import NothingFoundError, Question
 
 
 def find_for(desk: Desk, question: Question, task: Task) -> Prepared:
-    """Candidates and estimated goal of a question; QuestionError when no article matches."""
+    """Candidates and estimated goal of a question; NothingFoundError when no article matches."""
     found = desk.source.find(question.topic())
     if not len(found):
-        raise QuestionError({"keywords": "No article has any of these words. Try other or more general keywords."})
+        raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
     return Prepared(*build(desk.collection, 0, task, found, desk.goals[task]))

@@ -26,6 +26,9 @@ ADVICE = {
 class BadRequestError(Exception):
     """What a visitor filled in cannot be used; the text says why."""
 
+    status_for_bots = 400
+    """What the JSON interface answers; pages answer 400."""
+
 
 def wants_json(request: Request) -> bool:
     """Whether the answer should be data."""
@@ -49,7 +52,8 @@ def on_http_error(request: Request, error: Exception) -> Response:
 
 
 def on_bad_request(request: Request, error: Exception) -> Response:
-    return error_page(request, 400, str(error))
+    for_bots = error.status_for_bots if isinstance(error, BadRequestError) else 400
+    return error_page(request, for_bots if wants_json(request) else 400, str(error))
 
 
 def failure(request: Request, error: Exception) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -20,13 +20,16 @@ from evenrank.web.errors import BadRequestError
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
+KEYWORDS_ALLOWED = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
 QUICK = Optimal(tolerance=1e-4, max_iterations=50)
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
 STRONG = replace(QUICK, max_iterations=150)
 """The same where fairness counts more than relevance, which takes longer to settle."""
 _SEPARATORS = re.compile(r"[,;\n]")
-_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]+")
-"""Control characters, half characters, and marks that turn the direction of text."""
+NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Control characters, and marks that turn the direction of text, as part of a regular expression."""
+_NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
+"""The same with half characters, which JSON does not have."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,12 @@ class QuestionError(BadRequestError):
         self.by_field = by_field
 
 
+class NothingFoundError(QuestionError):
+    """A question that is in order, but that no article answers."""
+
+    status_for_bots = 404
+
+
 def question_from_json(text: bytes | str) -> Question:
     """A stored question."""
     record = orjson.loads(text)
@@ -84,13 +93,18 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
     for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
         if len(text) > most:
             faults[name] = f"The {name} has {len(text):,} characters; {most:,} are allowed."
-    if len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords):
-        faults["keywords"] = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
+    if are_too_many(keywords):
+        faults["keywords"] = KEYWORDS_ALLOWED
     if policy not in policy_choices():
         faults["policy"] = f"Choose a way of ranking: {', '.join(policy_choices())}."
     if faults:
         raise QuestionError(faults)
     return Question(title, keywords, scope, policy, fairness)
+
+
+def are_too_many(keywords: Sequence[str]) -> bool:
+    """Whether there are too many keywords, or one that is too long."""
+    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
 
 
 def clean(value: object) -> str:

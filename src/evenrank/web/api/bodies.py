@@ -6,32 +6,38 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenrank.web.errors import BadRequestError
-from evenrank.web.question import clean
+from evenrank.web.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean
 
 QUESTION = {"title": "text", "keywords": "list of texts", "scope": "text", "policy": "text", "fairness": "number"}
 SEARCH = {name: kind for name, kind in QUESTION.items() if name != "policy"}
 DRAW = {"editor": "text"}
 MARK = {"page_id": "whole number", "mark": "text", "editor": "text"}
 MAX_EDITOR = 64
+LONGEST = {"title": MAX_TITLE, "scope": MAX_SCOPE, "editor": MAX_EDITOR}
+"""Characters of texts as they are sent, which is what the document promises; forms count them when cleaned."""
 
 
 def check_body(record: Mapping[str, Any], fields: Mapping[str, str], required: tuple[str, ...] = ()) -> None:
     """Nothing when the object has the fields it should; else an error that lists all that is wrong."""
     wrong = [f"{name} is missing." for name in required if name not in record]
     wrong += [f"There is no field {name!r}." for name in sorted(set(record) - set(fields))]
-    for name, value in record.items():
-        if name in fields and not _is(value, fields[name]):
-            wrong.append(f"{name} must be a {fields[name]}.")
+    wrong += filter(None, (_fault(name, record[name], kind) for name, kind in fields.items() if name in record))
     if wrong:
         raise BadRequestError(" ".join(wrong))
 
 
 def editor_of(record: Mapping[str, Any]) -> str:
     """The editor for whom a bot asks, kept apart from the names in cookies."""
-    name = clean(record.get("editor", ""))
-    if len(name) > MAX_EDITOR:
-        raise BadRequestError(f"editor has more than {MAX_EDITOR} characters.")
-    return f"api:{name}"
+    return f"api:{clean(record.get('editor', ''))}"
+
+
+def _fault(name: str, value: Any, kind: str) -> str:
+    """What is wrong with the value of a field; empty when nothing is."""
+    if not _is(value, kind):
+        return f"{name} must be a {kind}."
+    if name in LONGEST and len(value) > LONGEST[name]:
+        return f"{name} has {len(value):,} characters; {LONGEST[name]:,} are allowed."
+    return KEYWORDS_ALLOWED if name == "keywords" and are_too_many(value) else ""
 
 
 def _is(value: object, kind: str) -> bool:

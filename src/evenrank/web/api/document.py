@@ -8,13 +8,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evenrank.web.article import CLASSES, REGIONS
+from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.choices import policy_choices
-from evenrank.web.lists.filters import SIZES
+from evenrank.web.lists.filters import CHOICES, MAX_TEXT
+from evenrank.web.question import MAX_FAIRNESS, MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
 
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
-    "404": "There is no such list, search or draw.",
+    "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",
+    "409": "Every article of the search is done, or not for this editor.",
     "413": "The body is too long.",
     "415": "The body is not application/json.",
     "429": "Too many requests from this address.",
@@ -55,7 +57,7 @@ def document() -> dict[str, Any]:
 def _operation(entry: dict[str, Any]) -> dict[str, Any]:
     is_post = entry["method"] == "post"
     status = "201" if entry.get("creates") else "200"
-    codes = ["404", "429", *(["400", "413", "415"] if is_post else [])]
+    codes = ["404", "429", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
     made: dict[str, Any] = {
         "operationId": entry["id"],
         "summary": entry["summary"],
@@ -80,10 +82,8 @@ def _parameter(name: str) -> dict[str, Any]:
         "number": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     }
     in_query = {
-        "class": {"type": "string", "enum": list(CLASSES)},
-        "region": {"type": "string", "enum": list(REGIONS)},
-        "size": {"type": "string", "enum": list(SIZES)},
-        "q": {"type": "string", "maxLength": 100},
+        **{name: {"type": "string", "enum": list(values)} for name, values in CHOICES.items()},
+        "q": {"type": "string", "maxLength": MAX_TEXT},
     }
     if name in in_path:
         return {"name": name, "in": "path", "required": True, "schema": in_path[name]}
@@ -110,14 +110,16 @@ def _type(kind: str) -> dict[str, Any]:
     return _TYPES.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
 
 
+_HAS_TEXT = rf"[^\s{NOT_TEXT}]"
+"""A character that is left when a text is cleaned."""
 _TYPES: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
-    "title": {"type": "string", "minLength": 1, "maxLength": 200},
-    "keyword": {"type": "string", "maxLength": 100},
-    "scope": {"type": "string", "maxLength": 2000},
-    "editor": {"type": "string", "maxLength": 64},
+    "title": {"type": "string", "minLength": 1, "maxLength": MAX_TITLE, "pattern": _HAS_TEXT},
+    "keywords": {"type": "array", "items": {"type": "string", "maxLength": MAX_KEYWORD}, "maxItems": MAX_KEYWORDS},
+    "scope": {"type": "string", "maxLength": MAX_SCOPE},
+    "editor": {"type": "string", "maxLength": MAX_EDITOR},
     "number": {"type": "number"},
-    "fairness": {"type": "number", "minimum": 0, "maximum": 1000},
+    "fairness": {"type": "number", "minimum": 0, "maximum": MAX_FAIRNESS},
     "integer": {"type": "integer"},
     "page": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     "boolean": {"type": "boolean"},

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -16,12 +17,11 @@ from evenrank.web.article import Article
 from evenrank.web.balance import list_balance
 from evenrank.web.choices import policy_choices
 from evenrank.web.desk import desk_of
-from evenrank.web.errors import BadRequestError
 from evenrank.web.exports.data import article_data
 from evenrank.web.forms import with_json
 from evenrank.web.kept import Kept
 from evenrank.web.links import draw_path, list_path, search_path
-from evenrank.web.lists.filters import parse_filters
+from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.pages import articles_of, found_list
 from evenrank.web.lists.trade_off import trade_off
@@ -73,6 +73,7 @@ def post_list(request: Request, record: dict[str, Any]) -> Response:
 
 def get_list(request: Request) -> Response:
     desk, work_list = desk_of(request), found_list(request)
+    check_filters(request.query_params)
     articles = articles_of(desk, work_list)
     chosen = articles.articles(parse_filters(request.query_params).apply(articles))
     return answer({**_head(work_list), "articles": _articles(request, chosen)})
@@ -111,7 +112,7 @@ def post_draw(request: Request, record: dict[str, Any]) -> Response:
     try:
         draw = make_draw(desk_of(request), search, editor_of(record))
     except NothingLeftError:
-        raise BadRequestError("Every article of this search is done, or not for this editor.") from None
+        raise HTTPException(409, "Every article of this search is done, or not for this editor.") from None
     return answer(_draw(request, search, draw), 201)
 
 

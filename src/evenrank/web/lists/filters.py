@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.web.article import CLASSES, REGIONS, ArticleList
+from evenrank.web.errors import BadRequestError
 from evenrank.web.question import clean
 
 SIZES: dict[str, tuple[str, int, int]] = {
@@ -19,6 +20,10 @@ SIZES: dict[str, tuple[str, int, int]] = {
     "large": ("over 20 kB", 20_000, 2**31 - 1),
 }
 """Size choices by their word in the address: label, least, and less than."""
+CHOICES: dict[str, Collection[str]] = {"class": CLASSES, "region": REGIONS, "size": SIZES}
+"""Words of the address that take one of a few values."""
+MAX_TEXT = 100
+"""Characters of a title that are looked for."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +64,31 @@ class Filters:
         return np.flatnonzero(passes)
 
 
+def check_filters(query: Mapping[str, str]) -> None:
+    """Nothing when every filter can be used; else an error that lists all that is wrong, for bots that mistype."""
+    wrong = [
+        f"{name} must be one of: {', '.join(values)}."
+        for name, values in CHOICES.items()
+        if name in query and query[name] not in values
+    ]
+    if len(query.get("q", "")) > MAX_TEXT:
+        wrong.append(f"q has more than {MAX_TEXT} characters.")
+    if wrong:
+        raise BadRequestError(" ".join(wrong))
+
+
 def parse_filters(query: Mapping[str, str]) -> Filters:
     """Filters from an address; what is not a known value filters nothing."""
 
-    def known(name: str, values: object) -> str:
+    def known(name: str) -> str:
         value = query.get(name, "")
-        return value if value in values else ""  # type: ignore[operator]
+        return value if value in CHOICES[name] else ""
 
     page = query.get("page", "1")
     return Filters(
-        quality=known("class", CLASSES),
-        region=known("region", REGIONS),
-        size=known("size", SIZES),
-        text=clean(query.get("q", ""))[:100],
+        quality=known("class"),
+        region=known("region"),
+        size=known("size"),
+        text=clean(query.get("q", ""))[:MAX_TEXT],
         page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) > 0 else 1,
     )

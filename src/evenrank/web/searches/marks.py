@@ -13,12 +13,18 @@ DONE, NOT_FOR_ME, NONE = "done", "not-for-me", "none"
 MARKS = (DONE, NOT_FOR_ME, NONE)
 
 
+class NotInSearchError(BadRequestError):
+    """A mark of an article that the search did not find."""
+
+    status_for_bots = 404
+
+
 def set_mark(store: Store, search: SavedSearch, page_id: int, kind: str, editor: str) -> None:
     """Keep an editor's mark of an article; `none` takes it back."""
     if kind not in MARKS:
         raise BadRequestError(f"A mark is one of: {', '.join(MARKS)}.")
     if page_id not in search.page_ids:
-        raise BadRequestError("That article is not in this search.")
+        raise NotInSearchError("That article is not in this search.")
     key = (search.number, page_id, editor)
     with store.transaction() as connection:
         if kind == NONE:
