@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.assessment.store import Store
 from evenrank.web.arrays import float64, int32, pack, uint16
+from evenrank.web.model_used import ModelUsed, model_from_json
 from evenrank.web.question import Question, question_from_json
 from evenrank.web.reasons import Reasons
 from evenrank.web.store import new_token, now
@@ -31,6 +32,8 @@ class Kept:
     """Wanted share of each group."""
     certificate: dict[str, float]
     """What the policy proves."""
+    model: ModelUsed | None = None
+    """The relevance model that brought the pages; None in what was kept before models were recorded."""
     number: int = 0
     """Number in the store; the topic number in run files."""
     token: str = ""
@@ -71,13 +74,14 @@ def fields_of(row: sqlite3.Row) -> dict[str, Any]:
         "reasons": Reasons(tuple(orjson.loads(row["words"])), uint16(row["matches"])),
         "target": float64(row["target"]),
         "certificate": orjson.loads(row["certificate"]),
+        "model": model_from_json(row["model"]),
         "number": row["number"],
         "token": row["token"],
         "created": row["created"],
     }
 
 
-def _columns(made: Kept) -> dict[str, bytes | str]:
+def _columns(made: Kept) -> dict[str, bytes | str | None]:
     return {
         "question": made.question.to_json().decode(),
         "pages": pack(made.page_ids, "<i4"),
@@ -86,4 +90,5 @@ def _columns(made: Kept) -> dict[str, bytes | str]:
         "matches": pack(made.reasons.bits, "<u2"),
         "target": pack(made.target, "<f8"),
         "certificate": orjson.dumps(made.certificate).decode(),
+        "model": made.model.to_json() if made.model else None,
     }

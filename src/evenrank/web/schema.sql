@@ -13,7 +13,8 @@ CREATE TABLE work_list (
     matches BLOB NOT NULL,        -- which of them each page has, uint16
     target BLOB NOT NULL,         -- wanted share of each group
     certificate TEXT NOT NULL,    -- what the policy proves, and the list's relevance and fairness
-    n_candidates INTEGER NOT NULL
+    n_candidates INTEGER NOT NULL,
+    model TEXT                    -- relevance model that brought the candidates, as JSON; NULL: not recorded
 );
 CREATE INDEX work_list_owner ON work_list (owner, number);
 
@@ -37,7 +38,8 @@ CREATE TABLE saved_search (
     kinds BLOB NOT NULL,          -- kind of each candidate, uint16
     target BLOB NOT NULL,
     certificate TEXT NOT NULL,
-    n_draws INTEGER NOT NULL DEFAULT 0
+    n_draws INTEGER NOT NULL DEFAULT 0,
+    model TEXT                    -- as in work_list
 );
 CREATE INDEX saved_search_owner ON saved_search (owner, number);
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from evenrank.assessment.store import Store
 from evenrank.errors import input_error
 
-VERSION = 1
+VERSION = 2
+"""A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
 
@@ -25,6 +26,8 @@ def open_desk_store(path: str | os.PathLike[str]) -> Store:
         with store.transaction() as connection:
             if _version(connection) == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                 _create(connection)
+            elif _is_desk(connection):
+                _upgrade(connection)
         version = _version(store.connection)
     except (sqlite3.Error, OSError) as error:
         store.close()
@@ -52,15 +55,27 @@ def server_secret(store: Store) -> str:
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    """Tables and the secret, in the transaction that is open (executescript would end it)."""
+    """Tables and the secret, in the transaction that is open."""
+    _run(connection, "schema.sql")
+    connection.execute("INSERT INTO setting VALUES ('secret', ?)", (secrets.token_hex(32),))
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """All steps from the version of the file to this one, in the transaction that is open: all or none."""
+    for version in range(_version(connection) + 1, VERSION + 1):
+        _run(connection, f"upgrade_{version}.sql")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+def _run(connection: sqlite3.Connection, name: str) -> None:
+    """The statements of a file one by one; executescript would end the transaction."""
     statement = ""
-    for line in files("evenrank.web").joinpath("schema.sql").read_text("utf-8").splitlines(keepends=True):
+    for line in files("evenrank.web").joinpath(name).read_text("utf-8").splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             connection.execute(statement)
             statement = ""
-    connection.execute("INSERT INTO setting VALUES ('secret', ?)", (secrets.token_hex(32),))
-    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _version(connection: sqlite3.Connection) -> int:

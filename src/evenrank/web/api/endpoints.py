@@ -136,6 +136,7 @@ def _head(kept: Kept) -> dict[str, Any]:
         "created": kept.created,
         "question": asdict(kept.question),
         "certificate": kept.certificate,
+        "model": kept.model and asdict(kept.model),
     }
 
 

@@ -14,6 +14,7 @@ from evenrank.web.balance import list_exposure
 from evenrank.web.candidates import find_for
 from evenrank.web.desk import Desk
 from evenrank.web.lists.work_list import WorkList
+from evenrank.web.model_used import model_used
 from evenrank.web.question import Question
 from evenrank.web.reasons import find_reasons
 
@@ -34,6 +35,7 @@ def make_list(desk: Desk, question: Question) -> WorkList:
         target=target.values,
         certificate={**ranked.certificate, **measured(desk, prepared, positions)},
         n_candidates=len(candidates),
+        model=model_used(desk.source.choice),
     )
 
 

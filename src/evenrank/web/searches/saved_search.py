@@ -13,6 +13,7 @@ from evenrank.web.arrays import pack, uint16
 from evenrank.web.candidates import find_for
 from evenrank.web.desk import Desk
 from evenrank.web.kept import Kept, fields_of, find_kept, keep, kept_by
+from evenrank.web.model_used import model_used
 from evenrank.web.question import Question
 from evenrank.web.reasons import find_reasons
 from evenrank.web.searches.plan import Kinds, make_plan
@@ -54,6 +55,7 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
         kinds=candidates.alignment.page_type.astype(np.uint16),
         target=prepared.target.values,
         certificate=certificate,
+        model=model_used(desk.source.choice),
     )
 
 
