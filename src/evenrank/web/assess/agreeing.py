@@ -22,6 +22,8 @@ from evenrank.assessment.votes import current_votes
 GradePairs = tuple[tuple[tuple[int, int], int], ...]
 """((grade of the first, grade of the second), number of pages), in order."""
 BOOTSTRAP = Bootstrap()
+MOST_REMEMBERED = 50_000
+"""Estimates that are remembered: all pairs of 300 assessors, a few MB for each 10,000."""
 
 
 def agreement_now(store: Store) -> Agreement:
@@ -43,7 +45,7 @@ def shared_grades(grades: Grades) -> dict[tuple[str, str], GradePairs]:
     return {names: tuple(sorted(both.items())) for names, both in counts.items()}
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(MOST_REMEMBERED)
 def estimated(first: str, second: str, both: GradePairs) -> PairAgreement:
     """κ of two assessors with its interval; it depends on nothing but these grades, so it is never out of date."""
     pairs = (pair for pair, n_pages in both for _ in range(n_pages))
