@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from evenrank.search.page_features import asks_for_people, dph, is_biography, pa
 from evenrank.search.ranker import Ranker, fit_ranker, out_of_fold_scores
 from evenrank.search.relevance import LexicalModel
 from evenrank.search.training import train_on_topics
+from evenrank.search.trees import import_lightgbm
 
 from .conftest import MakeEngine
 
@@ -189,3 +191,11 @@ def test_standardised() -> None:
     np.testing.assert_allclose(standardised(np.array([1.0, 3.0])), [-1.0, 1.0])
     assert standardised(np.ones(3)).tolist() == [0.0, 0.0, 0.0]
     assert standardised(np.empty(0)).shape == (0,)
+
+
+def test_a_library_that_lightgbm_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open shared object file')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "lightgbm", raising=False)
+    with pytest.raises(EvenrankError, match=r"libgomp\.so\.1.*apt-get install libgomp1"):
+        import_lightgbm()

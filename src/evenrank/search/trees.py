@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.search.learning import LearningSettings, Lesson
 
 Floats = NDArray[np.float64]
@@ -82,4 +82,6 @@ def import_lightgbm() -> Any:
         import lightgbm
     except ImportError as error:
         raise MissingExtraError("the learned relevance model", "learn") from error
+    except OSError as error:  # the package is there, a library of the system is not
+        raise EvenrankError(f"LightGBM cannot be loaded: {error} (Debian: apt-get install libgomp1)") from error
     return lightgbm
