@@ -51,7 +51,7 @@ def topic_words(topic: Topic, settings: QuerySettings | None = None) -> QueryWor
     each = min(1.0, settings.keyword_mass / max(len(topic.keywords), 1))
     for keyword in topic.keywords:
         _count(weights, subject_words(keyword, is_name=False), each)
-    _count(weights, set(subject_words(topic.scope, is_name=True)), settings.scope_weight)
+    _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True)), settings.scope_weight)
     return QueryWords(_or_all(weights, topic), tuple(_phrases([*names, *topic.keywords])))
 
 
