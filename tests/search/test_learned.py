@@ -21,6 +21,7 @@ from evenrank.search.ranker import Ranker, fit_ranker, out_of_fold_scores
 from evenrank.search.relevance import LexicalModel
 from evenrank.search.training import train_on_topics
 from evenrank.search.trees import import_lightgbm
+from evenrank.search.typed_record import typed
 
 from .conftest import MakeEngine
 
@@ -82,7 +83,7 @@ def test_a_score_is_the_mean_of_trees_and_line() -> None:
     np.testing.assert_allclose(ranker.scores(samples[0].features), expected)
     alone = fit_ranker(samples, names, replace(SMALL, line_weight=0.0))
     np.testing.assert_array_equal(alone.scores(samples[0].features), alone.trees.scores(table))
-    assert Ranker.from_record(asdict(ranker)) == ranker
+    assert typed(Ranker, asdict(ranker)) == ranker
 
 
 def test_lambdarank_learns_too() -> None:

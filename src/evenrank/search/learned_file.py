@@ -8,23 +8,20 @@ import platform
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import orjson
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.atomic import atomic_file
-from evenrank.search.calibration import Calibration, CalibrationSettings
-from evenrank.search.cross_fit import CrossFit, Fold
-from evenrank.search.encoder import EncoderSettings
-from evenrank.search.learned import LearnedState, UsedEncoder
-from evenrank.search.learning import LearningSettings
-from evenrank.search.ranker import Ranker
+from evenrank.search.learned import LearnedState
+from evenrank.search.learned_checks import faults
+from evenrank.search.typed_record import typed
 
 KIND = "evenrank relevance model"
 FORMAT_VERSION = 3
+HEADER = ("kind", "format_version", "versions")
+"""What a file holds beside the model."""
 PARTS = ("evenrank", "lightgbm", "numpy", "tantivy")
 """Packages whose version can change a model."""
 
@@ -44,51 +41,35 @@ def save(state: LearnedState, path: str | os.PathLike[str]) -> None:
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Identifies the content of a model file."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        raise _no_model(path, error) from error
+    return hashlib.sha256(_read(path)).hexdigest()[:16]
 
 
 def load(path: str | os.PathLike[str]) -> LearnedState:
-    """A model from its file; an error when it is none, or of another version."""
+    """A model from its file; an error when it is none, of another version, or damaged."""
     try:
-        record = orjson.loads(Path(path).read_bytes())
-        if record["kind"] != KIND:
-            raise ValueError(record["kind"])
-        found = record["format_version"]
-        if found != FORMAT_VERSION:
-            raise EvenrankError(
-                f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)"
-            )
-        return LearnedState(
-            _cross_fit(record["cross_fit"]),
-            _calibration(record["calibration"]),
-            LearningSettings(**record["settings"]),
-            record["n_pages"],
-            record["n_rescored"],
-            None if record["rest"] is None else _cross_fit(record["rest"]),
-            _encoder(record["encoder"]),
-            record["cross_encoder"],
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _no_model(path, error) from error
+        record = orjson.loads(_read(path))
+    except orjson.JSONDecodeError as error:
+        raise _no_model(path, f"no JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("kind") != KIND:
+        raise _no_model(path, "some other JSON")
+    if record.get("format_version") != FORMAT_VERSION:
+        found = record.get("format_version")
+        raise EvenrankError(f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)")
+    try:
+        state: LearnedState = typed(LearnedState, {name: record[name] for name in record if name not in HEADER})
+    except ValueError as error:
+        raise _no_model(path, f"damaged: {error}") from error
+    if wrong := faults(state):
+        raise _no_model(path, f"damaged: {'; '.join(wrong)}")
+    return state
 
 
-def _cross_fit(record: dict[str, Any]) -> CrossFit:
-    folds = record["folds"]
-    return CrossFit(tuple(Fold(Ranker.from_record(fold["ranker"]), tuple(fold["held_out"])) for fold in folds))
+def _read(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise _no_model(path, error.strerror or str(error)) from error
 
 
-def _calibration(record: dict[str, Any]) -> Calibration:
-    arrays = {name: np.array(record[name], np.float64) for name in ("coefficients", "knots", "values")}
-    return Calibration(settings=CalibrationSettings(**record["settings"]), prior=record["prior"], **arrays)
-
-
-def _encoder(record: dict[str, Any] | None) -> UsedEncoder | None:
-    return None if record is None else UsedEncoder(EncoderSettings(**record["settings"]), record["fingerprint"])
-
-
-def _no_model(path: str | os.PathLike[str], error: Exception) -> EvenrankError:
-    reason = error.strerror if isinstance(error, OSError) else repr(error)
+def _no_model(path: str | os.PathLike[str], reason: str) -> EvenrankError:
     return EvenrankError(f"{path}: not a relevance model: {reason} (make one: evenrank learn DIR)")

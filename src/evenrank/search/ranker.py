@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +26,6 @@ class Ranker:
     line: Line
     line_weight: float
     """Weight of the line against the trees."""
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Ranker:
-        """The ranker of a model file."""
-        line = record["line"]
-        return cls(
-            tuple(record["feature_names"]),
-            Trees(tuple(record["trees"]["texts"])),
-            Line(line["intercept"], tuple(line["means"]), tuple(line["slopes"])),
-            record["line_weight"],
-        )
 
     def scores(self, features: Mapping[str, Floats]) -> Floats:
         """Score of each page."""

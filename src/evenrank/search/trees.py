@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -32,10 +34,35 @@ class Trees:
         """What each feature adds to the score of each page (Shapley values); the last column is what all pages have."""
         return np.asarray(np.mean([m.predict(table, pred_contrib=True) for m in self._models], axis=0))
 
+    @property
+    def n_features(self) -> list[int]:
+        """How many features each set of trees wants; ValueError when a text holds no trees."""
+        return [model.num_feature() for model in self._models]
+
     @cached_property
     def _models(self) -> Sequence[Any]:
-        lightgbm = import_lightgbm()
-        return [lightgbm.Booster(model_str=text) for text in self.texts]
+        return [_open(text) for text in self.texts]
+
+
+def _open(text: str) -> Any:
+    """The trees of a text. Of a text that is cut off, LightGBM would end the process."""
+    lightgbm = import_lightgbm()
+    if not _is_whole(text):
+        raise ValueError("the text of the trees is cut off, or something else")
+    try:
+        return lightgbm.Booster(model_str=text)
+    except lightgbm.basic.LightGBMError as error:
+        raise ValueError(f"not the text of trees: {error}") from error
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a tree begins wherever the head of the text says so, and the end comes where the last one ends."""
+    sizes = re.search(r"^tree_sizes=([0-9 ]*)$", text, re.MULTILINE)
+    start = text.find("Tree=0\n")
+    if sizes is None or start < 0:
+        return False
+    bounds = [start, *(start + end for end in accumulate(int(size) for size in sizes[1].split()))]
+    return all(text.startswith("Tree=", at) for at in bounds[:-1]) and text.startswith("end of trees", bounds[-1])
 
 
 def fit_trees(lesson: Lesson, is_rising: Sequence[bool], settings: LearningSettings) -> Trees:
