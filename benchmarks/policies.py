@@ -5,7 +5,7 @@ each seed, and topics of all seeds are pooled for the tests. Times are processor
 OPENBLAS_NUM_THREADS=1 for those of one core.
 
     python benchmarks/policies.py [--pages N] [--topics N] [--seeds 1,2,3] [--information geography,gender]
-                                  [--model untrained|learned] [--judgments pooled|complete]
+                                  [--model untrained|learned] [--judgments pooled|complete] [--tasks 1,2]
 
 Up to 81 topics have subjects of their own. Beyond that a collection has topics such as "Climate" and "Climate in Asia",
 which share their words and none of their relevant pages, and no search can tell them apart.
@@ -64,7 +64,7 @@ Scores = dict[str, dict[str, list[float]]]
 
 def main() -> None:
     options = read_options()
-    scores: dict[tuple[str, Task], Scores] = {(protocol, task): {} for protocol in PROTOCOLS for task in (1, 2)}
+    scores: dict[tuple[str, Task], Scores] = {(protocol, task): {} for protocol in PROTOCOLS for task in options.tasks}
     seconds: dict[tuple[str, Task], list[float]] = {}
     searching: list[float] = []
     for seed in options.seeds:
@@ -75,7 +75,7 @@ def main() -> None:
             settings = BuildSettings(information=options.information)
             source = make_source(collection, settings, options.model)
             searching += find_all(collection, source)
-            for name, job in make_jobs(collection, source, settings, seed):
+            for name, job in make_jobs(collection, source, settings, seed, options.tasks):
                 run, times = rank_all(name, job)
                 seconds.setdefault((name, job.request.task), []).extend(times)
                 for protocol in PROTOCOLS:
@@ -93,7 +93,8 @@ def main() -> None:
         if task == 1:
             print(f"\nnDCG of {ours} against relevance: {ndcg_change(of_policy, ours):+.2%}")
     defaults = [float(np.mean(times)) for (name, _), times in seconds.items() if name in POLICIES]
-    print(f"\n49 topics of both tasks with every policy of the registry: {49 * sum(defaults):.1f} s of processor time")
+    tasks = "both tasks" if len(options.tasks) > 1 else f"Task {options.tasks[0]}"
+    print(f"\n49 topics of {tasks} with every policy of the registry: {49 * sum(defaults):.1f} s of processor time")
     print(f"searching for 49 topics, once for all policies: {49 * np.mean(searching):.1f} s")
 
 
@@ -104,6 +105,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2, 3])
     parser.add_argument("--information", type=lambda text: tuple(text.split(",")), default=("geography", "gender"))
     parser.add_argument("--model", choices=("untrained", "learned"), default="untrained", help="relevance model")
+    parser.add_argument("--tasks", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2])
     parser.add_argument("--judgments", choices=JUDGMENTS, default="pooled", help="of the evaluation topics")
     return parser.parse_args()
 
@@ -134,13 +136,15 @@ def find_all(collection: Collection, source: SearchSource) -> list[float]:
 
 
 def make_jobs(
-    collection: Collection, source: SearchSource, settings: BuildSettings, seed: int
+    collection: Collection, source: SearchSource, settings: BuildSettings, seed: int, tasks: Sequence[Task]
 ) -> Iterator[tuple[str, RankingJob]]:
-    """Every policy, with its defaults and its variants, for every task that it serves."""
+    """Every policy, with its defaults and its variants, for every one of the tasks that it serves."""
     names: list[tuple[str, Task]] = [(name, task) for name, policy in POLICIES.items() for task in policy.tasks]
     names += [(name, task) for name, tasks in VARIANTS.items() for task in tasks]
     names += [(name, task) for (_, task), name in SERVING.items()]
     for name, task in names:
+        if task not in tasks:
+            continue
         job = RankingJob(
             collection_path=collection.path,
             source=source,
