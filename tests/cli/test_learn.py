@@ -113,6 +113,9 @@ def test_workers_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
         (["--set", "trees=5"], "no setting 'trees'; there are: feature_share"),
         (["--set", "seed=5"], "--seed"),
         (["--set", "n_pages_in_leaf=1e9"], "not a whole number"),
+        (["--set", "learning_rate=1e299"], "not above 0 and at most 1"),
+        (["--set", "ridge=0"], "a larger ridge"),
+        (["--seed", str(2**63)], "too large for a seed"),
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(
@@ -120,6 +123,17 @@ def test_mistakes_are_told_and_nothing_is_written(
 ) -> None:
     assert message in told(run("learn", folder, "-o", tmp_path / "model.json", *options))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "index/model.json", "source/trec_topics.json.gz", "desk.sqlite"])
+def test_results_never_replace_files_of_the_collection(name: str, folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert "own files" in told(run("learn", folder, "-o", folder / name))
+    assert "own files" in told(run("rank", folder, "--task", 2, "--policy", "relevance", "-o", folder / name))
+    record = ("--task", 2, "--policy", "relevance", "-o", folder / "manifest")  # its record would be manifest.json
+    assert "own files" in told(run("rank", folder, *record))
+    assert "own files" in told(run("pareto", folder, "-o", folder / "relevance-model.json"))
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 def test_without_lightgbm_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,6 @@ def test_topics_without_a_relevant_page_to_learn_from_are_left_out() -> None:
 
 def test_settings_that_are_no_numbers_are_all_named() -> None:
     settings = LearningSettings(n_trees=0, n_leaves=1, page_share=2.0, shrinkage=-1.0)
-    with pytest.raises(EvenrankError, match=r"n_trees=0 .*n_leaves=1 .*shrinkage=-1 .*page_share=2 is no share"):
+    with pytest.raises(EvenrankError, match=r"n_trees=0 .*n_leaves=1 .*shrinkage=-1 .*page_share=2 is not above 0"):
         check_settings(settings)
     check_settings(LearningSettings())

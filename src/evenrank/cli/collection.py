@@ -7,11 +7,9 @@ from pathlib import Path
 import click
 import orjson
 
-from evenrank.cli.option_types import NamedPath
+from evenrank.cli.option_types import SEED, NamedPath
 
 FILE = NamedPath(path_type=Path)
-SEED = click.IntRange(-(2**63), 2**63 - 1)
-"""The manifest keeps the seed, and JSON has no larger numbers."""
 
 
 @click.group("collection")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.evaluate import FORMATS, say_notes
+from evenrank.cli.option_types import SEED
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", required=True, metavar="RUN", help="Run file, or the name of one of the runs.")
 @click.option("--test", type=click.Choice(["randomisation", "t-test"]), default="randomisation", show_default=True)
 @click.option("-m", "--measure", "measures", multiple=True, help="Measure to compare on; by default the track's own.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the randomisation test.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the randomisation test.")
 @protocol_options
 @depth_options
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from evenrank.cli.option_types import SEED
+
 RUNS = (
     (1, "relevance"),
     (1, "proportional"),
@@ -25,7 +27,7 @@ RUNS = (
 @click.command("demo")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"))
 @click.option("--pages", type=click.IntRange(min=2000), default=20_000, show_default=True, help="Articles to invent.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--serve", is_flag=True, help="Start the web app at the end.")
 def command(folder: Path, pages: int, seed: int, serve: bool) -> None:
     """Run the whole chain in FOLDER: invented articles, index, fair rankings for both tasks, scores, report.

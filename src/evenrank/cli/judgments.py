@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
-from evenrank.cli.option_types import FiniteRange
+from evenrank.cli.option_types import SEED, FiniteRange
 
 if TYPE_CHECKING:
     from evenrank.assessment.agreement import Agreement, Disagreement
@@ -29,7 +29,7 @@ def command() -> None:
 @click.argument("store", type=NEW_FILE)
 @click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
 @click.option("--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="For topic titles.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Start of all shuffling and sampling.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Start of all shuffling and sampling.")
 def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
     """Make a judgments file, or add the new pages of a grown pool to it."""
     from evenrank.assessment.assignments import load_pool

@@ -10,6 +10,7 @@ import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+from evenrank.cli.option_types import SEED
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @ENCODER
 @POOLING
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of trees and line.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORMAT
 def command(
     folder: Path,
@@ -51,6 +52,7 @@ def command(
     Prints how good it is on topics that it did not see (five folds), whether its probabilities mean what they say, and
     what each feature adds. Use it with `--model learned` in search, rank, pareto and serve.
     """
+    from evenrank.cli.own_files import check_output
     from evenrank.collection.collection import Collection
     from evenrank.search.learned_file import fingerprint, model_path, save
     from evenrank.search.training import train_on_topics
@@ -59,13 +61,15 @@ def command(
 
     import_lightgbm()
     collection = Collection.open(folder)
+    path = output or model_path(collection)
+    if path.resolve() != model_path(collection).resolve():
+        check_output(collection, path)
     given = encoder_settings(encoder, pooling)
     has_vectors = dense or cross or given is not None
     settings = tree_settings(pairs, seed, has_vectors)
     extractor = open_extractor(collection, given, has_vectors, cross)
     trained = train_on_topics(extractor, collection.topics, settings)
     found = report(trained)
-    path = output or model_path(collection)
     save(trained.state, path)
     print_report(found, form)
     if extractor.dense is not None:

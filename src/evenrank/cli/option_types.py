@@ -25,3 +25,16 @@ class NamedPath(click.Path):
         if value == "":
             self.fail("the name is empty (write . for the current folder).", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Seed(click.types.IntParamType):
+    """A whole number that every file can keep: JSON and SQLite have none of more than 64 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(super().convert(value, param, ctx))
+        if not -(2**63) <= number < 2**63:
+            self.fail(f"{value!r} is too large for a seed.", param, ctx)
+        return number
+
+
+SEED = Seed()

@@ -60,6 +60,7 @@ def command(
 
     Relevance and fairness are the policy's own estimates: no judgment is looked at.
     """
+    from evenrank.cli.own_files import check_output
     from evenrank.cli.rank import make_job
     from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
@@ -70,6 +71,7 @@ def command(
     check_outputs(outputs)
     swept = parse_weights(weights) if weights else WEIGHTS
     opened = Collection.open(collection)
+    check_output(opened, *outputs)
     topic_ids = sorted(chosen_topics(opened, topics))
     choice = chosen_model(opened, model, encoder, pooling)
     job = make_job(opened, cast("Task", int(task)), "optimal", pairs, 0, run_path, choice)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.option_types import SEED
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
@@ -30,7 +31,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @model_options
 @click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
 @click.option("-o", "--output", metavar="RUN", type=click.Path(dir_okay=False, path_type=Path), required=True)
 def command(
@@ -52,6 +53,7 @@ def command(
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
     group_odds.
     """
+    from evenrank.cli.own_files import check_output
     from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
     from evenrank.formats.runs import run_name, write_run
@@ -61,6 +63,7 @@ def command(
     from evenrank.progress import track
 
     opened = Collection.open(collection)
+    check_output(opened, output, record_path(output))
     topic_ids = sorted(chosen_topics(opened, topics))
     if not topic_ids:
         raise click.BadParameter(f"the collection has no topics of {topics!r}", param_hint="--topics")

@@ -7,7 +7,7 @@ from typing import cast
 
 import click
 
-from evenrank.cli.option_types import FiniteRange
+from evenrank.cli.option_types import SEED, FiniteRange
 from evenrank.records import Task
 
 FILE = click.Path(path_type=Path)
@@ -65,7 +65,7 @@ def convert_command(source: Path, target: Path, form: str | None) -> None:
 @click.option("--task", type=click.IntRange(1, 2), required=True)
 @click.option("--precision", type=FiniteRange(0, 1), default=0.9, show_default=True)
 @click.option("--topics", "split", type=click.Choice(["train", "eval"]), help="[default: eval, or train]")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=FILE, required=True, help="Run file; gzip by its ending.")
 def oracle_command(folder: Path, task: int, precision: float, split: str | None, seed: int, output: Path) -> None:
     """Make a valid run of a given precision from the judgments, for trying formats and metrics."""

@@ -129,6 +129,8 @@ def _fit(samples: Sequence[Sample], settings: LearningSettings) -> CrossFit:
         return cross_fit(samples, list(samples[0].features), settings, bar.update)
     except import_lightgbm().basic.LightGBMError as error:
         raise EvenrankError(f"these settings do not work: {str(error).partition(' at ')[0]}") from error
+    except np.linalg.LinAlgError as error:
+        raise EvenrankError("these settings do not work: no one line fits best (a larger ridge decides)") from error
     finally:
         bar.close()
 
@@ -144,8 +146,9 @@ def check_settings(settings: LearningSettings) -> None:
     numbers = {name: value for name, value in values.items() if name != "seed" and not isinstance(value, str)}
     least = {name: 1.0 if isinstance(value, int) else 0.0 for name, value in numbers.items()} | {"n_leaves": 2.0}
     wrong = [f"{name}={value:g} is too small" for name, value in numbers.items() if value < least[name]]
-    shares = {name: value for name, value in numbers.items() if name.endswith("_share")}
-    wrong += [f"{name}={value:g} is no share" for name, value in shares.items() if not 0.0 < value <= 1.0]
+    shares = {name: value for name, value in numbers.items() if name.endswith(("_share", "_rate"))}
+    outside = {name: value for name, value in shares.items() if not 0.0 < value <= 1.0}
+    wrong += [f"{name}={value:g} is not above 0 and at most 1" for name, value in outside.items()]
     if wrong:
         raise EvenrankError("; ".join(wrong))
 
