@@ -136,3 +136,11 @@ def test_dense_scores_find_what_words_do_not(make_engine: MakeEngine, tmp_path: 
     assert found.page_ids[-1] == 2
     head = HybridModel(LexicalModel(engine), scorer, n_rescored=1).score(topic, 10)
     assert np.isnan(head.features["dense"][1:]).all()
+
+
+@needs_model
+@pytest.mark.parametrize("title", ["", "/", " ... "])
+def test_a_topic_without_words_finds_nothing(make_engine: MakeEngine, tmp_path: Path, title: str) -> None:
+    engine = make_engine([page(1, "Cello")])
+    dense = DenseScorer.open(engine, Encoder(), tmp_path)
+    assert len(HybridModel(LexicalModel(engine), dense).score(Topic(1, title), 10)) == 0

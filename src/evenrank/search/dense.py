@@ -67,7 +67,8 @@ class DenseScorer:
     def topic_vectors(self, topic: Topic) -> Floats:
         """The topic as a whole, then each part of its title and each keyword, without what any subject has."""
         parts = [part.strip(" .…") for part in (*topic.title.split("/"), *topic.keywords)]
-        vectors = [self.encoder.encode_query(part) for part in dict.fromkeys(parts) if part]
+        named = [part for part in dict.fromkeys(parts) if part] or [topic.title]
+        vectors = [self.encoder.encode_query(part) for part in named]
         whole = np.mean(vectors, axis=0, dtype=np.float64)
         return np.array([whole / np.linalg.norm(whole), *vectors], np.float64) - self._background
 
