@@ -109,11 +109,20 @@ def test_old_and_new_files_have_the_same_columns(tmp_path: Path) -> None:
         assert server_secret(old) == server_secret(new)
 
 
-def test_a_file_of_a_later_version_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [VERSION + 1, 0, -1])
+def test_a_file_of_an_unknown_version_is_refused_and_stays_as_it_is(tmp_path: Path, version: int) -> None:
     with open_desk_store(tmp_path / "desk.sqlite") as store:
-        store.connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(InputError, match="of this version"):
+        store.connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(InputError, match=rf"of version {version}, not of this version \({VERSION}\)"):
         open_desk_store(tmp_path / "desk.sqlite")
     with sqlite3.connect(tmp_path / "desk.sqlite") as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
     connection.close()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    with pytest.raises(InputError, match="not a store of work lists"):
+        open_desk_store(tmp_path / "other.sqlite")

@@ -66,7 +66,7 @@ def command(
         check_output(collection, path)
     given = encoder_settings(encoder, pooling)
     has_vectors = dense or cross or given is not None
-    settings = tree_settings(pairs, seed, has_vectors)
+    settings = learning_settings(pairs, seed, has_vectors)
     extractor = open_extractor(collection, given, has_vectors, cross)
     trained = train_on_topics(extractor, collection.topics, settings)
     found = report(trained)
@@ -77,8 +77,8 @@ def command(
     click.echo(f"{path}: learned from {found.n_topics} topics, fingerprint {fingerprint(path)}", err=True)
 
 
-def tree_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> LearningSettings:
-    """The settings of the trees that the options describe."""
+def learning_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> LearningSettings:
+    """The settings of trees and line that the options describe."""
     from dataclasses import replace
 
     from evenrank.cli.rank import parse_pairs

@@ -89,7 +89,7 @@ def search_source(
 def calibrated(source: Source, topics: Iterable[Topic]) -> Source:
     """A source whose probabilities the training topics support; it remembers what it found for them.
 
-    A learned model scores a topic that it was trained on by the trees that did not see it, so its scores are as good
+    A learned model scores a topic that it was trained on by the rankers that did not see it, so its scores are as good
     there as on any other topic, and no better.
     """
     training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]

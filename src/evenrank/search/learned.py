@@ -43,7 +43,7 @@ class LearnedState:
     n_rescored: int | None
     """Pages that text vectors are made for; None without text vectors, which alone make scoring slow."""
     rest: CrossFit | None = None
-    """Trees without text vectors, for the pages beyond; log-odds as those of the others are."""
+    """Rankers without text vectors, for the pages beyond; log-odds as those of the others are."""
     encoder: UsedEncoder | None = None
     """None without text vectors."""
     cross_encoder: str | None = None

@@ -34,7 +34,7 @@ N_FOLDS = 5
 FEWEST_TOPICS = 2
 WITH_VECTORS = LearningSettings()
 WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1, line_weight=0.3)
-"""Trees that score pages from far down learn from them; the folds are several models already, and a line bends less
+"""Rankers that score pages from far down learn from them; the folds are several models already, and a line bends less
 well to the many pages that are far from relevant."""
 
 
@@ -59,15 +59,15 @@ class Example:
         return len(next(iter(self.features.values())))
 
     def sample(self) -> Sample:
-        """What trees learn from."""
+        """What a ranker learns from."""
         return Sample(self.topic_id, self.features, self.labels[: self.n_rescored])
 
     def plain_sample(self) -> Sample:
-        """What trees for pages without text vectors learn from."""
+        """What a ranker of pages without text vectors learns from."""
         return Sample(self.topic_id, self.plain or {}, self.labels)
 
     def scores(self, model: CrossFit, rest: CrossFit | None = None) -> Floats:
-        """Scores of all candidates by trees that did not see the topic."""
+        """Scores of all candidates by rankers that did not see the topic."""
         head = model.scores(self.topic_id, self.features)
         if rest is None or self.plain is None:
             return head
@@ -82,7 +82,7 @@ class Trained:
     examples: tuple[Example, ...]
 
     def scores(self) -> list[Floats]:
-        """Scores of each example's candidates by trees that did not see its topic."""
+        """Scores of each example's candidates by rankers that did not see its topic."""
         return [example.scores(self.state.cross_fit, self.state.rest) for example in self.examples]
 
 
@@ -112,7 +112,7 @@ def make_example(extractor: FeatureExtractor, topic: Topic, n_rescored: int | No
 
 
 def train(examples: Sequence[Example], settings: LearningSettings, n_rescored: int | None = None) -> LearnedState:
-    """A model from examples, cross-fitted, and calibrated on the scores that topics get from trees blind to them."""
+    """A model from examples, cross-fitted, and calibrated on what rankers blind to a topic say of it."""
     kept = usable(examples, settings)
     _check_number(len(kept), "training topics with relevant pages among their candidates")
     model, rest = _fit([example.sample() for example in kept], settings), None
@@ -123,7 +123,7 @@ def train(examples: Sequence[Example], settings: LearningSettings, n_rescored: i
 
 
 def _fit(samples: Sequence[Sample], settings: LearningSettings) -> CrossFit:
-    """Cross-fitted trees, with a bar; settings that LightGBM refuses are an error of the user."""
+    """Cross-fitted rankers, with a bar; settings that cannot be fitted are an error of the user."""
     bar = progress_bar(min(N_FOLDS, len(samples)), "folds", "fold")
     try:
         return cross_fit(samples, list(samples[0].features), settings, bar.update)

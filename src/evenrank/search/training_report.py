@@ -26,7 +26,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """Leave-topics-out numbers: no topic is judged by trees, or by a calibration, that saw it."""
+    """Leave-topics-out numbers: no topic is judged by a ranker, or by a calibration, that saw it."""
 
     n_topics: int
     learned: Quality
@@ -85,7 +85,7 @@ def held_out_probabilities(trained: Trained, scores: Sequence[Floats]) -> list[F
 
 
 def contributions(trained: Trained) -> dict[str, float]:
-    """Mean absolute Shapley value of each feature on pages of topics that the trees did not see."""
+    """Mean size of what each feature adds to a score, on pages of topics that the rankers did not see."""
     parts = [trained.state.cross_fit.contributions(example.topic_id, example.features) for example in trained.examples]
     means = {name: float(np.mean([np.abs(part[name]).mean() for part in parts])) for name in parts[0] if name != "base"}
     return dict(sorted(means.items(), key=lambda item: (-item[1], item[0])))

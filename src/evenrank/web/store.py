@@ -26,15 +26,17 @@ def open_desk_store(path: str | os.PathLike[str]) -> Store:
         with store.transaction() as connection:
             if _version(connection) == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                 _create(connection)
-            elif _is_desk(connection):
+            elif _is_desk(connection) and _version(connection) > 0:
                 _upgrade(connection)
         version = _version(store.connection)
     except (sqlite3.Error, OSError) as error:
         store.close()
         raise input_error(path, 0, f"cannot be opened as a store of work lists: {error}", "name another") from error
-    if version != VERSION or not _is_desk(store.connection):
+    is_desk = _is_desk(store.connection)
+    if version != VERSION or not is_desk:
         store.close()
-        raise input_error(path, 0, "not a store of work lists of this version", "name another file")
+        found = f"a store of work lists of version {version}, not of this version ({VERSION})"
+        raise input_error(path, 0, found if is_desk else "not a store of work lists", "name another file")
     return store
 
 
