@@ -136,6 +136,24 @@ def test_results_never_replace_files_of_the_collection(name: str, folder: Path) 
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
+@pytest.mark.parametrize("name", ["file/model.json", "file/deep/model.json", "."])
+def test_an_output_that_cannot_be_written_is_told_before_the_work(name: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    output = tmp_path / name
+    for command in (("learn",), ("rank", "--task", 2, "--policy", "relevance")):
+        result = run(command[0], folder, *command[1:], "-o", output)
+        assert result.exit_code == 2
+        assert "-o" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs /dev/null")
+def test_a_device_is_written_to_and_nothing_beside_it(folder: Path) -> None:
+    result = run("rank", folder, "--task", 2, "--policy", "relevance", "--workers", 1, "-o", "/dev/null")
+    assert result.exit_code == 0, result.output
+    assert not Path("/dev/null.json").exists()
+
+
 def test_without_lightgbm_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     result = run("learn", folder)

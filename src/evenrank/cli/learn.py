@@ -52,7 +52,7 @@ def command(
     Prints how good it is on topics that it did not see (five folds), whether its probabilities mean what they say, and
     what each feature adds. Use it with `--model learned` in search, rank, pareto and serve.
     """
-    from evenrank.cli.own_files import check_output
+    from evenrank.cli.outputs import check_output
     from evenrank.collection.collection import Collection
     from evenrank.search.learned_file import fingerprint, model_path, save
     from evenrank.search.training import train_on_topics
@@ -62,8 +62,7 @@ def command(
     import_lightgbm()
     collection = Collection.open(folder)
     path = output or model_path(collection)
-    if path.resolve() != model_path(collection).resolve():
-        check_output(collection, path)
+    check_output(collection, path, replaceable=model_path(collection))
     given = encoder_settings(encoder, pooling)
     has_vectors = dense or cross or given is not None
     settings = learning_settings(pairs, seed, has_vectors)

@@ -60,7 +60,7 @@ def command(
 
     Relevance and fairness are the policy's own estimates: no judgment is looked at.
     """
-    from evenrank.cli.own_files import check_output
+    from evenrank.cli.outputs import check_output
     from evenrank.cli.rank import make_job
     from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection

@@ -53,7 +53,7 @@ def command(
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
     group_odds.
     """
-    from evenrank.cli.own_files import check_output
+    from evenrank.cli.outputs import check_output, is_device
     from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
     from evenrank.formats.runs import run_name, write_run
@@ -63,7 +63,8 @@ def command(
     from evenrank.progress import track
 
     opened = Collection.open(collection)
-    check_output(opened, output, record_path(output))
+    records = [] if is_device(output) else [record_path(output)]
+    check_output(opened, output, *records)
     topic_ids = sorted(chosen_topics(opened, topics))
     if not topic_ids:
         raise click.BadParameter(f"the collection has no topics of {topics!r}", param_hint="--topics")
@@ -72,7 +73,8 @@ def command(
     ranked = rank_topics(job, topic_ids, workers or n_cores())
     results = list(track(ranked, "topics", len(topic_ids), "topic"))
     warn_of_short(results, job)
-    write_record(run_record(job, results, ["evenrank", *sys.argv[1:]]), record_path(output))
+    for path in records:
+        write_record(run_record(job, results, ["evenrank", *sys.argv[1:]]), path)
     write_run(run_of(job, run_name(output), results), output)
     click.echo(f"{output}: {job.policy.name} on {len(topic_ids)} topics", err=True)
 

@@ -1,0 +1,44 @@
+"""Where results may be written: never over a collection's own files, and only where a file can be made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from evenrank.collection.collection import Collection
+
+OWN = ("manifest.json", "relevance-model.json", "desk.sqlite", "index", "source")
+"""What a collection's folder holds, beside its data."""
+
+
+def check_output(collection: Collection, *outputs: Path, replaceable: Path | None = None) -> None:
+    """A usage error, before the work, when a result would overwrite a file of its collection or cannot be written.
+
+    `replaceable` is the one of the collection's own files that the result is meant to be.
+    """
+    folder = collection.path.resolve()
+    own = {folder / name for name in (*OWN, collection.manifest.data_folder)}
+    own -= {replaceable.resolve()} if replaceable else set()
+    wrong = []
+    for path in outputs:
+        if any(path.resolve().is_relative_to(place) for place in own):
+            wrong.append(f"{path} is a place of the collection's own files")
+        elif not can_be_made(path):
+            wrong.append(f"{path} cannot be written there")
+    if wrong:
+        raise click.BadParameter("; ".join(wrong), param_hint="-o")
+
+
+def can_be_made(path: Path) -> bool:
+    """Whether a file of that name can be made or replaced, as far as can be told; a device is taken as it is."""
+    if path.exists() and not path.is_file():
+        return is_device(path)
+    place = next(parent for parent in path.resolve().parents if parent.exists())
+    return place.is_dir() and os.access(place, os.W_OK)
+
+
+def is_device(path: Path) -> bool:
+    """Whether a result goes to a device or a pipe (`/dev/stdout`), beside which no other file belongs."""
+    return path.exists() and not path.is_file() and not path.is_dir()
