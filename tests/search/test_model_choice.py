@@ -20,7 +20,7 @@ from evenrank.search.explain import explain
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.indexing import open_index
-from evenrank.search.learned import LearnedModel
+from evenrank.search.learned import LearnedModel, UsedEncoder
 from evenrank.search.learned_file import model_path, save
 from evenrank.search.learning import LearningSettings
 from evenrank.search.model_choice import UNTRAINED, choose_model, open_cross_encoder, open_dense, use_encoder
@@ -150,6 +150,10 @@ def test_a_learned_model_keeps_to_its_encoder(
     assert choice.describe()["cross_encoder"] == cross.fingerprint
     with pytest.raises(EvenrankError, match="trained with another text encoder"):
         choose_model(small, str(path), EncoderSettings(pooling="mean"))
+    moved = UsedEncoder(EncoderSettings(path=str(tmp_path / "moved")), used.fingerprint)
+    save(replace(trained.state, encoder=moved), path)
+    with pytest.raises(EvenrankError, match=r"dense\.json: its text encoder .*--encoder\)\n.*no such folder"):
+        choose_model(small, str(path))
 
 
 @needs_encoder

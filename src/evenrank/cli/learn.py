@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Model file.  [default: DIR/relevance-model.json, which --model learned takes]",
 )
-@click.option("--dense", is_flag=True, help="Learn from text vectors too; encoding pages takes a while.")
+@click.option("--dense", is_flag=True, help="Learn from text vectors too (slow); --encoder and --pooling imply it.")
 @click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
 @ENCODER
 @POOLING

@@ -113,7 +113,10 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
     settings = state.encoder.settings
     if given is not None:
         settings = replace(settings, path=given.path or settings.path, pooling=given.pooling or settings.pooling)
-    used = use_encoder(settings)
+    try:
+        used = use_encoder(settings)
+    except EvenrankError as error:
+        raise EvenrankError(f"{path}: its text encoder is not there (name its folder: --encoder)\n{error}") from error
     if used.fingerprint != state.encoder.fingerprint:
         raise EvenrankError(f"{path}: trained with another text encoder (give the one it was trained with)")
     return used
