@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from evenrank.cli.main import COMMANDS, LazyGroup, cli
+from evenrank.cli.main import COMMANDS, ONE_THREAD, LazyGroup, cli
 
 
 def evenrank(*words: object) -> subprocess.CompletedProcess[str]:
@@ -105,3 +106,20 @@ def test_places_and_addresses_that_cannot_be(tmp_path: Path, arguments: tuple[ob
     result = evenrank(*(tmp_path / a if a in ("FILE", "new") else a for a in arguments))
     assert (result.returncode, "Traceback" in result.stderr) == (2, False), result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["FILE"]
+
+
+@pytest.mark.parametrize("given", [None, "3"])
+def test_sums_are_made_on_one_thread_unless_it_is_said_otherwise(given: str | None) -> None:
+    """The number of threads counts only if it is set before numpy is loaded."""
+    code = (
+        "import os, sys; from evenrank.cli import main; sys.argv = ['evenrank', '--version']\n"
+        "print('numpy' in sys.modules)\n"
+        "try: main.main()\n"
+        "finally: print(*(os.environ[name] for name in main.ONE_THREAD))"
+    )
+    without = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    environment = without | ({"OPENBLAS_NUM_THREADS": given} if given else {})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    told = done.stdout.splitlines()
+    assert told[0] == "False"
+    assert told[-1] == f"{given or 1} 1 1"

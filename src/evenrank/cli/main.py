@@ -34,6 +34,8 @@ COMMANDS: dict[str, str] = {
     "doctor": "Versions, cores, memory and optional parts found.",
 }
 """Name and short help of every command; `evenrank.cli.NAME` holds it as `command`."""
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Variables that tell the linear algebra behind numpy how many threads to use, if it is told before numpy is loaded."""
 
 
 class LazyGroup(click.Group):
@@ -60,6 +62,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line: exit 0 good, 1 a check failed, 2 usage or bad input, 130 interrupted."""
+    add_on_one_thread()
     try:
         code = cli(standalone_mode=False)  # what a command gave to `Exit`, else its own result
         if sys.stdout is not None:
@@ -79,6 +82,12 @@ def main() -> None:
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         _leave_quietly(2)
+
+
+def add_on_one_thread() -> None:
+    """Sums that several threads share have other last bits with another number of cores, and so would the files."""
+    for name in ONE_THREAD:
+        os.environ.setdefault(name, "1")
 
 
 def _leave_quietly(code: int) -> None:
