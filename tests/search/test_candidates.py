@@ -14,7 +14,6 @@ from evenrank.search.relevance import (
     LexicalModel,
     RelevanceModel,
     SearchSettings,
-    calibrated_model,
     probability_by_rank,
 )
 from evenrank.search.tantivy_engine import TantivyEngine
@@ -86,15 +85,6 @@ def test_untrained_model(engine: TantivyEngine) -> None:
     assert (np.diff(found.probabilities) <= 0).all()
     assert len(found.first(5)) == 5
     assert len(model.score(Topic(1, "Zebra"), k=20)) == 0
-
-
-def test_calibrated_model_learns_from_training_topics_only(engine: TantivyEngine) -> None:
-    half = np.arange(1, 151, dtype=np.int32)
-    train, held = Topic(1, "Horses", rel_docs=half), Topic(2, "Horse", split="eval", rel_docs=half)
-    model = calibrated_model(engine, [train, held])
-    p = model.score(held, 300).probabilities
-    assert p.sum() == pytest.approx(150, rel=0.1)
-    assert calibrated_model(engine, [held]).calibration is None
 
 
 def test_probability_by_rank_is_what_it_says() -> None:

@@ -16,6 +16,9 @@ from evenrank.search.trees import Trees, fit_trees
 
 Floats = NDArray[np.float64]
 
+N_FOLDS = 5
+"""Parts into which training topics are divided."""
+
 
 @dataclass(frozen=True)
 class Ranker:
@@ -52,7 +55,7 @@ def fit_ranker(samples: Sequence[Sample], names: Sequence[str], settings: Learni
 
 
 def fold_rankers(
-    samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = 5
+    samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = N_FOLDS
 ) -> Iterator[tuple[Ranker, list[int]]]:
     """For each fold, a ranker that saw the topics of all other folds, and the positions of its own topics."""
     order = derive(settings.seed, "folds").permutation(len(samples))
@@ -62,7 +65,7 @@ def fold_rankers(
 
 
 def out_of_fold_scores(
-    samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = 5
+    samples: Sequence[Sample], names: Sequence[str], settings: LearningSettings, n_folds: int = N_FOLDS
 ) -> list[Floats]:
     """Scores of each sample by a ranker that never saw its topic (leave-topics-out)."""
     scores: list[Floats] = [np.empty(0)] * len(samples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.calibration import Calibration, CalibrationSettings, fit_calibration, predict
+from evenrank.search.calibration import Calibration, predict
 from evenrank.search.candidates import CandidateSettings, find_candidates
 from evenrank.search.engine import Engine, WeightedTerm
 from evenrank.search.feedback import FeedbackSettings, expand
@@ -99,23 +99,3 @@ def probability_by_rank(scores: Floats) -> Floats:
     """
     rank = len(scores) - np.searchsorted(np.sort(scores), scores, side="left")
     return np.asarray(0.8 / (1.0 + rank / 80.0), np.float64)
-
-
-def calibrate(
-    model: RelevanceModel, topics: Iterable[Topic], k: int, settings: CalibrationSettings | None = None
-) -> Calibration | None:
-    """The calibration of a model's scores on topics whose relevant pages are known; None without such topics."""
-    samples = []
-    for topic in topics:
-        if len(topic.rel_docs):
-            found = model.score(topic, k)
-            samples.append((found.scores, np.isin(found.page_ids, topic.rel_docs)))
-    filled = [sample for sample in samples if len(sample[0])]
-    return fit_calibration(filled, settings) if filled else None
-
-
-def calibrated_model(engine: Engine, topics: Sequence[Topic], settings: SearchSettings | None = None) -> LexicalModel:
-    """The untrained default with probabilities that the training topics support."""
-    model = LexicalModel(engine, settings or SearchSettings())
-    training = [topic for topic in topics if topic.split == "train"]
-    return replace(model, calibration=calibrate(model, training, model.settings.candidates.n_pages))

@@ -22,6 +22,7 @@ from evenrank.search.learned import (
     candidates,
 )
 from evenrank.search.learning import LearningSettings, Sample
+from evenrank.search.ranker import N_FOLDS
 from evenrank.search.trees import import_lightgbm
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,6 @@ N_PAGES = 2000
 """Pages of the plain search that are learned from; those of the groups come on top."""
 N_RESCORED = 300
 """Pages that text vectors are made for, if they are wanted."""
-N_FOLDS = 5
 FEWEST_TOPICS = 2
 WITH_VECTORS = LearningSettings()
 WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1, line_weight=0.3)
