@@ -40,6 +40,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,  # templates do not change while a server runs, and asking costs as much as a row of a list
     )
     made.filters.update(FILTERS)
     made.globals.update(static=static_url, article_links=article_links)
