@@ -81,13 +81,22 @@ def test_there_is_a_core() -> None:
     assert n_cores() >= 1
 
 
+def hear_ctrl_c() -> None:
+    """A shell starts what runs in the background with Ctrl-C ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_is_left_behind(tmp_path: Path, how: signal.Signals) -> None:
     script = tmp_path / "mapping.py"
     script.write_text(SCRIPT)
     process = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=hear_ctrl_c,
     )
     assert process.stdout is not None
     process.stdout.readline()
