@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -52,20 +54,25 @@ class Agreement:
 
 Grades = dict[tuple[int, int], dict[str, int]]
 """(topic, page) → assessor → grade."""
+GradePairs = tuple[tuple[tuple[int, int], int], ...]
+"""((grade of the first, grade of the second), number of pages), in order."""
+MOST_REMEMBERED = 50_000
+"""Estimates that are remembered: all pairs of 300 assessors, a few MB for each 10,000."""
 
 
 def agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agreement:
-    """κ of every pair, α of all, and the list of disagreements.
+    """κ of every pair, α of all, and the list of disagreements, of one state of the file whatever others write.
 
     Only grades are compared: a page that somebody skipped or could not judge is a missing value for that person.
     """
     setting = bootstrap or Bootstrap()
-    grades = graded_pages(current_votes(store))
+    with store.snapshot():
+        grades = graded_pages(current_votes(store))
+        differing = tuple(disagreements(store))
     n_pages, alpha = overall_agreement(grades, setting)
-    names = sorted({name for page in grades.values() for name in page})
-    pairs = [pair_agreement(grades, first, second, setting) for first, second in combinations(names, 2)]
-    shared = tuple(pair for pair in pairs if pair.n_pages)
-    return Agreement(n_pages, alpha, shared, tuple(disagreements(store)))
+    shared = sorted(shared_grades(grades).items())
+    pairs = tuple(pair_agreement(first, second, both, setting) for (first, second), both in shared)
+    return Agreement(n_pages, alpha, pairs, differing)
 
 
 def overall_agreement(grades: Grades, bootstrap: Bootstrap) -> tuple[int, Estimate]:
@@ -84,16 +91,24 @@ def graded_pages(votes: Iterable[Vote]) -> Grades:
     return grades
 
 
-def pair_agreement(grades: Grades, first: str, second: str, bootstrap: Bootstrap) -> PairAgreement:
-    """κ of two assessors on the pages that both graded."""
-    both = [(page[first], page[second]) for page in grades.values() if first in page and second in page]
-    values = sorted({grade for pair in both for grade in pair})
+def shared_grades(grades: Grades) -> dict[tuple[str, str], GradePairs]:
+    """The grades of every two assessors on the pages that both graded, in one pass over the pages."""
+    counts: dict[tuple[str, str], Counter[tuple[int, int]]] = {}
+    for page in grades.values():
+        for first, second in combinations(sorted(page), 2):
+            counts.setdefault((first, second), Counter())[page[first], page[second]] += 1
+    return {names: tuple(sorted(both.items())) for names, both in counts.items()}
+
+
+@lru_cache(MOST_REMEMBERED)
+def pair_agreement(first: str, second: str, both: GradePairs, bootstrap: Bootstrap) -> PairAgreement:
+    """κ of two assessors; it depends on nothing but these grades, so what is remembered is never out of date."""
+    values = sorted({grade for pair, _ in both for grade in pair})
     table = np.zeros((len(values), len(values)), np.int64)
-    for one, other in both:
-        table[values.index(one), values.index(other)] += 1
-    observed = float(np.trace(table) / len(both)) if both else float("nan")
+    for (one, other), n_pages in both:
+        table[values.index(one), values.index(other)] = n_pages
     kappa = kappa_estimate(table, derive(bootstrap.seed, "kappa", first, second), bootstrap)
-    return PairAgreement(first, second, len(both), observed, kappa)
+    return PairAgreement(first, second, int(table.sum()), float(np.trace(table) / table.sum()), kappa)
 
 
 def disagreements(store: Store) -> list[Disagreement]:

@@ -91,7 +91,7 @@ def create_store(path: str | os.PathLike[str], seed: int = 0) -> Store:
     store = Store(path)
     with _readable(store), store.transaction() as connection:
         if _version(connection) == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            for statement in _statements():
+            for statement in statements(files("evenrank.assessment").joinpath("schema.sql").read_text("utf-8")):
                 connection.execute(statement)
             connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),))
             connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -149,10 +149,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _statements() -> Iterator[str]:
-    """The statements of the schema; sqlite3's executescript would end the transaction."""
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one; sqlite3's executescript would end the transaction."""
     statement = ""
-    for line in files("evenrank.assessment").joinpath("schema.sql").read_text("utf-8").splitlines(keepends=True):
+    for line in script.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             yield statement

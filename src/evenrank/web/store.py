@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 
-from evenrank.assessment.store import Store
+from evenrank.assessment.store import Store, statements
 from evenrank.errors import input_error
 
 VERSION = 2
@@ -71,13 +71,9 @@ def _upgrade(connection: sqlite3.Connection) -> None:
 
 
 def _run(connection: sqlite3.Connection, name: str) -> None:
-    """The statements of a file one by one; executescript would end the transaction."""
-    statement = ""
-    for line in files("evenrank.web").joinpath(name).read_text("utf-8").splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            connection.execute(statement)
-            statement = ""
+    """The statements of a file of this room."""
+    for statement in statements(files("evenrank.web").joinpath(name).read_text("utf-8")):
+        connection.execute(statement)
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -10,10 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.assessment.agreement import Disagreement, adjudication_queue
+from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
 from evenrank.assessment.exports import EXPORTS
 from evenrank.assessment.votes import ADJUDICATION, undo_last, votes_on
-from evenrank.web.assess.agreeing import agreement_now
 from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
@@ -50,7 +49,7 @@ def show_agreement(request: Request) -> Response:
         request,
         "assess/agreement.html",
         who=who,
-        found=judging.remembered.get("agreement", judging.store, lambda: agreement_now(judging.store)),
+        found=judging.remembered.get("agreement", judging.store, lambda: agreement(judging.store)),
         topic_of=judging.topic,
         title_of=judging.title,
         label_of=label_of,
