@@ -71,17 +71,25 @@ class RawTantivy:
         index = tantivy.Index(build_schema(), str(folder))
         for name, analyser in build_analysers().items():
             index.register_tokenizer(name, analyser)
+        self.write(index, pages)
+
+    def write(self, index: Any, pages: Iterator[tuple[int, str, str, str]]) -> None:
+        from tantivy import Document
+
         writer = index.writer(HEAP_BYTES, 2)
-        for page_id, title, lead, text in pages:
-            document = tantivy.Document()
-            document.add_integer("page_id", page_id)
-            document.add_text("title", title)
-            document.add_text("lead", lead)
-            document.add_text("text", text)
-            document.add_bytes("opening", text[:OPENING_LENGTH].encode())
+        for page in pages:
+            document = Document()
+            self.fill(document, *page)
             writer.add_document(document)
         writer.commit()
         writer.wait_merging_threads()
+
+    def fill(self, document: Any, page_id: int, title: str, lead: str, text: str) -> None:
+        document.add_integer("page_id", page_id)
+        document.add_text("title", title)
+        document.add_text("lead", lead)
+        document.add_text("text", text)
+        document.add_bytes("opening", text[:OPENING_LENGTH].encode())
 
     def open(self, folder: Path) -> Answer:
         from tantivy import Index, Occur, Query
@@ -110,15 +118,12 @@ class PlainTantivy(RawTantivy):
             builder.add_text_field(name, tokenizer_name=STEMMED, index_option="freq")
         index = tantivy.Index(builder.build(), str(folder))
         index.register_tokenizer(STEMMED, build_analysers()[STEMMED])
-        writer = index.writer(HEAP_BYTES, 2)
-        for page_id, title, _, text in pages:
-            document = tantivy.Document()
-            document.add_integer("page_id", page_id)
-            document.add_text("title", title)
-            document.add_text("text", text)
-            writer.add_document(document)
-        writer.commit()
-        writer.wait_merging_threads()
+        self.write(index, pages)
+
+    def fill(self, document: Any, page_id: int, title: str, lead: str, text: str) -> None:
+        document.add_integer("page_id", page_id)
+        document.add_text("title", title)
+        document.add_text("text", text)
 
 
 class Bm25s:
