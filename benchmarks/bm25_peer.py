@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.engine import IndexPage
-from evenrank.search.tantivy_engine import TantivyEngine
+from evenrank.search.engine.protocol import IndexPage
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 from real_sample import JudgedTopic
 
 

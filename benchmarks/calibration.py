@@ -23,15 +23,15 @@ from calibration_figure import check_figure, write_reliability
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
-from evenrank.policies.sources import CALIBRATION
+from evenrank.ranking.sources import CALIBRATION
 from evenrank.rng import derive
-from evenrank.search.calibration import CalibrationSettings, fit_calibration, predict
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.indexing import build_index
+from evenrank.search.engine.indexing import build_index
+from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
+from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.learn.reliability import ReliabilityBins, reliability_bins
+from evenrank.search.learn.training import train_on_topics
+from evenrank.search.learn.training_report import held_out_probabilities as learned_probabilities
 from evenrank.search.relevance import LexicalModel, probability_by_rank
-from evenrank.search.reliability import ReliabilityBins, reliability_bins
-from evenrank.search.training import train_on_topics
-from evenrank.search.training_report import held_out_probabilities as learned_probabilities
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
 METHODS: tuple[Literal["logistic", "isotonic"], ...] = ("logistic", "isotonic")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.evaluation.figures_style import FAINT, FORMATS, clean, figure_style, look_of, new_figure
+from evenrank.evaluation.figures.style import FAINT, FORMATS, clean, figure_style, look_of, new_figure
 from evenrank.formats.atomic import atomic_file
-from evenrank.search.reliability import ReliabilityBins
+from evenrank.search.learn.reliability import ReliabilityBins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

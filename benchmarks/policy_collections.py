@@ -18,7 +18,7 @@ from evenrank.collection.generate.settings import MAX_TRAIN_TOPICS, GenerateSett
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.make import SOURCE
 from evenrank.formats.faults import FaultLog
-from evenrank.search.indexing import build_index
+from evenrank.search.engine.indexing import build_index
 
 Judgments = Literal["pooled", "complete"]
 JUDGMENTS: tuple[Judgments, ...] = ("pooled", "complete")

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Topic
-from evenrank.search.engine import IndexPage
-from evenrank.search.index_fields import page_fields
-from evenrank.search.tantivy_engine import TantivyEngine
+from evenrank.search.engine.fields import page_fields
+from evenrank.search.engine.protocol import IndexPage
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikipedia-sample"
 

@@ -18,20 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bm25_peer import Bm25Peer
-from evenrank.search.candidates import CandidateSettings
-from evenrank.search.cross_encoder import CrossEncoder
-from evenrank.search.dense import DenseScorer
-from evenrank.search.encoder import Encoder
-from evenrank.search.features import FeatureExtractor, standardised
-from evenrank.search.feedback import FeedbackSettings
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.learned import make_sample
-from evenrank.search.learning import LearningSettings, Sample
-from evenrank.search.query import QuerySettings
-from evenrank.search.ranker import out_of_fold_scores
+from evenrank.search.encode.cross_encoder import CrossEncoder
+from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.encoder import Encoder
+from evenrank.search.encode.hybrid import HybridModel
+from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.search.learn.features import FeatureExtractor, standardised
+from evenrank.search.learn.learned_model import make_sample
+from evenrank.search.learn.ranker import out_of_fold_scores
+from evenrank.search.learn.training_data import LearningSettings, Sample
+from evenrank.search.query.candidates import CandidateSettings
+from evenrank.search.query.feedback import FeedbackSettings
+from evenrank.search.query.topic_query import QuerySettings
+from evenrank.search.query.words import lines_of
 from evenrank.search.relevance import LexicalModel, SearchSettings
-from evenrank.search.tantivy_engine import TantivyEngine
-from evenrank.search.words import lines_of
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine
 
 DEPTH = 300

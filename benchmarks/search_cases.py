@@ -19,9 +19,9 @@ import numpy as np
 import orjson
 
 from evenrank.rng import derive
-from evenrank.search.engine import EVERYTHING, IndexPage, WeightedTerm
-from evenrank.search.tantivy_engine import HEAP_BYTES, TantivyEngine
-from evenrank.search.tantivy_schema import ANALYSER_OF, OPENING_LENGTH, STEMMED, build_analysers, build_schema
+from evenrank.search.engine.protocol import EVERYTHING, IndexPage, WeightedTerm
+from evenrank.search.engine.tantivy_engine import HEAP_BYTES, TantivyEngine
+from evenrank.search.engine.tantivy_schema import ANALYSER_OF, OPENING_LENGTH, STEMMED, build_analysers, build_schema
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10

@@ -20,11 +20,11 @@ import numpy as np
 from evenrank.cli.listing import aligned
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.policies.build import BuildSettings
-from evenrank.policies.job import Prepared, RankingJob, full_request
-from evenrank.policies.record import run_of
 from evenrank.policies.registry import make_policy
-from evenrank.policies.search_source import SearchSource
+from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.job import Prepared, RankingJob, full_request
+from evenrank.ranking.record import run_of
+from evenrank.ranking.search_source import SearchSource
 from policies import find_all, make_source
 from policy_collections import make_collection
 

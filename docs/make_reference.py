@@ -15,7 +15,7 @@ from evenrank.cli.main import COMMANDS, cli
 from evenrank.metrics.protocol import PROTOCOLS, Protocol
 from evenrank.metrics.registry import MEASURES
 from evenrank.policies.registry import POLICIES
-from evenrank.policies.settings import describe_settings
+from evenrank.settings import describe_settings
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"

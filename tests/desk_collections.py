@@ -10,8 +10,8 @@ from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
-from evenrank.search.indexing import build_index
-from evenrank.web.article_facts import save_facts
+from evenrank.search.engine.indexing import build_index
+from evenrank.web.articles.article_facts import save_facts
 
 QUESTION = {"title": "Chess", "keywords": "chess, grandmaster, pawns", "scope": "", "fairness": "1"}
 """A question that finds articles in the generated collection."""

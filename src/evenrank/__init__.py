@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenrank.errors import EvenrankError, InputError
     from evenrank.evaluation.compare import Comparisons, compare
     from evenrank.evaluation.evaluate import evaluate
-    from evenrank.evaluation.report import write_report
+    from evenrank.evaluation.report.report import write_report
     from evenrank.evaluation.results import Results, RunResult
     from evenrank.evaluation.topic_stats import topic_stats
     from evenrank.evaluation.topic_targets import TopicTargets, topic_targets
@@ -39,7 +39,7 @@ _ROOM_OF = {
     "Comparisons": "evaluation.compare",
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
-    "write_report": "evaluation.report",
+    "write_report": "evaluation.report.report",
     "Results": "evaluation.results",
     "RunResult": "evaluation.results",
     "topic_stats": "evaluation.topic_stats",

@@ -15,8 +15,8 @@ from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.formats.faults import FaultLog
-from evenrank.search.indexing import build_index
-from evenrank.search.learned_file import fingerprint
+from evenrank.search.engine.indexing import build_index
+from evenrank.search.learn.model_file import fingerprint
 
 pytest.importorskip("lightgbm")
 

@@ -13,13 +13,13 @@ from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.exposure_by_group import exposure_by_group
 from evenrank.evaluation.intervals import Interval
-from evenrank.evaluation.report_tables import paper_table
+from evenrank.evaluation.report.report_tables import paper_table
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.table import Column, Table
-from evenrank.evaluation.table_delimited import csv_of, tsv_of
-from evenrank.evaluation.table_html import html_of
-from evenrank.evaluation.table_latex import latex_of
-from evenrank.evaluation.table_text import text_of
+from evenrank.evaluation.tables.delimited import csv_of, tsv_of
+from evenrank.evaluation.tables.html import html_of
+from evenrank.evaluation.tables.latex import latex_of
+from evenrank.evaluation.tables.table import Column, Table
+from evenrank.evaluation.tables.text import text_of
 from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.formats.runs import read_run
 from evenrank.metrics.protocol import OFFICIAL_2021

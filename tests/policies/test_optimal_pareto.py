@@ -15,14 +15,14 @@ from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.runs import read_run
-from evenrank.policies.build import BuildSettings
-from evenrank.policies.job import RankingJob
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.pareto import frontier, mean_frontier, topic_frontiers
 from evenrank.policies.policy import Request
 from evenrank.policies.relevance import Relevance
-from evenrank.policies.run_source import RunSource, calibrated
-from evenrank.policies.sources import Found, Source
+from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.job import RankingJob
+from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
+from evenrank.ranking.run_source import RunSource, calibrated
+from evenrank.ranking.sources import Found, Source
 from evenrank.records import Topic
 
 from .made_up import TASK1, TASK2, make_candidates, target_of

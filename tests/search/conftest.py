@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.search.engine import IndexPage
-from evenrank.search.tantivy_engine import TantivyEngine
+from evenrank.search.engine.protocol import IndexPage
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 
 MakeEngine = Callable[[Iterable[IndexPage]], TantivyEngine]
 

@@ -9,7 +9,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
-from evenrank.search.indexing import build_index
+from evenrank.search.engine.indexing import build_index
 
 
 def make_small(folder: Path, n_train_topics: int = 10) -> Collection:

@@ -14,19 +14,19 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.encoder import EncoderSettings
-from evenrank.search.engine import Restriction
-from evenrank.search.explain import explain
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.indexing import open_index
-from evenrank.search.learned import LearnedModel, UsedEncoder
-from evenrank.search.learned_file import model_path, save
-from evenrank.search.learning import LearningSettings
+from evenrank.search.encode.encoder import EncoderSettings
+from evenrank.search.encode.hybrid import HybridModel
+from evenrank.search.engine.indexing import open_index
+from evenrank.search.engine.protocol import Restriction
+from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.learn.learned_model import LearnedModel, UsedEncoder
+from evenrank.search.learn.model_file import model_path, save
+from evenrank.search.learn.training import train_on_topics
+from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.model_choice import UNTRAINED, choose_model, open_cross_encoder, open_dense, use_encoder
+from evenrank.search.query.explain import explain
+from evenrank.search.query.restricted import answer
 from evenrank.search.relevance import LexicalModel
-from evenrank.search.restricted import answer
-from evenrank.search.training import train_on_topics
 
 from .small_collection import make_small
 
@@ -128,10 +128,10 @@ def test_text_vectors_without_learning(small: Collection, lexical: LexicalModel,
 def test_a_learned_model_keeps_to_its_encoder(
     small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenrank.search.training.N_RESCORED", 20)
+    monkeypatch.setattr("evenrank.search.learn.training.N_RESCORED", 20)
     used = use_encoder(EncoderSettings())
     dense = open_dense(lexical.engine, used.settings, tmp_path)
-    monkeypatch.setattr("evenrank.search.features.N_CROSS_ENCODED", 5)
+    monkeypatch.setattr("evenrank.search.learn.features.N_CROSS_ENCODED", 5)
     cross = open_cross_encoder()
     trained = train_on_topics(FeatureExtractor(lexical, dense, cross), small.topics, SMALL)
     assert trained.state.encoder == used

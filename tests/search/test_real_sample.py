@@ -12,13 +12,13 @@ import pytest
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Topic
-from evenrank.search.candidates import CandidateSettings
-from evenrank.search.engine import IndexPage
-from evenrank.search.feedback import FeedbackSettings
-from evenrank.search.index_fields import page_fields
-from evenrank.search.query import QuerySettings
+from evenrank.search.engine.fields import page_fields
+from evenrank.search.engine.protocol import IndexPage
+from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.search.query.candidates import CandidateSettings
+from evenrank.search.query.feedback import FeedbackSettings
+from evenrank.search.query.topic_query import QuerySettings
 from evenrank.search.relevance import LexicalModel, SearchSettings
-from evenrank.search.tantivy_engine import TantivyEngine
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "wikipedia-sample"
 pytestmark = [

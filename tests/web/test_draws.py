@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.web.conftest import client_of, posted
 
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.exposure import discounts
@@ -18,13 +17,14 @@ from evenrank.metrics.ee_loss import ee_loss
 from evenrank.metrics.protocol import PAPER_2021
 from evenrank.records import Run
 from evenrank.web.desk import Desk, open_desk
-from evenrank.web.question import Question
+from evenrank.web.request.question import Question
 from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw
 from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.plan import Owed, Pool, fill, settle_kinds
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 from evenrank.web.settings import WebSettings
+from tests.web.conftest import client_of, posted
 
 CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.desk_collections import QUESTION
-from tests.web.conftest import UNLIMITED, client_of
 
 from evenrank.cli.serve import command
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.indexing import open_index
-from evenrank.search.learned_file import save
+from evenrank.search.engine.indexing import open_index
+from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.learn.model_file import save
+from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import choose_model
 from evenrank.search.relevance import LexicalModel
-from evenrank.search.training import train_on_topics
 from evenrank.web.desk import Desk, open_desk
+from tests.desk_collections import QUESTION
+from tests.web.conftest import UNLIMITED, client_of
 
 pytest.importorskip("lightgbm")
 

@@ -11,19 +11,19 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
-from tests.desk_collections import QUESTION
-from tests.web.conftest import UNLIMITED, client_of, posted
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import InputError
-from evenrank.search.encoder import EncoderSettings
-from evenrank.search.learned import UsedEncoder
+from evenrank.search.encode.encoder import EncoderSettings
+from evenrank.search.learn.learned_model import UsedEncoder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.web.desk import Desk, open_desk
-from evenrank.web.links import list_path as path_of
 from evenrank.web.lists.work_list import load_list, save_list
-from evenrank.web.model_used import ModelUsed, model_from_json, model_used
-from evenrank.web.store import VERSION, open_desk_store, server_secret
+from evenrank.web.storage.links import list_path as path_of
+from evenrank.web.storage.model_used import ModelUsed, model_from_json, model_used
+from evenrank.web.storage.store import VERSION, open_desk_store, server_secret
+from tests.desk_collections import QUESTION
+from tests.web.conftest import UNLIMITED, client_of, posted
 
 LEARNED = ModelChoice("learned", Path("/private/model.bin"), "f00d", UsedEncoder(EncoderSettings("/private"), "e11"))
 VERSION_1 = Path(__file__).with_name("desk_version_1.sql")

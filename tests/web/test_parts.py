@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.collection.collection import Collection
-from evenrank.web.age import data_age
-from evenrank.web.article import article_links
-from evenrank.web.article_facts import ArticleFacts, enough_of, open_facts
-from evenrank.web.charts import around, plot, round_steps
-from evenrank.web.choices import missing_by_class, policy_choices
-from evenrank.web.forms import parse_form
-from evenrank.web.question import MAX_FAIRNESS, Question, QuestionError, parse_question, question_from_json
+from evenrank.web.articles.article import article_links
+from evenrank.web.articles.article_facts import ArticleFacts, enough_of, open_facts
+from evenrank.web.articles.data_age import data_age
+from evenrank.web.fairness.charts import around, plot, round_steps
+from evenrank.web.pages.templating import percent, points
+from evenrank.web.request.choices import missing_by_class, policy_choices
+from evenrank.web.request.forms import parse_form
+from evenrank.web.request.question import MAX_FAIRNESS, Question, QuestionError, parse_question, question_from_json
 from evenrank.web.settings import WebSettings
-from evenrank.web.templating import percent, points
 
 
 def test_a_question_from_a_form() -> None:

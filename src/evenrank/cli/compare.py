@@ -79,7 +79,7 @@ def _rendered(comparisons: Comparisons, form: str) -> str:
         import orjson
 
         return orjson.dumps(comparisons.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    from evenrank.evaluation.compare_table import compare_table
-    from evenrank.evaluation.tables import RENDERERS
+    from evenrank.evaluation.tables.comparisons import compare_table
+    from evenrank.evaluation.tables.results import RENDERERS
 
     return RENDERERS[form](compare_table(comparisons))

@@ -69,8 +69,8 @@ def rendered(results: Results, form: str, per_topic: bool) -> str:
         import orjson
 
         return orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    from evenrank.evaluation.table_text import text_of
-    from evenrank.evaluation.tables import RENDERERS, runs_table, topics_table
+    from evenrank.evaluation.tables.results import RENDERERS, runs_table, topics_table
+    from evenrank.evaluation.tables.text import text_of
 
     tables = [(topics_table if per_topic else runs_table)(results, task) for task in results.tasks]
     if form == "table":
@@ -80,7 +80,7 @@ def rendered(results: Results, form: str, per_topic: bool) -> str:
 
 def say_notes(results: Results, *, with_settings: bool) -> None:
     """Settings of the protocol and notes on runs, on standard error."""
-    from evenrank.evaluation.tables import settings_lines
+    from evenrank.evaluation.tables.results import settings_lines
 
     if with_settings:
         click.echo("\n".join(settings_lines(results)), err=True)

@@ -19,7 +19,7 @@ def command(folder: Path, threads: int | None) -> None:
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
     from evenrank.progress import progress_bar
-    from evenrank.search.indexing import build_index, index_folder
+    from evenrank.search.engine.indexing import build_index, index_folder
 
     collection = Collection.open(folder)
     faults = FaultLog()

@@ -14,10 +14,10 @@ from evenrank.cli.option_types import SEED
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
-    from evenrank.search.encoder import EncoderSettings
-    from evenrank.search.features import FeatureExtractor
-    from evenrank.search.learning import LearningSettings
-    from evenrank.search.training_report import TrainingReport
+    from evenrank.search.encode.encoder import EncoderSettings
+    from evenrank.search.learn.features import FeatureExtractor
+    from evenrank.search.learn.training_data import LearningSettings
+    from evenrank.search.learn.training_report import TrainingReport
 
 
 @click.command("learn")
@@ -54,10 +54,10 @@ def command(
     """
     from evenrank.cli.outputs import check_output
     from evenrank.collection.collection import Collection
-    from evenrank.search.learned_file import fingerprint, model_path, save
-    from evenrank.search.training import train_on_topics
-    from evenrank.search.training_report import report
-    from evenrank.search.trees import import_lightgbm
+    from evenrank.search.learn.model_file import fingerprint, model_path, save
+    from evenrank.search.learn.training import train_on_topics
+    from evenrank.search.learn.training_report import report
+    from evenrank.search.learn.trees import import_lightgbm
 
     import_lightgbm()
     collection = Collection.open(folder)
@@ -81,9 +81,9 @@ def learning_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> Lea
     from dataclasses import replace
 
     from evenrank.cli.rank import parse_pairs
-    from evenrank.policies.settings import parse_settings
-    from evenrank.search.learning import LearningSettings
-    from evenrank.search.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings
+    from evenrank.search.learn.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings
+    from evenrank.search.learn.training_data import LearningSettings
+    from evenrank.settings import parse_settings
 
     texts = parse_pairs(pairs)
     if "seed" in texts:
@@ -98,9 +98,9 @@ def open_extractor(
     collection: Collection, encoder: EncoderSettings | None, has_vectors: bool, has_cross: bool
 ) -> FeatureExtractor:
     """What computes the features of pages, with text vectors and a cross-encoder if they are wanted."""
-    from evenrank.search.encoder import EncoderSettings
-    from evenrank.search.features import FeatureExtractor
-    from evenrank.search.indexing import index_folder, open_index
+    from evenrank.search.encode.encoder import EncoderSettings
+    from evenrank.search.engine.indexing import index_folder, open_index
+    from evenrank.search.learn.features import FeatureExtractor
     from evenrank.search.model_choice import open_cross_encoder, open_dense, use_encoder
     from evenrank.search.relevance import LexicalModel
 

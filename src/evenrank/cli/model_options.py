@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
-    from evenrank.search.encoder import EncoderSettings, Pooling
+    from evenrank.search.encode.encoder import EncoderSettings, Pooling
     from evenrank.search.model_choice import ModelChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -44,7 +44,7 @@ def model_options(command: Command) -> Command:
 
 def encoder_settings(path: Path | None, pooling: str | None) -> EncoderSettings | None:
     """The encoder that the options describe; None when they say nothing."""
-    from evenrank.search.encoder import EncoderSettings
+    from evenrank.search.encode.encoder import EncoderSettings
 
     if path is None and pooling is None:
         return None

@@ -11,7 +11,7 @@ import click
 from evenrank.cli.model_options import chosen_model, model_options
 
 if TYPE_CHECKING:
-    from evenrank.policies.pareto import FrontierPoint
+    from evenrank.ranking.pareto import FrontierPoint
     from evenrank.records import Task
 
     Frontiers = dict[str, list[FrontierPoint]]
@@ -65,8 +65,8 @@ def command(
     from evenrank.cli.topic_choice import chosen_topics
     from evenrank.collection.collection import Collection
     from evenrank.parallel import n_cores
-    from evenrank.policies.pareto import WEIGHTS, mean_frontier, topic_frontiers
     from evenrank.progress import track
+    from evenrank.ranking.pareto import WEIGHTS, mean_frontier, topic_frontiers
 
     check_outputs(outputs)
     swept = parse_weights(weights) if weights else WEIGHTS
@@ -85,7 +85,7 @@ def command(
 
 def check_outputs(outputs: Sequence[Path]) -> None:
     """Refuse names whose ending is no known format, and figures that cannot be drawn."""
-    from evenrank.policies.pareto_figure import FIGURES, check_matplotlib
+    from evenrank.ranking.pareto_figure import FIGURES, check_matplotlib
 
     wrong = [str(path) for path in outputs if path.suffix[1:] not in (*TABLES, *FIGURES)]
     if wrong:
@@ -111,7 +111,7 @@ def write_outputs(
 ) -> None:
     """The frontier in every form asked for; on standard output when none is."""
     from evenrank.formats.atomic import atomic_file
-    from evenrank.policies.pareto_figure import draw_frontier
+    from evenrank.ranking.pareto_figure import draw_frontier
 
     if not outputs:
         click.echo(as_tsv(task, {**frontiers, "mean": mean}), nl=False)

@@ -15,7 +15,7 @@ from evenrank.cli.option_types import SEED
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
-    from evenrank.policies.job import RankingJob, TopicRankings
+    from evenrank.ranking.job import RankingJob, TopicRankings
     from evenrank.records import Task
     from evenrank.search.model_choice import ModelChoice
 
@@ -58,9 +58,9 @@ def command(
     from evenrank.collection.collection import Collection
     from evenrank.formats.runs import run_name, write_run
     from evenrank.parallel import n_cores
-    from evenrank.policies.job import rank_topics
-    from evenrank.policies.record import record_path, run_of, run_record, write_record
     from evenrank.progress import track
+    from evenrank.ranking.job import rank_topics
+    from evenrank.ranking.record import record_path, run_of, run_record, write_record
 
     opened = Collection.open(collection)
     records = [] if is_device(output) else [record_path(output)]
@@ -89,11 +89,11 @@ def make_job(
     model: ModelChoice,
 ) -> RankingJob:
     """The job that the options describe, with what it learns from the training topics filled in."""
-    from evenrank.policies.build import BuildSettings
-    from evenrank.policies.job import RankingJob, full_request
-    from evenrank.policies.open_source import open_source
     from evenrank.policies.registry import policy_class
-    from evenrank.policies.settings import parse_settings
+    from evenrank.ranking.build import BuildSettings
+    from evenrank.ranking.job import RankingJob, full_request
+    from evenrank.ranking.open_source import open_source
+    from evenrank.settings import parse_settings
 
     owner, texts = policy_class(policy, task), parse_pairs(pairs)
     shared = {field.name for field in fields(BuildSettings)}

@@ -38,7 +38,7 @@ def command(
     """
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.evaluate import evaluate
-    from evenrank.evaluation.report import refuse_other_folder, write_report
+    from evenrank.evaluation.report.report import refuse_other_folder, write_report
     from evenrank.evaluation.score_files import judged_part, read_runs
     from evenrank.formats.runs import run_name
 

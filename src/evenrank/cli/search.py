@@ -10,9 +10,9 @@ import click
 from evenrank.cli.model_options import chosen_model, model_options
 
 if TYPE_CHECKING:
-    from evenrank.search.engine import Engine, Restriction
-    from evenrank.search.explain import Explanation
+    from evenrank.search.engine.protocol import Engine, Restriction
     from evenrank.search.model_choice import ModelChoice
+    from evenrank.search.query.explain import Explanation
     from evenrank.search.relevance import RelevanceModel, ScoredPages
 
 CAUTION = "note: gender is incomplete and coarse data about people; use the result for totals only"
@@ -45,10 +45,10 @@ def command(
     from evenrank.cli.listing import print_listing
     from evenrank.collection.collection import Collection
     from evenrank.records import Topic
-    from evenrank.search.explain import explain_found
-    from evenrank.search.indexing import index_folder, open_index
+    from evenrank.search.engine.indexing import index_folder, open_index
     from evenrank.search.model_choice import UNTRAINED
-    from evenrank.search.restricted import answer
+    from evenrank.search.query.explain import explain_found
+    from evenrank.search.query.restricted import answer
 
     collection = Collection.open(folder)
     engine = open_index(collection)
@@ -71,7 +71,7 @@ def command(
 
 def open_model(engine: Engine, choice: ModelChoice, n_pages: int, index_folder: Path) -> RelevanceModel:
     """The model over an index, with as many pages of each group as are to be shown."""
-    from evenrank.search.candidates import CandidateSettings
+    from evenrank.search.query.candidates import CandidateSettings
     from evenrank.search.relevance import LexicalModel, SearchSettings
 
     groups = CandidateSettings(n_per_group=max(n_pages, CandidateSettings().n_per_group))
@@ -105,7 +105,7 @@ def why_columns(reason: Explanation, form: str, *, has_features: bool) -> dict[s
 def restriction(groups: dict[str, str | None]) -> Restriction:
     """The restriction to named groups; a usage error that lists the names when one is unknown."""
     from evenrank.alignment.dimensions import DIMENSIONS
-    from evenrank.search.engine import Restriction
+    from evenrank.search.engine.protocol import Restriction
 
     masks = {}
     for name, group in groups.items():

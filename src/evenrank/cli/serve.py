@@ -55,7 +55,7 @@ def command(
         import uvicorn
 
         from evenrank.web.app import create_app
-        from evenrank.web.article_facts import save_facts
+        from evenrank.web.articles.article_facts import save_facts
         from evenrank.web.settings import WebSettings
     except ImportError as error:
         from evenrank.errors import MissingExtraError

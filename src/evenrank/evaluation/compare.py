@@ -73,16 +73,16 @@ class Comparisons:
         return pd.DataFrame([{**record, **record.pop("interval")} for record in records])
 
     def __str__(self) -> str:
-        from evenrank.evaluation.compare_table import compare_table
-        from evenrank.evaluation.table_text import text_of
+        from evenrank.evaluation.tables.comparisons import compare_table
+        from evenrank.evaluation.tables.text import text_of
 
         return text_of(compare_table(self))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from evenrank.evaluation.compare_table import compare_table
-        from evenrank.evaluation.table_html import html_of
+        from evenrank.evaluation.tables.comparisons import compare_table
+        from evenrank.evaluation.tables.html import html_of
 
         return html_of(compare_table(self))
 

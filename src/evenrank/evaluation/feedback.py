@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.table import Column, Table
-from evenrank.evaluation.table_delimited import csv_of
-from evenrank.evaluation.tables import topics_table
+from evenrank.evaluation.tables.delimited import csv_of
+from evenrank.evaluation.tables.results import topics_table
+from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_stats import TopicStats, topic_stats, topic_stats_table
 from evenrank.formats.atomic import atomic_file
 from evenrank.metrics.registry import measures_of

@@ -109,13 +109,13 @@ class Results:
         )
 
     def __str__(self) -> str:
-        from evenrank.evaluation.tables import text_table
+        from evenrank.evaluation.tables.results import text_table
 
         return text_table(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from evenrank.evaluation.tables import html_table
+        from evenrank.evaluation.tables.results import html_table
 
         return html_table(self)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from evenrank.evaluation.results import Results
-from evenrank.evaluation.table import Column, Table
+from evenrank.evaluation.tables.table import Column, Table
 from evenrank.metrics.registry import measures_of
 from evenrank.records import Task
 

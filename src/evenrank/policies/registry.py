@@ -17,10 +17,10 @@ from evenrank.policies.policy import Policy
 from evenrank.policies.proportional import Proportional
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.relevance_share import RelevanceShare
-from evenrank.policies.settings import describe_settings, parse_settings
 from evenrank.policies.swap import Swap
 from evenrank.policies.union import Union
 from evenrank.records import Task
+from evenrank.settings import describe_settings, parse_settings
 
 _ALL: tuple[type[Policy], ...] = (
     Relevance,

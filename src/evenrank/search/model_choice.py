@@ -9,14 +9,14 @@ from typing import Any, Literal, cast
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.search.cross_encoder import CrossEncoder
-from evenrank.search.dense import DenseScorer
-from evenrank.search.encoder import Encoder, EncoderSettings
-from evenrank.search.engine import Engine
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.learned import LearnedModel, LearnedState, UsedEncoder
-from evenrank.search.learned_file import fingerprint, load, model_path
+from evenrank.search.encode.cross_encoder import CrossEncoder
+from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.encoder import Encoder, EncoderSettings
+from evenrank.search.encode.hybrid import HybridModel
+from evenrank.search.engine.protocol import Engine
+from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.learn.learned_model import LearnedModel, LearnedState, UsedEncoder
+from evenrank.search.learn.model_file import fingerprint, load, model_path
 from evenrank.search.relevance import LexicalModel, RelevanceModel
 
 Kind = Literal["untrained", "hybrid", "learned"]

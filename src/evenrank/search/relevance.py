@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.calibration import Calibration, predict
-from evenrank.search.candidates import CandidateSettings, find_candidates
-from evenrank.search.engine import Engine, WeightedTerm
-from evenrank.search.feedback import FeedbackSettings, expand
-from evenrank.search.query import QuerySettings, build_terms, topic_words
+from evenrank.search.engine.protocol import Engine, WeightedTerm
+from evenrank.search.learn.calibration import Calibration, predict
+from evenrank.search.query.candidates import CandidateSettings, find_candidates
+from evenrank.search.query.feedback import FeedbackSettings, expand
+from evenrank.search.query.topic_query import QuerySettings, build_terms, topic_words
 
 Floats = NDArray[np.float64]
 

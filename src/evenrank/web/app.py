@@ -20,11 +20,11 @@ from starlette.types import Scope
 from evenrank.web.areas import AREAS
 from evenrank.web.assess.judging import open_judging
 from evenrank.web.desk import Desk, open_desk
-from evenrank.web.errors import HANDLERS, AnswerFailures
 from evenrank.web.middleware.access_log import AccessLog
-from evenrank.web.middleware.foreign_forms import RefuseForeignForms
+from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
 from evenrank.web.middleware.limits import LimitBodies, LimitRates
+from evenrank.web.pages.errors import HANDLERS, AnswerFailures
 from evenrank.web.settings import WebSettings
 
 

@@ -13,14 +13,14 @@ from starlette.requests import Request
 
 from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
-from evenrank.policies.build import BuildSettings
+from evenrank.ranking.build import BuildSettings
 from evenrank.records import Task
-from evenrank.web.age import DataAge, data_age
-from evenrank.web.article_facts import ArticleFacts, open_facts
-from evenrank.web.finding import DeskSource, desk_source, learned_goals
-from evenrank.web.numbers import Numbers, count_collection
+from evenrank.web.articles.article_facts import ArticleFacts, open_facts
+from evenrank.web.articles.data_age import DataAge, data_age
+from evenrank.web.articles.finding import DeskSource, desk_source, learned_goals
+from evenrank.web.pages.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
-from evenrank.web.store import open_desk_store, server_secret
+from evenrank.web.storage.store import open_desk_store, server_secret
 
 STORE_NAME = "desk.sqlite"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenrank.web.errors import BadRequestError
-from evenrank.web.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.request.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean
 
 QUESTION = {"title": "text", "keywords": "list of texts", "scope": "text", "policy": "text", "fairness": "number"}
 SEARCH = {name: kind for name, kind in QUESTION.items() if name != "policy"}

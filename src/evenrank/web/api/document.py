@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from evenrank.web.api.bodies import MAX_EDITOR
-from evenrank.web.choices import policy_choices
 from evenrank.web.lists.filters import CHOICES, MAX_TEXT
-from evenrank.web.question import MAX_FAIRNESS, MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
+from evenrank.web.request.choices import policy_choices
+from evenrank.web.request.question import MAX_FAIRNESS, MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
 
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",

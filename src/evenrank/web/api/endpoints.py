@@ -13,26 +13,26 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.web.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
 from evenrank.web.api.document import document, operations
-from evenrank.web.article import Article
-from evenrank.web.balance import list_balance
-from evenrank.web.choices import policy_choices
+from evenrank.web.articles.article import Article
 from evenrank.web.desk import desk_of
 from evenrank.web.exports.data import article_data
-from evenrank.web.forms import with_json
-from evenrank.web.kept import Kept
-from evenrank.web.links import draw_path, list_path, search_path
+from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.pages import articles_of, found_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import save_list
-from evenrank.web.question import parse_question
+from evenrank.web.pages.templating import page
+from evenrank.web.request.choices import policy_choices
+from evenrank.web.request.forms import with_json
+from evenrank.web.request.question import parse_question
 from evenrank.web.searches.draws import Draw, NothingLeftError, make_draw
 from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.pages import draw_articles, found_draw, found_search
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
-from evenrank.web.templating import page
+from evenrank.web.storage.kept import Kept
+from evenrank.web.storage.links import draw_path, list_path, search_path
 
 
 def answer(record: dict[str, Any], status: int = 200) -> Response:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenrank.assessment.votes import Outcome, Vote
-from evenrank.web.errors import BadRequestError
+from evenrank.web.pages.errors import BadRequestError
 
 MAX_COMMENT = 4000
 MAX_SECONDS = 24 * 3600.0

@@ -14,8 +14,8 @@ from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.judging import Judging, judging_of
 from evenrank.web.assess.people import judge_path, organise_path, person
-from evenrank.web.forms import Fields, with_form
-from evenrank.web.templating import page
+from evenrank.web.pages.templating import page
+from evenrank.web.request.forms import Fields, with_form
 
 NOT_YOURS = "This page was not given to you. Go back to your topics: your link, without anything behind it."
 

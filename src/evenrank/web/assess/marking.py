@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup, escape
 
 from evenrank.records import Topic
-from evenrank.search.words import WORD, split_words, subject_words
+from evenrank.search.query.words import WORD, split_words, subject_words
 
 if TYPE_CHECKING:
     import tantivy
@@ -75,6 +75,6 @@ def stem(word: str) -> str:
 
 @cache
 def _analyser() -> tantivy.TextAnalyzer:
-    from evenrank.search.tantivy_schema import STEMMED, build_analysers
+    from evenrank.search.engine.tantivy_schema import STEMMED, build_analysers
 
     return build_analysers()[STEMMED]

@@ -20,9 +20,9 @@ from evenrank.web.assess.judge_pages import last_answer, see_other
 from evenrank.web.assess.judging import judging_of
 from evenrank.web.assess.overview import overview
 from evenrank.web.assess.people import organise_path, organiser
-from evenrank.web.errors import BadRequestError
-from evenrank.web.forms import Fields, with_form
-from evenrank.web.templating import page
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.templating import page
+from evenrank.web.request.forms import Fields, with_form
 
 FILE_NAMES = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "votes": "votes.jsonl.gz"}
 """Names under which exports are downloaded."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.web.article import Article, article_links
+from evenrank.web.articles.article import Article, article_links
 from evenrank.web.exports.listing import Listing
 from evenrank.web.settings import WebSettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from evenrank.web.article import Article, article_links
+from evenrank.web.articles.article import Article, article_links
 from evenrank.web.exports.listing import Listing
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")

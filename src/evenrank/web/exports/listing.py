@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenrank.records import Task
-from evenrank.web.article import Article
+from evenrank.web.articles.article import Article
 from evenrank.web.settings import WebSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from evenrank.web.article import Article
+from evenrank.web.articles.article import Article
 from evenrank.web.exports.listing import Listing
 
 _SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")

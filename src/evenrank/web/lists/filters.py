@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.web.article import CLASSES, REGIONS, ArticleList
-from evenrank.web.errors import BadRequestError
-from evenrank.web.question import clean
+from evenrank.web.articles.article import CLASSES, REGIONS, ArticleList
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.request.question import clean
 
 SIZES: dict[str, tuple[str, int, int]] = {
     "tiny": ("under 1 kB", 0, 1_000),

@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.metrics.awrf import awrf
-from evenrank.policies.job import Prepared
 from evenrank.policies.policy import Request
+from evenrank.ranking.job import Prepared
 from evenrank.rng import derive
-from evenrank.web.balance import list_exposure
-from evenrank.web.candidates import find_for
+from evenrank.web.articles.candidates import find_for
+from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
+from evenrank.web.fairness.balance import list_exposure
 from evenrank.web.lists.work_list import WorkList
-from evenrank.web.model_used import model_used
-from evenrank.web.question import Question
-from evenrank.web.reasons import find_reasons
+from evenrank.web.request.question import Question
+from evenrank.web.storage.model_used import model_used
 
 
 def make_list(desk: Desk, question: Question) -> WorkList:

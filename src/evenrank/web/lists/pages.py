@@ -6,21 +6,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.article import CLASSES, REGIONS, ArticleList
-from evenrank.web.asking import answer, ask, found, show_preview
-from evenrank.web.balance import list_balance
+from evenrank.web.articles.article import CLASSES, REGIONS, ArticleList
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
-from evenrank.web.forms import Fields, with_form
-from evenrank.web.links import list_path
+from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import SIZES, Filters, parse_filters
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import WorkList, load_list, save_list
-from evenrank.web.question import parse_question
-from evenrank.web.templating import page
-from evenrank.web.visitor import visitor_of
+from evenrank.web.pages.templating import page
+from evenrank.web.request.asking import answer, ask, found, show_preview
+from evenrank.web.request.forms import Fields, with_form
+from evenrank.web.request.question import parse_question
+from evenrank.web.request.visitor import visitor_of
+from evenrank.web.storage.links import list_path
 
 
 def ask_for_list(request: Request) -> Response:

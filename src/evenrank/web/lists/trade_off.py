@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from evenrank.policies.pareto import frontier
 from evenrank.policies.policy import Request
-from evenrank.web.candidates import find_for
-from evenrank.web.charts import Plot, around, plot
+from evenrank.ranking.pareto import frontier
+from evenrank.web.articles.candidates import find_for
 from evenrank.web.desk import Desk
+from evenrank.web.fairness.charts import Plot, around, plot
 from evenrank.web.lists.work_list import WorkList
-from evenrank.web.question import STRONG
+from evenrank.web.request.question import STRONG
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenrank.assessment.store import Store
-from evenrank.web.kept import Kept, fields_of, find_kept, keep, kept_by
+from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, kept_by
 
 
 @dataclass(frozen=True, kw_only=True)

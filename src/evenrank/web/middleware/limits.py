@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenrank.web.middleware.foreign_forms import SAFE_METHODS
+from evenrank.web.middleware.csrf import SAFE_METHODS
 
 MAX_ADDRESSES = 10_000
 """Addresses remembered; beyond them the fullest buckets are forgotten first."""

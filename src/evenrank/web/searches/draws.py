@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.rng import derive
-from evenrank.web.arrays import float64, int32, pack
-from evenrank.web.balance import list_exposure, page_alignment
 from evenrank.web.desk import Desk
+from evenrank.web.fairness.balance import list_exposure, page_alignment
 from evenrank.web.searches.plan import Owed, Pool, fill
 from evenrank.web.searches.saved_search import SavedSearch
-from evenrank.web.store import now
+from evenrank.web.storage.arrays import float64, int32, pack
+from evenrank.web.storage.store import now
 
 SHARPNESS = 2.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from evenrank.assessment.store import Store
-from evenrank.web.errors import BadRequestError
+from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.searches.saved_search import SavedSearch
-from evenrank.web.store import now
+from evenrank.web.storage.store import now
 
 DONE, NOT_FOR_ME, NONE = "done", "not-for-me", "none"
 MARKS = (DONE, NOT_FOR_ME, NONE)

@@ -7,22 +7,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.article import ArticleList
-from evenrank.web.asking import answer, ask, found, show_preview
+from evenrank.web.articles.article import ArticleList
+from evenrank.web.articles.reasons import Reasons
 from evenrank.web.desk import Desk, desk_of
-from evenrank.web.errors import BadRequestError
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
-from evenrank.web.forms import Fields, with_form
-from evenrank.web.links import draw_path, search_path
-from evenrank.web.question import parse_question
-from evenrank.web.reasons import Reasons
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.templating import page
+from evenrank.web.request.asking import answer, ask, found, show_preview
+from evenrank.web.request.forms import Fields, with_form
+from evenrank.web.request.question import parse_question
+from evenrank.web.request.visitor import remember, visitor_of
 from evenrank.web.searches.draws import Draw, NothingLeftError, load_draw, make_draw, recent_draws
 from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
-from evenrank.web.templating import page
-from evenrank.web.visitor import remember, visitor_of
+from evenrank.web.storage.links import draw_path, search_path
 
 
 def ask_for_search(request: Request) -> Response:

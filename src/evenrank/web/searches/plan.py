@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.job import Prepared
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
+from evenrank.ranking.job import Prepared
 from evenrank.rng import derive
 
 Kinds = NDArray[np.uint16]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.metrics.ee_loss import ee_loss
-from evenrank.web.balance import Balance, draws_balance
-from evenrank.web.charts import Plot, plot
 from evenrank.web.desk import Desk
+from evenrank.web.fairness.balance import Balance, draws_balance
+from evenrank.web.fairness.charts import Plot, plot
 from evenrank.web.searches.draws import all_draws
 from evenrank.web.searches.saved_search import SavedSearch
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from evenrank.assessment.store import Store
 from evenrank.exposure import discounts
-from evenrank.web.arrays import pack, uint16
-from evenrank.web.candidates import find_for
+from evenrank.web.articles.candidates import find_for
+from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
-from evenrank.web.kept import Kept, fields_of, find_kept, keep, kept_by
-from evenrank.web.model_used import model_used
-from evenrank.web.question import Question
-from evenrank.web.reasons import find_reasons
+from evenrank.web.request.question import Question
 from evenrank.web.searches.plan import Kinds, make_plan
+from evenrank.web.storage.arrays import pack, uint16
+from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, kept_by
+from evenrank.web.storage.model_used import model_used
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,92 @@
+"""Tables of results: a row per run, best first; or a row per topic with an `all` row under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.tables.delimited import csv_of, tsv_of
+from evenrank.evaluation.tables.html import html_of
+from evenrank.evaluation.tables.latex import latex_of
+from evenrank.evaluation.tables.table import Cell, Column, Table
+from evenrank.evaluation.tables.text import text_of
+from evenrank.metrics.measure import Measure
+from evenrank.metrics.protocol import Protocol
+from evenrank.metrics.registry import MAIN, measures_of
+from evenrank.records import Task
+
+RENDERERS: dict[str, Callable[[Table], str]] = {
+    "table": text_of,
+    "tsv": tsv_of,
+    "csv": csv_of,
+    "latex": latex_of,
+    "html": html_of,
+}
+"""Format name → how it is written."""
+
+
+def runs_table(results: Results, task: Task) -> Table:
+    """A row per run of a task, best first by its main measure, with the confidence interval."""
+    measures = measures_of(task)
+    columns = [Column("run"), Column("n_topics", "topics")]
+    columns += [Column(m.name, measure_label(m, results.protocol), m.higher_is_better) for m in measures]
+    columns.append(Column("ci", f"{MAIN[task].name} {interval_label(results.protocol)}"))
+    rows: list[tuple[Cell, ...]] = [
+        (run.run, run.n_topics, *(run.scores[m.name] for m in measures), run.interval) for run in results.of_task(task)
+    ]
+    return Table(tuple(columns), tuple(rows), f"Task {task}")
+
+
+def topics_table(results: Results, task: Task) -> Table:
+    """A row per run and topic, and under the topics of each run a row `all` with the means."""
+    measures = measures_of(task)
+    columns = [Column("run"), Column("topic"), *(Column(m.name, measure_label(m, results.protocol)) for m in measures)]
+    rows = [row for run in results.of_task(task) for row in _topic_rows(run, measures)]
+    return Table(tuple(columns), tuple(rows), f"Task {task}")
+
+
+def _topic_rows(run: RunResult, measures: tuple[Measure, ...]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = [
+        (run.run, topic, *(scores[m.name] for m in measures)) for topic, scores in run.topics.items()
+    ]
+    return [*rows, (run.run, "all", *(run.scores[m.name] for m in measures))]
+
+
+def measure_label(measure: Measure, protocol: Protocol) -> str:
+    """A measure's heading; relevance companions carry the depth at which they are taken, as in `P@20`."""
+    at_depth = measure.is_companion and measure.name in ("P", "nDCG")
+    return f"{measure.name}@{protocol.depth(measure.task)}" if at_depth else measure.name
+
+
+def interval_label(protocol: Protocol) -> str:
+    return f"{100 * protocol.confidence:g} % CI"
+
+
+def text_table(results: Results) -> str:
+    """All tasks as plain text."""
+    return "\n".join(text_of(runs_table(results, task)) for task in results.tasks)
+
+
+def html_table(results: Results) -> str:
+    """All tasks as HTML."""
+    return "\n".join(html_of(runs_table(results, task)) for task in results.tasks)
+
+
+def settings_lines(results: Results) -> list[str]:
+    """The protocol and each of its knobs, for printing with the results."""
+    settings = results.protocol.settings()
+    name, summary = settings.pop("name"), settings.pop("summary")
+    knobs = [f"groups={results.groups}", *(f"{knob}={_knob_shown(value)}" for knob, value in settings.items())]
+    lines, line = [f"protocol {name}: {summary}"], " "
+    for knob in knobs:
+        if len(line) + len(knob) > 110:
+            lines.append(line)
+            line = " "
+        line += f" {knob}"
+    return [*lines, line]
+
+
+def _knob_shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value) or "none"
+    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value).replace(" ", "-")

@@ -1,0 +1,113 @@
+"""From the pages a source found to what a policy takes: candidates with groups and work, and an estimated target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import align
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.text_vectors import text_vectors
+from evenrank.ranking.sources import Found
+from evenrank.records import NO_CLASS, Task
+from evenrank.targets.estimated import estimated_target, known_dimensions
+from evenrank.targets.target import EstimatedTarget
+
+UNKNOWN = 1
+"""Mask of a page of which nothing is known."""
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What a system knows about pages, and how many of them it looks at."""
+
+    information: tuple[str, ...] = ("geography", "gender")
+    """Dimensions known to the system: geography,gender, or geography alone as the track's participants had it."""
+    n_candidates: int = 2000
+    """Pages of the plain search, never fewer than a ranking is long; pages of each group come on top, and a run is
+    taken whole."""
+    keep_unknown: bool = False
+    """Task 1: let fully unknown pages take part in the target (the track of 2022 did)."""
+    sharpness: float = 0.0
+    """Power of the probabilities of relevance in the estimated target: above 1 trusts small ones less, because
+    thousands of pages that are a little too probable outweigh the good ones; 0 learns it on the training topics (1
+    without any)."""
+    group_odds: Literal["learned", "none"] = "learned"
+    """Whether the estimated target is corrected for groups that search brings up more often than they are relevant."""
+    odds: tuple[float, ...] = ()
+    """That correction, a factor on the total of each group; empty until it is learned on the training topics."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is still to be learned."""
+        return self.sharpness <= 0.0 or (self.group_odds == "learned" and not self.odds)
+
+
+def build(
+    collection: Collection,
+    topic_id: int,
+    task: Task,
+    found: Found,
+    settings: BuildSettings,
+    *,
+    with_text: bool = False,
+) -> tuple[Candidates, EstimatedTarget]:
+    """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
+    space = known_dimensions(settings.information)
+    candidates = make_candidates(collection, topic_id, found, space, with_text=with_text)
+    return candidates, target_of(candidates, task, space, settings)
+
+
+def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: BuildSettings) -> EstimatedTarget:
+    """The estimated target that candidates give under these settings."""
+    return estimated_target(
+        candidates.topic_id,
+        task,
+        candidates.relevance ** (settings.sharpness or 1.0),
+        candidates.quality_class,
+        candidates.alignment,
+        space,
+        keep_unknown=settings.keep_unknown or task == 2,
+        group_odds=np.array(settings.odds) if settings.odds else None,
+    )
+
+
+def make_candidates(
+    collection: Collection, topic_id: int, found: Found, space: GroupSpace, *, with_text: bool = False
+) -> Candidates:
+    """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension."""
+    missing = [dimension.name for dimension in space.dimensions if dimension.name not in collection.masks]
+    if missing:
+        raise EvenrankError(f"{collection.path}: pages have no {', '.join(missing)} (set information to another list)")
+    rows = collection.rows_of(found.page_ids)
+    return Candidates(
+        topic_id=topic_id,
+        page_ids=found.page_ids,
+        relevance=found.relevance,
+        scores=found.scores,
+        work_needed=_work_needed(collection, rows),
+        quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
+        alignment=align(collection.masks_of(rows, space, UNKNOWN), space, [True] * len(space.dimensions)),
+        vectors=_vectors(collection, rows) if with_text else None,
+    )
+
+
+def _work_needed(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """1 − quality score; the mean of the other candidates where no score is known."""
+    work = np.where(rows >= 0, 1.0 - collection.quality_score[rows].astype(np.float64), np.nan)
+    known = np.isfinite(work)
+    return np.where(known, work, work[known].mean() if known.any() else 0.5)
+
+
+def _vectors(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float32] | None:
+    """Vectors of the pages' titles; None when the collection has no titles."""
+    titles = collection.titles
+    if titles is None:
+        return None
+    return text_vectors([titles[int(row)] if row >= 0 else "" for row in rows])

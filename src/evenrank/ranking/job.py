@@ -1,0 +1,141 @@
+"""A ranking job: one policy over many topics, on several cores, the same result on any number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.collection.collection import Collection
+from evenrank.parallel import map_batches
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
+from evenrank.policies.policy import Policy, Request
+from evenrank.ranking.build import BuildSettings, build, make_candidates, target_of
+from evenrank.ranking.sources import Found, Source
+from evenrank.ranking.target_learning import learn_target
+from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
+from evenrank.rng import derive
+from evenrank.targets.estimated import group_mass, known_dimensions
+from evenrank.targets.target import EstimatedTarget
+
+TOPICS_AT_ONCE = 4
+"""Topics sent to a process together; fewer are not worth starting one for."""
+
+
+def full_request(task: Task) -> Request:
+    """What the track asks of a task: 1000 pages, or 100 rankings of 50."""
+    return Request(task, N_RANKINGS[task], RANKING_LENGTH[task])
+
+
+@dataclass(frozen=True)
+class TopicRankings:
+    """The rankings of one topic as page ids."""
+
+    topic_id: int
+    page_ids: NDArray[np.int32]
+    """Ranking by rank."""
+    certificate: dict[str, float]
+    n_candidates: int
+
+
+class Prepared(NamedTuple):
+    """What a policy is given for one topic."""
+
+    candidates: Candidates
+    target: EstimatedTarget
+
+
+@dataclass(frozen=True)
+class RankingJob:
+    """All that decides the rankings of a topic; it can be sent to another process."""
+
+    collection_path: Path
+    source: Source
+    policy: Policy
+    request: Request
+    settings: BuildSettings = field(default_factory=BuildSettings)
+    seed: int = 0
+
+    @property
+    def collection(self) -> Collection:
+        return _opened(self.collection_path)
+
+    def _found(self, topic: Topic) -> Found:
+        """Candidates of a topic; the source is not shown the judgments."""
+        question = replace(topic, rel_docs=no_pages(), assessed_docs=None)
+        return self.source.find(question)
+
+    def prepare(self, topic_id: int) -> Prepared | None:
+        """What the policy is given for a topic; None when the source found nothing."""
+        found = self._found(self.collection.topic_by_id[topic_id])
+        if not len(found):
+            return None
+        with_text = bool(getattr(self.policy, "needs_text", False))
+        return Prepared(*build(self.collection, topic_id, self.request.task, found, self.settings, with_text=with_text))
+
+    def rank_prepared(self, prepared: Prepared) -> TopicRankings:
+        """The policy's rankings of what was prepared; all chance comes from the seed and the topic."""
+        candidates, target = prepared
+        rng = derive(self.seed, candidates.topic_id)
+        rankings = self.policy.rank(candidates, target, self.request, rng)
+        page_ids = candidates.page_ids[rankings.positions]
+        return TopicRankings(candidates.topic_id, page_ids, rankings.certificate, len(candidates))
+
+    def rank(self, topic_id: int) -> TopicRankings:
+        """The rankings of one topic; empty when the source found nothing."""
+        prepared = self.prepare(topic_id)
+        if prepared is None:
+            return TopicRankings(topic_id, np.empty((self.request.n_rankings, 0), np.int32), {}, 0)
+        return self.rank_prepared(prepared)
+
+    def learned(self) -> RankingJob:
+        """This job with all settings filled in that are learned on the training topics; itself if none are."""
+        if not (self.settings.is_open or wants_learning(self.policy)):
+            return self
+        training = [found for found in map(self._training, self.collection.topics) if found is not None]
+        policy, settings = self.policy, learn_target(training, self.request.task, self.settings)
+        if isinstance(policy, LearningPolicy) and wants_learning(policy):
+            policy = policy.fit(training, self.request)
+        return replace(self, settings=settings, policy=policy)
+
+    def _training(self, topic: Topic) -> TrainingTopic | None:
+        """A training topic with the target that its judgments give; None for other topics, and without candidates."""
+        if topic.split != "train" or not len(topic.rel_docs):
+            return None
+        found = self._found(topic)
+        if not len(found):
+            return None
+        space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
+        judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
+        wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))
+        candidates = make_candidates(self.collection, topic.id, found, space)
+        mass = group_mass(self.request.task, certain, judged.quality_class, judged.alignment)
+        return TrainingTopic(candidates, wanted, mass)
+
+
+def rank_topics(job: RankingJob, topic_ids: Sequence[int], n_workers: int = 1) -> Iterator[TopicRankings]:
+    """The rankings of each topic, in the order asked for, from as many processes as there are workers."""
+    parts = [topic_ids[start : start + TOPICS_AT_ONCE] for start in range(0, len(topic_ids), TOPICS_AT_ONCE)]
+    n_workers = min(n_workers, len(parts))
+    if n_workers <= 1:
+        yield from map(job.rank, topic_ids)
+        return
+    for results in map_batches(_rank_part, ((job, part) for part in parts), n_workers):
+        yield from results
+
+
+def _rank_part(part: tuple[RankingJob, Sequence[int]]) -> list[TopicRankings]:
+    job, topic_ids = part
+    return [job.rank(topic_id) for topic_id in topic_ids]
+
+
+@lru_cache(maxsize=1)
+def _opened(path: Path) -> Collection:
+    """The collection, opened once in each process."""
+    return Collection.open(path)

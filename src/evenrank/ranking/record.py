@@ -1,0 +1,81 @@
+"""The record beside a run: all that decided its rankings, and how good they provably are."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from evenrank.formats.atomic import atomic_file
+from evenrank.policies.policy import settings_of
+from evenrank.ranking.job import RankingJob, TopicRankings
+from evenrank.records import Run
+
+PARTS = ("evenrank", "numpy", "scipy", "tantivy")
+"""Packages whose version can change a ranking."""
+
+
+def run_of(job: RankingJob, name: str, results: Iterable[TopicRankings]) -> Run:
+    """The rankings of all topics as a run; repeats count from 1, empty rankings are left out."""
+    return Run.from_rankings(
+        name,
+        job.request.task,
+        (
+            (topic.topic_id, repeat, pages)
+            for topic in results
+            for repeat, pages in enumerate(topic.page_ids, 1)
+            if len(pages)
+        ),
+    )
+
+
+def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Sequence[str]) -> dict[str, Any]:
+    """The record of a finished job as plain data."""
+    return {
+        "policy": job.policy.name,
+        "task": job.request.task,
+        "settings": settings_of(job.policy),
+        "candidates": {**asdict(job.settings), **job.source.describe()},
+        "seed": job.seed,
+        "n_rankings": job.request.n_rankings,
+        "length": job.request.length,
+        "topics": [
+            {
+                "topic": topic.topic_id,
+                "n_candidates": topic.n_candidates,
+                "length": int(topic.page_ids.shape[1]),
+                "certificate": topic.certificate,
+            }
+            for topic in results
+        ],
+        "mean_certificate": mean_certificate(results),
+        "versions": {"python": platform.python_version(), **{part: version(part) for part in PARTS}},
+        "command": list(command),
+    }
+
+
+def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
+    """The mean over topics of each number that every certificate has."""
+    certificates = [topic.certificate for topic in results if topic.certificate]
+    if not certificates:
+        return {}
+    shared = [name for name in certificates[0] if all(name in other for other in certificates)]
+    return {name: float(np.mean([certificate[name] for certificate in certificates])) for name in shared}
+
+
+def record_path(run_path: str | os.PathLike[str]) -> Path:
+    """Where the record of a run stands: beside it, with `.json` after its name."""
+    return Path(f"{os.fspath(run_path)}.json")
+
+
+def write_record(record: dict[str, Any], path: Path) -> None:
+    """The record as an indented JSON file, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")

@@ -1,0 +1,1 @@
+"""Text encoders, their vectors, and models that combine them with words."""

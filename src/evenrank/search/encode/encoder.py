@@ -1,0 +1,87 @@
+"""Text encoders on a CPU: any Hugging Face encoder exported to ONNX, from a folder with model and tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.parallel import n_cores
+from evenrank.search.encode.encoder_files import EncoderFiles, encoder_files, packaged_files
+from evenrank.search.encode.network import Network
+
+Vectors = NDArray[np.float32]
+Pooling = Literal["first", "mean"]
+
+PACKAGED_PREFIX = "Represent this sentence for searching relevant passages: "
+"""What bge, the packaged model, was trained to see before queries."""
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """Which encoder, and how its output becomes a vector."""
+
+    path: str | None = None
+    """Folder with `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`; None takes the packaged bge-small."""
+    pooling: Pooling | None = None
+    """`first`: the vector of the first token; `mean`: of all tokens. None: first for the packaged model, else mean."""
+    query_prefix: str | None = None
+    """Put before queries, never before pages. None: that of the packaged model, nothing for others."""
+    n_tokens: int = 200
+    """Tokens of a page that are read, its title and first paragraph or two; fewer if the model takes fewer."""
+
+
+class Encoder:
+    """Texts → vectors of length 1. One text at a time: with dynamic int8, a batch changes the result."""
+
+    def __init__(self, settings: EncoderSettings | None = None) -> None:
+        self.settings = settings or EncoderSettings()
+        path = self.settings.path
+        self.files: EncoderFiles = packaged_files() if path is None else encoder_files(Path(path))
+        self.pooling: Pooling = self.settings.pooling or ("first" if path is None else "mean")
+        prefix = self.settings.query_prefix
+        self.query_prefix = prefix if prefix is not None else PACKAGED_PREFIX if path is None else ""
+        self.n_tokens = min(self.settings.n_tokens, self.files.most_tokens or self.settings.n_tokens)
+
+    @property
+    def folder(self) -> Path:
+        return self.files.folder
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Identifies model and settings; vectors of different fingerprints do not mix."""
+        return self.files.fingerprint(self.pooling, str(self.n_tokens))
+
+    @cached_property
+    def _network(self) -> Network:
+        return Network(self.files, self.n_tokens)
+
+    @cached_property
+    def n_dimensions(self) -> int:
+        return int(self.encode_query("x").shape[0])
+
+    def encode_query(self, text: str) -> Vectors:
+        """The vector of a query."""
+        return self._vector(self.query_prefix + text)
+
+    def encode_pages(self, texts: Iterable[str]) -> Iterator[Vectors]:
+        """The vector of each page, from its title and opening, in order; on all cores."""
+        with ThreadPoolExecutor(n_cores()) as pool:
+            yield from pool.map(self._vector, texts)
+
+    def _vector(self, text: str) -> Vectors:
+        vector = pooled(self._network.run(text), self.pooling)
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
+
+
+def pooled(states: Vectors, pooling: Pooling) -> Vectors:
+    """One vector from those of a text's tokens (there is no padding to leave out), or the one that the model made."""
+    if states.ndim == 1:
+        return states
+    return np.asarray(states[0] if pooling == "first" else states.mean(axis=0))

@@ -1,0 +1,1 @@
+"""Text indexes behind one protocol, and how they are built."""

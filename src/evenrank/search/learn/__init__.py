@@ -1,0 +1,1 @@
+"""The learned relevance model: features, training, calibration, model files."""

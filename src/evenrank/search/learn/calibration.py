@@ -1,0 +1,131 @@
+"""Calibration: from scores of any engine to probabilities of relevance that mean what they say.
+
+Scores of different topics live on different scales, so each topic is first described without a scale: the score
+relative to the topic's best, and the logarithm of the rank. A logistic regression on the two, fitted on training
+topics that all weigh the same, gives log-odds; an isotonic fit bends them to the shares that were found. How many
+pages of a topic are relevant differs by three orders of magnitude, so the prior is corrected for each topic.
+Scores that are on one scale already, as learned log-odds are, keep it: how good a topic's best pages are then tells
+how many of its pages are relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.search.learn.isotonic import isotonic_fit
+from evenrank.search.learn.logistic import expit, logistic_fit, logit
+from evenrank.search.learn.piecewise_linear import bent_fit
+
+Floats = NDArray[np.float64]
+Method = Literal["logistic", "isotonic", "bent"]
+Scale = Literal["topic", "shared"]
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """How a calibration is fitted and applied."""
+
+    method: Method = "isotonic"
+    """`logistic`: log-odds are linear in the description; `isotonic`: then made the shares that were found, in steps;
+    `bent`: then a rising line with corners, which follows the shares and still tells any two scores apart."""
+    scale: Scale = "topic"
+    """`topic`: scores compare within a topic only; `shared`: the same score means the same in every topic."""
+    ridge: float = 1e-2
+    """Weight of the squared coefficients against the mean log-likelihood."""
+    prior_strength: float = 0.1
+    """How much the training prior counts when a topic's own prior is estimated, as a share of its candidates."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted map from the scores of a topic's candidates to probabilities."""
+
+    settings: CalibrationSettings
+    coefficients: Floats
+    """Intercept, weight of the score and, for the scale `topic`, weight of the log rank."""
+    prior: float
+    """Share of relevant pages among the training candidates, topics weighing the same."""
+    knots: Floats
+    """Linear log-odds at which the further map is known; empty for `logistic`."""
+    values: Floats
+    """Log-odds after the further map, beside `knots`."""
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Log-odds of each candidate under the training prior; higher scores never get lower ones."""
+        linear = describe(scores, self.settings.scale) @ self.coefficients
+        return np.interp(linear, self.knots, self.values) if len(self.knots) else linear
+
+
+def describe(scores: Floats, scale: Scale = "topic") -> Floats:
+    """Candidate by (1, score relative to the best, log rank): a topic's scores without their scale.
+
+    Ranks are shared by equal scores. A topic whose scores are all equal gets relative score 1 throughout. On a shared
+    scale, candidate by (1, score).
+    """
+    scores = np.asarray(scores, np.float64)
+    if scale == "shared":
+        return np.column_stack([np.ones(len(scores)), scores])
+    rank = len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1
+    low, high = min(scores.min(initial=0.0), 0.0), scores.max(initial=0.0)
+    relative = (scores - low) / (high - low) if high > low else np.ones(len(scores))
+    return np.column_stack([np.ones(len(scores)), relative, np.log(rank)])
+
+
+def fit_calibration(
+    topics: Iterable[tuple[Floats, NDArray[np.bool_]]], settings: CalibrationSettings | None = None
+) -> Calibration:
+    """The calibration that training topics support; each is the scores of its candidates and their labels."""
+    settings = settings or CalibrationSettings()
+    filled = [(np.asarray(s, np.float64), np.asarray(y, np.float64)) for s, y in topics if len(s)]
+    if not filled:
+        raise ValueError("calibration needs at least one topic with candidates")
+    rows = np.concatenate([describe(scores, settings.scale) for scores, _ in filled])
+    labels = np.concatenate([labels for _, labels in filled])
+    weights = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(filled))) for s, _ in filled])
+    signs = np.array([0, 1, -1])[: rows.shape[1]]
+    coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
+    linear, knots, values = rows @ coefficients, np.empty(0), np.empty(0)
+    if settings.method == "isotonic":
+        knots, shares = isotonic_fit(linear, labels, weights)
+        values = logit(shares, floor=0.5 / len(labels))
+    elif settings.method == "bent":
+        knots, values = bent_fit(linear, labels, weights, settings.ridge)
+    return Calibration(settings, coefficients, float(weights @ labels), knots, values)
+
+
+def predict(calibration: Calibration, scores: Floats, prior: float | None = None) -> Floats:
+    """Probability of relevance of each candidate of one topic.
+
+    `prior` is the topic's share of relevant candidates when it is known; otherwise it is estimated from the scores.
+    """
+    p = expit(calibration.log_odds(scores))
+    if prior is None:
+        prior = estimate_prior(p, calibration.prior, calibration.settings.prior_strength)
+    return correct_prior(p, calibration.prior, prior)
+
+
+def correct_prior(p: Floats, old: float, new: float) -> Floats:
+    """Probabilities under prior `new` instead of `old`: the odds are multiplied by the ratio of the prior odds."""
+    shift = logit(np.array([new]), 1e-9) - logit(np.array([old]), 1e-9)
+    return expit(logit(p, 1e-12) + shift)
+
+
+def estimate_prior(p: Floats, prior: float, strength: float, n_rounds: int = 100) -> float:
+    """A topic's own prior from its probabilities under the training prior, by expectation maximisation.
+
+    The expectation step of Saerens, Latinne and Decaestecker (2002), with the training prior as `strength · n`
+    further pages in the maximisation step, which keeps small topics from running to 0 or 1.
+    """
+    current = prior
+    for _ in range(n_rounds if len(p) else 0):
+        mean = float(correct_prior(p, prior, current).mean())
+        following = (mean + strength * prior) / (1.0 + strength)
+        if abs(following - current) < 1e-9:
+            break
+        current = following
+    return current

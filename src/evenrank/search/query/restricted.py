@@ -1,0 +1,42 @@
+"""A search by any relevance model, restricted to groups."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from evenrank.records import Topic
+from evenrank.search.engine.protocol import Engine, Restriction, ValueField
+from evenrank.search.query.candidates import CandidateSettings
+from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages, probability_by_rank
+
+
+class Answer(NamedTuple):
+    """What a search shows, and what it was chosen from."""
+
+    shown: ScoredPages
+    found: ScoredPages
+
+
+def answer(model: RelevanceModel, topic: Topic, n_pages: int, allowed: Restriction) -> Answer:
+    """The best pages that the restriction allows.
+
+    By words alone, the index itself restricts. Other models look at a fixed number of pages and some of each group,
+    and the rest is left out of what they found.
+    """
+    if isinstance(model, LexicalModel):
+        hits = model.engine.search(model.terms(topic), n_pages, allowed)
+        pages = ScoredPages(hits.page_ids, hits.scores, probability_by_rank(hits.scores))
+        return Answer(pages, pages)
+    found = model.score(topic, max(n_pages, CandidateSettings().n_pages))
+    return Answer(allowed_pages(model.engine, found, allowed).first(n_pages), found)
+
+
+def allowed_pages(engine: Engine, found: ScoredPages, allowed: Restriction) -> ScoredPages:
+    """Those of the pages that are in the groups of a restriction."""
+    is_allowed = np.ones(len(found), bool)
+    for name, mask in allowed.groups.items():
+        values = engine.values(cast(ValueField, name), found.page_ids.tolist())
+        is_allowed &= (values.astype(np.int64) & mask) > 0
+    return found.take(np.flatnonzero(is_allowed))

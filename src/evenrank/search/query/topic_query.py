@@ -1,0 +1,107 @@
+"""Query building: a topic's title, keywords and scope, or a reader's words → weighted terms per field."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evenrank.records import Topic
+from evenrank.search.engine.protocol import Engine, TextField, WeightedTerm
+from evenrank.search.query.words import number_forms, singular, split_words, subject_words, word_list
+
+LONGEST_PHRASE = 4
+
+
+@dataclass(frozen=True)
+class QuerySettings:
+    """How a topic becomes a query. The same for all topics; nothing is fitted to a collection."""
+
+    title_weight: float = 1.0
+    """Weight of a word of the topic's title."""
+    keyword_mass: float = 10.0
+    """Each keyword weighs 1, or less when there are many: at most this much together."""
+    scope_weight: float = 0.1
+    """Weight of a word of the scope: little, for a scope mostly tells how the project works, not what it is about."""
+    fields: Mapping[TextField, float] = field(
+        default_factory=lambda: {"text": 1.0, "lead": 1.0, "categories": 1.0, "infobox": 0.5}
+    )
+    """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
+    phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
+    """Weight of a keyword of several words that stands in the field word for word."""
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of a query before they meet an index."""
+
+    weights: Mapping[str, float]
+    """Weight of each word; singular and plural are one word."""
+    phrases: tuple[tuple[str, ...], ...] = ()
+
+
+def topic_words(topic: Topic, settings: QuerySettings | None = None) -> QueryWords:
+    """The words of a topic, weighted by where they stand."""
+    settings = settings or QuerySettings()
+    weights: Counter[str] = Counter()
+    names = [part for part in re.split(r"[/:]", topic.title) if part.strip()]
+    for name in names:
+        _count(weights, subject_words(name, is_name=True), settings.title_weight)
+    each = min(1.0, settings.keyword_mass / max(len(topic.keywords), 1))
+    for keyword in topic.keywords:
+        _count(weights, subject_words(keyword, is_name=False), each)
+    _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True)), settings.scope_weight)
+    return QueryWords(_or_all(weights, topic), tuple(_phrases([*names, *topic.keywords])))
+
+
+def free_words(text: str) -> QueryWords:
+    """The words that a reader typed, each weighing 1 an occurrence."""
+    weights: Counter[str] = Counter()
+    _count(weights, subject_words(text, is_name=False) or split_words(text), 1.0)
+    return QueryWords(dict(weights), tuple(_phrases([text])))
+
+
+def build_terms(words: QueryWords, engine: Engine, settings: QuerySettings | None = None) -> list[WeightedTerm]:
+    """The weighted terms of a query, for one engine's way of analysing text."""
+    settings = settings or QuerySettings()
+    terms = []
+    for name, field_weight in settings.fields.items():
+        for word, weight in words.weights.items():
+            if forms := _analysed_forms(engine, name, word):
+                terms.append(WeightedTerm(name, forms, weight * field_weight))
+    for name, field_weight in settings.phrase_fields.items():
+        for phrase in words.phrases:
+            analysed = tuple(engine.analyse(name, " ".join(phrase)))
+            terms.append(WeightedTerm(name, analysed, field_weight, is_phrase=True))
+    return [term for term in terms if term.weight]
+
+
+def _count(weights: Counter[str], words: Iterable[str], weight: float) -> None:
+    """Add the weight of each word to that of the form under which it is counted already."""
+    if not weight:
+        return
+    for word in words:
+        known = {singular(other): other for other in weights}
+        weights[known.get(singular(word), word)] += weight  # type: ignore[assignment]
+
+
+def _or_all(weights: Counter[str], topic: Topic) -> dict[str, float]:
+    """The weights; of a topic that has nothing but generic words, those words."""
+    if not weights:
+        _count(weights, [word for part in (topic.title, *topic.keywords) for word in split_words(part)], 1.0)
+    return dict(weights)
+
+
+def _phrases(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Texts of two to four words that are no mere wording, word for word."""
+    generic = word_list("generic_words")
+    found = [tuple(split_words(text)) for text in texts]
+    kept = [phrase for phrase in found if 2 <= len(phrase) <= LONGEST_PHRASE and not generic & set(phrase)]
+    return list(dict.fromkeys(kept))
+
+
+def _analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
+    """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is."""
+    forms = [engine.analyse(name, form) for form in number_forms(word)]
+    return tuple(dict.fromkeys(form[0] for form in forms if form))

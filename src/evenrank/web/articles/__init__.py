@@ -1,0 +1,1 @@
+"""Articles as rows of a list, and the candidates behind them."""

@@ -1,0 +1,133 @@
+"""Articles as rows of a list: title, quality, size, region, what is missing, why it is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.collection import Collection
+from evenrank.records import NO_CLASS, WORK_ORDER
+from evenrank.web.articles.article_facts import ArticleFacts
+from evenrank.web.articles.reasons import Reasons
+from evenrank.web.settings import WebSettings
+
+UNASSESSED = "Unassessed"
+CLASSES = (*WORK_ORDER, UNASSESSED)
+"""Names of quality classes by code."""
+REGIONS = DIMENSIONS["geography"].groups
+_UNSAFE = "/:@!$()*,;~'"
+"""Characters that stay readable in a link to a title."""
+
+
+@dataclass(frozen=True)
+class Article:
+    """One row. A person's gender is in no field of it."""
+
+    rank: int
+    page_id: int
+    title: str
+    quality: str
+    size_bytes: int | None
+    regions: tuple[str, ...]
+    missing: str
+    reasons: tuple[str, ...]
+    relevance: float
+    """Estimated probability that the article belongs to the project."""
+
+    @property
+    def size(self) -> str:
+        """The size as people read it."""
+        if self.size_bytes is None:
+            return "unknown"
+        return f"{self.size_bytes:,} B" if self.size_bytes < 1000 else f"{self.size_bytes / 1000:,.1f} kB"
+
+
+@dataclass(frozen=True)
+class ArticleList:
+    """A ranked list of pages beside what the collection knows of them."""
+
+    collection: Collection
+    page_ids: NDArray[np.int32]
+    relevance: NDArray[np.float64]
+    reasons: Reasons
+    facts: ArticleFacts | None = None
+
+    def __len__(self) -> int:
+        return len(self.page_ids)
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        return self.collection.rows_of(self.page_ids)
+
+    def classes(self) -> NDArray[np.integer]:
+        rows = self.rows
+        return np.where(rows >= 0, self.collection.quality_class[rows], NO_CLASS)
+
+    def region_masks(self) -> NDArray[np.integer]:
+        rows = self.rows
+        return np.where(rows >= 0, self.collection.masks["geography"][rows], 1)
+
+    def sizes(self) -> NDArray[np.integer] | None:
+        """Sizes in bytes, −1 where unknown; None when the collection has no text."""
+        rows, known = self.rows, self.collection.size_bytes
+        return None if known is None else np.where(rows >= 0, known[rows], -1)
+
+    def titles(self) -> list[str]:
+        titles = self.collection.titles
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for row, page in self._pairs()]
+
+    def articles(self, indices: NDArray[np.integer] | None = None) -> list[Article]:
+        """The rows at some places of the list; all of them by default."""
+        chosen = np.arange(len(self)) if indices is None else indices
+        part = ArticleList(
+            self.collection,
+            self.page_ids[chosen],
+            self.relevance[chosen],
+            Reasons(self.reasons.words, self.reasons.bits[chosen]),
+        )
+        sizes = part.sizes()
+        known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
+        return [
+            Article(
+                rank=int(place) + 1,
+                page_id=int(page),
+                title=title,
+                quality=CLASSES[code],
+                size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
+                regions=_regions(int(mask)),
+                missing=missing_text(CLASSES[code], known[at]),
+                reasons=tuple(part.reasons.of(at)),
+                relevance=float(part.relevance[at]),
+            )
+            for at, (place, page, title, code, mask) in enumerate(
+                zip(chosen, part.page_ids, part.titles(), part.classes(), part.region_masks(), strict=True)
+            )
+        ]
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(zip(self.rows.tolist(), self.page_ids.tolist(), strict=True))
+
+
+def missing_text(quality: str, counted: tuple[str, ...]) -> str:
+    """What an article lacks: what was counted in it, else what its class usually lacks."""
+    from evenrank.web.request.choices import missing_by_class
+
+    return ", ".join(counted) if counted else missing_by_class(quality)
+
+
+def _regions(mask: int) -> tuple[str, ...]:
+    return tuple(name for place, name in enumerate(REGIONS) if mask >> place & 1) or (REGIONS[0],)
+
+
+def article_links(title: str, settings: WebSettings) -> dict[str, str]:
+    """Addresses of the article, its talk page and its history on Wikipedia."""
+    name = quote(title.replace(" ", "_"), safe=_UNSAFE)
+    return {
+        "article": f"{settings.wiki_url}{name}",
+        "talk": f"{settings.wiki_url}Talk:{name}",
+        "history": f"{settings.wiki_site}w/index.php?title={quote(title.replace(' ', '_'))}&action=history",
+    }

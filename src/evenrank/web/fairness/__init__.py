@@ -1,0 +1,1 @@
+"""Attention by group against the goal, as numbers and charts."""

