@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, Route, expect
+from tests.desk_collections import make_generated
+from tests.judging_files import JudgingFiles, make_judging
 
 from evenrank.assessment.queues import queue
 from evenrank.assessment.store import open_store
@@ -20,8 +22,6 @@ from evenrank.assessment.votes import Vote, all_votes, current_votes
 from evenrank.collection.collection import Collection
 from evenrank.web.app import create_app
 from evenrank.web.settings import WebSettings
-from tests.desk_collections import make_generated
-from tests.judging_files import JudgingFiles, make_judging
 
 GONE = 2_000_000_001
 OpenPage = Callable[..., Page]

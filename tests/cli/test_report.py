@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from evenrank.cli.report import command
 from evenrank.errors import EvenrankError, MissingExtraError
-from evenrank.evaluation import report as report_module
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.feedback import file_name
+from evenrank.evaluation.report import report as report_module
 
 pytest.importorskip("matplotlib")
 FIGURES = ("distributions", "exposure", "topics")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
@@ -12,7 +13,6 @@ from evenrank.errors import EvenrankError
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.interop.pyterrier_transformer import EvenrankRetrieve
 from evenrank.search.relevance import LexicalModel
-from tests.search.conftest import MakeEngine, page
 
 
 def test_retrieve_gives_a_frame_of_results(make_engine: MakeEngine) -> None:

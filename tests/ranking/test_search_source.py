@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.search.small_collection import make_small
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
@@ -26,7 +27,6 @@ from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.search.relevance import LexicalModel
-from tests.search.small_collection import make_small
 
 
 @pytest.fixture(scope="module")

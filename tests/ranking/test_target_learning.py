@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.learning import TrainingTopic
@@ -14,7 +15,6 @@ from evenrank.ranking.build import BuildSettings, target_of
 from evenrank.ranking.target_learning import group_odds, learn_target
 from evenrank.records import Task
 from evenrank.targets.estimated import group_mass
-from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 
 SETTINGS = BuildSettings()
 

@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION, make_generated, make_hostile
 
 from evenrank.collection.collection import Collection
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.settings import WebSettings
-from tests.desk_collections import QUESTION, make_generated, make_hostile
 
 UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6)
 

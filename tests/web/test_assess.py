@@ -15,6 +15,8 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
+from tests.judging_files import JudgingFiles, make_judging
+from tests.web.conftest import UNLIMITED, client_of
 
 from evenrank.assessment.assessors import add_assessor
 from evenrank.assessment.assignments import assign, load_pool
@@ -24,8 +26,6 @@ from evenrank.assessment.store import Store, create_store, open_store
 from evenrank.assessment.votes import all_votes, current_votes
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import open_desk
-from tests.judging_files import JudgingFiles, make_judging
-from tests.web.conftest import UNLIMITED, client_of
 
 GONE = 2_000_000_001
 """A page that the collection does not have."""

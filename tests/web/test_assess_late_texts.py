@@ -12,6 +12,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
+from tests.judging_files import JudgingFiles, make_judging
+from tests.web.conftest import UNLIMITED, client_of
+
 from evenrank.assessment.assignments import Overlap, assign, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.store import open_store
@@ -21,8 +24,6 @@ from evenrank.web.assess.judging import Judging, open_judging
 from evenrank.web.assess.late_texts import LateTexts
 from evenrank.web.assess.texts import Absence, Texts, add_texts, open_texts, unread
 from evenrank.web.desk import open_desk
-from tests.judging_files import JudgingFiles, make_judging
-from tests.web.conftest import UNLIMITED, client_of
 
 GONE = 2_000_000_001
 """A page that the collection does not have."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+from tests.web.conftest import client_of, posted
 
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.exposure import discounts
@@ -24,7 +25,6 @@ from evenrank.web.searches.plan import Owed, Pool, fill, settle_kinds
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 from evenrank.web.settings import WebSettings
-from tests.web.conftest import client_of, posted
 
 CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
 

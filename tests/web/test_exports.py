@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+from tests.desk_collections import HOSTILE_TITLES
+from tests.web.conftest import posted
 
 from evenrank.formats.runs import read_run
 from evenrank.web.exports.delimited import guarded
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.exports.wikitext import external, link, plain
-from tests.desk_collections import HOSTILE_TITLES
-from tests.web.conftest import posted
 
 RIVERS = {"title": "Rivers <b>{{x}}</b> | [[y]]", "keywords": "river, rivers, =1+1, <i>"}
 

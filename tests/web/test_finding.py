@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.desk_collections import QUESTION
+from tests.web.conftest import UNLIMITED, client_of
 
 from evenrank.cli.serve import command
 from evenrank.collection.collection import Collection
@@ -20,8 +22,6 @@ from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import choose_model
 from evenrank.search.relevance import LexicalModel
 from evenrank.web.desk import Desk, open_desk
-from tests.desk_collections import QUESTION
-from tests.web.conftest import UNLIMITED, client_of
 
 pytest.importorskip("lightgbm")
 

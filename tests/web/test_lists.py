@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+from tests.web.conftest import posted
 
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.evaluation.score_task1 import task1_exposure
@@ -17,8 +19,6 @@ from evenrank.web.desk import Desk
 from evenrank.web.lists.make import make_list
 from evenrank.web.lists.work_list import load_list
 from evenrank.web.request.question import Question
-from tests.desk_collections import QUESTION
-from tests.web.conftest import posted
 
 CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
 

@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+from tests.web.conftest import UNLIMITED, client_of, posted
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import InputError
@@ -22,8 +24,6 @@ from evenrank.web.lists.work_list import load_list, save_list
 from evenrank.web.storage.links import list_path as path_of
 from evenrank.web.storage.model_used import ModelUsed, model_from_json, model_used
 from evenrank.web.storage.store import VERSION, open_desk_store, server_secret
-from tests.desk_collections import QUESTION
-from tests.web.conftest import UNLIMITED, client_of, posted
 
 LEARNED = ModelChoice("learned", Path("/private/model.bin"), "f00d", UsedEncoder(EncoderSettings("/private"), "e11"))
 VERSION_1 = Path(__file__).with_name("desk_version_1.sql")

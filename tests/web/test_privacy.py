@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
+from tests.web.conftest import posted
 
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import _reveals, list_balance
-from tests.web.conftest import posted
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)
 RIVERS = {"title": "River", "keywords": "rivers"}

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+from tests.web.conftest import client_of, posted
 
 from evenrank.assessment.store import create_store
 from evenrank.errors import InputError
@@ -21,8 +23,6 @@ from evenrank.web.desk import Desk
 from evenrank.web.middleware.headers import HEADERS
 from evenrank.web.middleware.limits import BURST_SECONDS, MAX_ADDRESSES, Buckets
 from evenrank.web.storage.store import new_token, open_desk_store, server_secret
-from tests.desk_collections import QUESTION
-from tests.web.conftest import client_of, posted
 
 
 def pages_of(client: TestClient, list_path: str, search_path: str) -> list[str]:

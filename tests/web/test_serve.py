@@ -14,12 +14,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from click.testing import CliRunner
+from tests.desk_collections import QUESTION
 
 from evenrank.cli.serve import command
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.web.listen import listen
-from tests.desk_collections import QUESTION
 
 
 @contextmanager

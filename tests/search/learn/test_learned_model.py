@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.search.conftest import MakeEngine
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
@@ -22,7 +23,6 @@ from evenrank.search.learn.training_data import LearningSettings, Sample, as_tab
 from evenrank.search.learn.trees import import_lightgbm
 from evenrank.search.learn.typed_record import typed
 from evenrank.search.relevance import LexicalModel
-from tests.search.conftest import MakeEngine
 
 pytest.importorskip("lightgbm")
 SMALL = LearningSettings(n_trees=20, n_models=2, n_pages_in_leaf=5)

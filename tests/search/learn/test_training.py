@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.search.small_collection import make_small
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
@@ -16,7 +17,6 @@ from evenrank.search.learn.training import Example, Trained, check_settings, tra
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.learn.training_report import quality, report
 from evenrank.search.relevance import LexicalModel
-from tests.search.small_collection import make_small
 
 pytest.importorskip("lightgbm")
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
@@ -17,7 +18,6 @@ from evenrank.search.relevance import (
     SearchSettings,
     probability_by_rank,
 )
-from tests.search.conftest import MakeEngine, page
 
 HORSE = [WeightedTerm("text", ("hors",))]
 AFRICA, EUROPE, FEMALE, MALE = 0b10, 0b10000, 0b10, 0b100

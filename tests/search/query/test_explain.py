@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
@@ -10,7 +11,6 @@ from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.query.explain import explain
 from evenrank.search.relevance import LexicalModel
-from tests.search.conftest import MakeEngine, page
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.search.conftest import MakeEngine, page
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import WeightedTerm
 from evenrank.search.query.feedback import FeedbackSettings, expand, feedback_terms
 from evenrank.search.query.topic_query import QuerySettings, build_terms, free_words, topic_words
 from evenrank.search.query.words import number_forms, singular, split_words, subject_words, word_list
-from tests.search.conftest import MakeEngine, page
 
 
 def test_title_and_keywords_add_up() -> None:
