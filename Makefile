@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO ?= demo
 WORKERS ?= 2
 
-.PHONY: demo test lint docs lock clean
+.PHONY: demo test lint docs lock clean fleet fleet-stop
 
 demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, fair runs, scores, report
 	$(BIN)/evenrank demo $(DEMO)
@@ -22,6 +22,12 @@ lint: $(VENV)/dev.stamp  ## style, types, direction of imports
 
 docs: $(VENV)/dev.stamp  ## the documentation as a web site under site/
 	$(BIN)/mkdocs build --strict --quiet
+
+fleet: $(VENV)/dev.stamp  ## OpenSearch (three nodes), Spark (two workers) and PostgreSQL on loopback
+	$(BIN)/python -m tools.fleet start
+
+fleet-stop:  ## stop them
+	$(BIN)/python -m tools.fleet stop
 
 lock:  ## renew the lock files (needs uv)
 	./requirements/renew

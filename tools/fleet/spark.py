@@ -1,0 +1,69 @@
+"""A standalone Spark cluster on loopback: a master and two workers of one core each."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from tools.fleet.java import find_java
+from tools.fleet.processes import FOLDER, POLL_SECONDS, FleetError, Server
+
+PORT = 7977
+MASTER = f"spark://127.0.0.1:{PORT}"
+"""What `evenrank annotate --master` takes."""
+N_WORKERS = 2
+MASTER_SERVER = Server("spark-master")
+WORKERS = [Server(f"spark-worker-{number}") for number in range(1, N_WORKERS + 1)]
+NEEDED_JAVA = 17
+
+
+def start() -> str:
+    """Start master and workers, and give the master's address."""
+    _start(MASTER_SERVER, "master.Master", "--host", "127.0.0.1", "--port", str(PORT), "--webui-port", "0")
+    _wait(PORT)
+    for number in range(N_WORKERS):
+        start_worker(number)
+    return MASTER
+
+
+def start_worker(number: int) -> None:
+    """Start one worker, counted from 0."""
+    folder = FOLDER / f"spark-work-{number + 1}"
+    options = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder)]
+    _start(WORKERS[number], "worker.Worker", *options, MASTER)
+
+
+def stop() -> None:
+    for server in [*WORKERS, MASTER_SERVER]:
+        server.stop()
+
+
+def _start(server: Server, name: str, *options: str) -> None:
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise FleetError("PySpark is not installed: pip install 'evenrank[spark]'")
+    home = Path(spec.origin).parent
+    java_home = os.environ.get("JAVA_HOME") or str(Path(find_java(NEEDED_JAVA)).resolve().parents[1])
+    environment = {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        **({"JAVA_HOME": java_home} if Path(java_home, "bin", "java").exists() else {}),
+    }
+    server.start([str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options], environment)
+
+
+def _wait(port: int, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if MASTER_SERVER.pid() is None:
+            raise FleetError(f"Spark's master has stopped; {MASTER_SERVER.log} ends with:\n{MASTER_SERVER.tail()}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(POLL_SECONDS)
+    raise FleetError(f"Spark's master did not listen within {seconds:g} s; see {MASTER_SERVER.log}")
