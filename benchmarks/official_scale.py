@@ -65,7 +65,7 @@ def step_import(folder: Path) -> None:
 def step_targets(folder: Path) -> None:
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.topic_truth import TopicTruth
-    from evenrank.metrics.protocol import OFFICIAL_2021
+    from evenrank.protocol import OFFICIAL_2021
 
     collection = Collection.open(folder / "collection")
     for groups in ("intersection", "geography"):

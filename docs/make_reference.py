@@ -12,9 +12,9 @@ import click
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.main import COMMANDS, cli
-from evenrank.metrics.protocol import PROTOCOLS, Protocol
 from evenrank.metrics.registry import MEASURES
 from evenrank.policies.registry import POLICIES
+from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.settings import describe_settings
 
 FOLDER = Path(__file__).parent / "reference"

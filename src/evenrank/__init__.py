@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evenrank.formats.runs import read_run, write_run
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
-    from evenrank.metrics.protocol import PROTOCOLS, Protocol
     from evenrank.metrics.registry import MEASURES
+    from evenrank.protocol import PROTOCOLS, Protocol
     from evenrank.records import Article, Run, Topic
 
 _ROOM_OF = {
@@ -54,8 +54,8 @@ _ROOM_OF = {
     "calc_aggregate": "interop.measure_strings",
     "iter_calc": "interop.measure_strings",
     "parse_measure": "interop.measure_strings",
-    "PROTOCOLS": "metrics.protocol",
-    "Protocol": "metrics.protocol",
+    "PROTOCOLS": "protocol",
+    "Protocol": "protocol",
     "MEASURES": "metrics.registry",
     "Article": "records",
     "Run": "records",

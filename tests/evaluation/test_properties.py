@@ -21,8 +21,8 @@ from evenrank.metrics.ee_disparity import ee_disparity
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.metrics.ee_relevance import ee_relevance
 from evenrank.metrics.ndcg import ndcg
-from evenrank.metrics.protocol import PROTOCOLS
 from evenrank.metrics.registry import measures_of
+from evenrank.protocol import PROTOCOLS
 from evenrank.records import Run
 
 N_GROUPS = 6

@@ -14,7 +14,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.errors import InputError
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.metrics.protocol import PROTOCOLS
+from evenrank.protocol import PROTOCOLS
 from evenrank.records import Run
 
 # page: (class, continents, genders)
@@ -87,7 +87,7 @@ def scores(collection: Collection, run: Run, protocol: str, **knobs: object) -> 
 Flags = tuple[bool, bool]
 NORMALISED: dict[str, Flags] = {
     "official-2021": (False, False),
-    "paper-2021": (True, True),
+    "paper-2021": (False, False),
     "official-2022": (True, False),
 }
 

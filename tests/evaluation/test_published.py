@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.exposure import block_exposure, discounts
 from evenrank.formats.metadata import read_metadata
 from evenrank.metrics.awrf import awrf
@@ -63,6 +66,31 @@ def test_topic_1_task_1_target_to_nine_digits(topic1: dict[str, Any]) -> None:
     target = group_target(counts, INTERSECTION, keep_unknown=False)
     assert target[0] == 0.0
     assert target[1:] == pytest.approx(topic1["task1_target_31"], rel=5e-9)
+
+
+def test_paper_2021_gives_the_worked_example_from_pages(topic1: dict[str, Any], tmp_path: Path) -> None:
+    """The 6,964 pages of the paper's appendix, 25 of them on two continents, from files to the 31 values."""
+    counts = np.array(topic1["geo_x_gender_counts"])
+    europe, asia = GEOGRAPHY.groups.index("Europe"), GEOGRAPHY.groups.index("Asia")
+    n_on_two = int(counts.sum()) - topic1["n_rel"]
+    counts[[europe, asia], 0] -= n_on_two
+    groups = [[GEOGRAPHY.groups[at[0]]] for at in np.ndindex(*counts.shape) for _ in range(counts[at])]
+    genders = [[GENDER.groups[at[1]]] for at in np.ndindex(*counts.shape) for _ in range(counts[at])]
+    groups += [["Europe", "Asia"]] * n_on_two
+    genders += [[]] * n_on_two
+    pages = [
+        {"page_id": page, "geographic_locations": [name for name in places if name != "Unknown"], "gender": gender}
+        for page, (places, gender) in enumerate(zip(groups, genders, strict=True), 1)
+    ]
+    assert len(pages) == topic1["n_rel"] == 6964
+    topics = [{"id": 1, "title": "Agriculture", "rel_docs": [page["page_id"] for page in pages]}]
+    for name, records in (("m", pages), ("t", topics)):
+        (tmp_path / name).write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    collection = import_collection(tmp_path / "c", ImportFiles(tmp_path / "m", eval_topics=(tmp_path / "t",)))
+    [target] = topic_targets(collection, 1, "paper-2021").values
+    assert target == pytest.approx(topic1["task1_target_31"], rel=5e-9)
+    [shared] = topic_targets(collection, 1, "paper-2021", normalised="all").values
+    assert np.abs(shared - topic1["task1_target_31"]).max() > 1e-4
 
 
 def test_topic_1_sections(topic1: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.tables.text import text_of
 from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.formats.runs import read_run
-from evenrank.metrics.protocol import OFFICIAL_2021
+from evenrank.protocol import OFFICIAL_2021
 
 from .csv_rows import read_csv
 

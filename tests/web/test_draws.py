@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.web.conftest import client_of, posted
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.exposure import discounts
 from evenrank.metrics.ee_loss import ee_loss
-from evenrank.metrics.protocol import PAPER_2021
+from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.request.question import Question
@@ -27,6 +28,8 @@ from evenrank.web.searches.saved_search import SavedSearch, load_search, make_se
 from evenrank.web.settings import WebSettings
 
 CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
+SHARED_ROWS = replace(PAPER_2021, normalised="all")
+"""The desk shares a page between its groups."""
 
 
 def saved(desk: Desk, question: Question = CHESS) -> SavedSearch:
@@ -39,7 +42,7 @@ def saved(desk: Desk, question: Question = CHESS) -> SavedSearch:
 def evaluated_loss(desk: Desk, search: SavedSearch, rankings: list[np.ndarray]) -> float:
     """EE-L of rankings against the search's goal, by the evaluator of runs."""
     run = Run.from_rankings("desk", 2, ((1, repeat, pages) for repeat, pages in enumerate(rankings, 1)))
-    ranked = scored_pages(run, desk.collection, PAPER_2021, desk.collection.space())[1]
+    ranked = scored_pages(run, desk.collection, SHARED_ROWS, desk.collection.space())[1]
     weights = discounts(50).astype(np.float64)[ranked.ranks]
     exposure = ranked.alignment.total(weights) / len(rankings)
     return ee_loss(exposure, search.target * float(discounts(50).sum()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evenrank.cli.listing import print_listing
-from evenrank.metrics.protocol import PROTOCOLS
+from evenrank.protocol import PROTOCOLS
 
 
 @click.command("protocols")

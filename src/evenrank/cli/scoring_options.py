@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from evenrank.metrics.protocol import PROTOCOLS
+from evenrank.protocol import PROTOCOLS
 
 F = TypeVar("F", bound=Callable[..., object])
 

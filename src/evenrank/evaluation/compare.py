@@ -14,8 +14,8 @@ from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.paired_tests import TESTS, holm
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.metrics.measure import Measure
-from evenrank.metrics.protocol import Protocol
 from evenrank.metrics.registry import measures_of
+from evenrank.protocol import Protocol
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,8 +23,8 @@ from evenrank.evaluation.score_task1 import exposes_nothing, score_task1
 from evenrank.evaluation.score_task2 import score_task2
 from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
 from evenrank.formats.runs import read_run
-from evenrank.metrics.protocol import PROTOCOLS, Protocol
 from evenrank.metrics.registry import MAIN
+from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run, no_pages
 
 SCORERS = {1: score_task1, 2: score_task2}

@@ -15,7 +15,7 @@ from evenrank.evaluation.score_task1 import task1_exposure
 from evenrank.evaluation.score_task2 import task2_exposure
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_truth import TopicTruth
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 from evenrank.records import Run, Task
 
 

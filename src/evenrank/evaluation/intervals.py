@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 
 _NORMAL = NormalDist()
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.errors import EvenrankError
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 
 NOT_KNOBS = ("name", "summary")
 LEAST = {"min_tier": 0, "interval_seed": 0, "n_resamples": 2}

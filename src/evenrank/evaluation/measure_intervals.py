@@ -8,8 +8,8 @@ import numpy as np
 
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.results import RunResult
-from evenrank.metrics.protocol import Protocol
 from evenrank.metrics.registry import MAIN
+from evenrank.protocol import Protocol
 
 
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:

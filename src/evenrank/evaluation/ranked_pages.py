@@ -12,7 +12,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault, InputError
 from evenrank.evaluation.topic_truth import normalise_flags
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 from evenrank.records import Run
 
 

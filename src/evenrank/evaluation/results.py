@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenrank.evaluation.intervals import Interval
-from evenrank.metrics.protocol import Protocol
 from evenrank.metrics.registry import MAIN
+from evenrank.protocol import Protocol
 from evenrank.records import Task
 
 if TYPE_CHECKING:

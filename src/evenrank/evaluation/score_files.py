@@ -15,7 +15,7 @@ from evenrank.errors import Fault, InputError
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.results import Results
 from evenrank.formats.runs import read_run, run_name
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 from evenrank.records import Run
 
 

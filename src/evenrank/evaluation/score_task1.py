@@ -11,8 +11,8 @@ from evenrank.exposure import discounts
 from evenrank.metrics.awrf import awrf
 from evenrank.metrics.ndcg import ndcg
 from evenrank.metrics.precision import precision
-from evenrank.metrics.protocol import Protocol
 from evenrank.metrics.score import score
+from evenrank.protocol import Protocol
 
 
 def score_task1(ranked: RankedPages, truth: TopicTruth) -> dict[str, float]:

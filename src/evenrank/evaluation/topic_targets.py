@@ -15,7 +15,7 @@ from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import settle_protocol
 from evenrank.evaluation.given import given_collection, joined_groups
 from evenrank.evaluation.topic_truth import TopicTruth
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 from evenrank.records import Task
 
 if TYPE_CHECKING:

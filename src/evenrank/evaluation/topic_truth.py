@@ -12,7 +12,7 @@ from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
-from evenrank.metrics.protocol import Protocol
+from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
 from evenrank.targets.target import TrueTarget
 from evenrank.targets.true import task1_target, task2_target

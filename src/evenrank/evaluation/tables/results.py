@@ -11,8 +11,8 @@ from evenrank.evaluation.tables.latex import latex_of
 from evenrank.evaluation.tables.table import Cell, Column, Table
 from evenrank.evaluation.tables.text import text_of
 from evenrank.metrics.measure import Measure
-from evenrank.metrics.protocol import Protocol
 from evenrank.metrics.registry import MAIN, measures_of
+from evenrank.protocol import Protocol
 from evenrank.records import Task
 
 RENDERERS: dict[str, Callable[[Table], str]] = {

@@ -1,4 +1,4 @@
-"""Protocols: frozen sets of scoring choices, each knob explained and open to change."""
+"""Protocols: frozen sets of scoring choices, each setting explained and open to change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Protocol:
     log_base: float
     """Base of the logarithm in the Jensen–Shannon divergence."""
     normalised: tuple[str, ...] | Literal["all"]
-    """Dimensions whose alignment rows are divided to sum to 1; the others are multi-hot."""
+    """Dimensions in which a page is shared between its groups, so that its row sums to 1; in the others a page counts
+    fully in each of its groups."""
     unlisted_page: Literal["no group", "unknown", "dropped"]
     """A ranked page without metadata: in no group, so that it gives no exposure; fully unknown; or dropped together
     with its discount, which is the same as no group, because AWRF compares shares of exposure."""
@@ -49,6 +50,12 @@ class Protocol:
     """A sequence with too few rankings: mean over those present, or the missing ones count as empty."""
     missing_topic: Literal["skipped", "empty"]
     """A topic that the run does not answer: left out of the mean, or scored as an empty ranking."""
+    task1_length: int
+    """Pages that a Task 1 ranking of a valid run has."""
+    task2_length: int
+    """Pages that each Task 2 ranking of a valid run has."""
+    sequence_length: int
+    """Rankings that a Task 2 sequence of a valid run has."""
     interval_stream: Literal["sequential", "shared"]
     """Bootstrap resamples: drawn on from run to run (runs sorted by name), or the same for every run."""
     interval_seed: int = 20220101
@@ -62,11 +69,19 @@ class Protocol:
         """Pages of a ranking that are scored."""
         return self.task1_depth if task == 1 else self.task2_depth
 
+    def length(self, task: Task) -> int:
+        """Pages in each ranking of a valid run."""
+        return self.task1_length if task == 1 else self.task2_length
+
+    def n_rankings(self, task: Task) -> int:
+        """Rankings of each topic in a valid run."""
+        return 1 if task == 1 else self.sequence_length
+
     def normalises(self, dimension: str) -> bool:
         return self.normalised == "all" or dimension in self.normalised
 
     def settings(self) -> dict[str, Any]:
-        """Every knob by name, as saved with results."""
+        """Every setting by name, as saved with results."""
         return asdict(self)
 
 
@@ -89,6 +104,9 @@ OFFICIAL_2021 = Protocol(
     repeated_page="counted",
     missing_ranking="skipped",
     missing_topic="skipped",
+    task1_length=1000,
+    task2_length=50,
+    sequence_length=100,
     interval_stream="sequential",
 )
 PAPER_2021 = Protocol(
@@ -96,7 +114,7 @@ PAPER_2021 = Protocol(
     summary="what the paper says, at full depth",
     discount_type="float64",
     log_base=2.0,
-    normalised="all",
+    normalised=(),
     unlisted_page="unknown",
     keeps_unknown_task1=False,
     no_exposure="zero",
@@ -110,6 +128,9 @@ PAPER_2021 = Protocol(
     repeated_page="rejected",
     missing_ranking="empty",
     missing_topic="empty",
+    task1_length=1000,
+    task2_length=50,
+    sequence_length=100,
     interval_stream="shared",
 )
 OFFICIAL_2022 = Protocol(
@@ -131,6 +152,9 @@ OFFICIAL_2022 = Protocol(
     repeated_page="counted",
     missing_ranking="skipped",
     missing_topic="skipped",
+    task1_length=500,
+    task2_length=20,
+    sequence_length=100,
     interval_stream="sequential",
 )
 PROTOCOLS: dict[str, Protocol] = {p.name: p for p in (OFFICIAL_2021, PAPER_2021, OFFICIAL_2022)}
