@@ -1,0 +1,136 @@
+"""One exchange with the configured wiki: bounded in time and size, never redirected, its content never logged."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from importlib.metadata import version
+from urllib.parse import urlencode, urljoin, urlsplit
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from evenrank.wiki.errors import WikiAnswerError, WikiUnreachableError
+from evenrank.wiki.settings import WikiSettings
+
+LOG = logging.getLogger("evenrank.wiki")
+CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    content_type: str
+    retry_after: float | None
+    """Seconds that the wiki asks us to wait."""
+    body: bytes
+
+
+class Transport:
+    """Posts forms to one address, one at a time, with the cookies that the wiki set."""
+
+    def __init__(self, settings: WikiSettings) -> None:
+        self.settings = settings
+        self.headers: dict[str, str] = {}
+        """Headers beside our own, e.g. `Authorization`; never logged."""
+        self._cookies: dict[str, str] = {}
+        self._lock = threading.Lock()
+        timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.answer_seconds)
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=1, retries=False, timeout=timeout)
+
+    def post(self, fields: Mapping[str, str]) -> Answer:
+        """The answer to a form; the lock keeps it to one request at a time, as wikis ask of their clients."""
+        with self._lock:
+            start = time.monotonic()
+            try:
+                response = self._pool.request(
+                    "POST",
+                    self.settings.api_url,
+                    body=urlencode(fields).encode(),
+                    headers=self._own_headers(),
+                    redirect=False,
+                    preload_content=False,
+                )
+                try:
+                    answer = self._read(response, start + self.settings.answer_seconds)
+                except BaseException:
+                    response.close()  # a connection with half an answer in it is of no use
+                    raise
+            except HTTPError as error:
+                raise WikiUnreachableError(f"{self.host} does not answer: {_reason(error)}") from None
+            LOG.info(
+                "%s %d %d bytes %.0f ms",
+                fields.get("action", "-"),
+                answer.status,
+                len(answer.body),
+                (time.monotonic() - start) * 1000,
+            )
+            return answer
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.settings.api_url).netloc
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def _own_headers(self) -> dict[str, str]:
+        agent = f"Evenrank/{version('evenrank')} ({self.settings.contact}) urllib3/{version('urllib3')}"
+        headers = {
+            "User-Agent": agent,
+            "Accept-Encoding": "gzip",
+            "Content-Type": "application/x-www-form-urlencoded",
+            **self.headers,
+        }
+        if self._cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        return headers
+
+    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> Answer:
+        if 300 <= response.status < 400:
+            raise WikiAnswerError(self._redirected(response.headers.get("Location", "")))
+        self._keep_cookies(response)
+        body = bytearray()
+        while chunk := response.read1(CHUNK):
+            body += chunk
+            if len(body) > self.settings.max_answer_bytes:
+                raise WikiAnswerError(f"{self.host} sent more than {self.settings.max_answer_bytes:,} bytes at once")
+            if time.monotonic() > deadline:
+                seconds = f"{self.settings.answer_seconds:g}"
+                raise WikiUnreachableError(f"{self.host} took longer than {seconds} seconds for one answer")
+        retry_after = response.headers.get("Retry-After", "")
+        return Answer(
+            response.status,
+            response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
+            float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else None,
+            bytes(body),
+        )
+
+    def _redirected(self, location: str) -> str:
+        to = urlsplit(urljoin(self.settings.api_url, location))
+        where = "another host" if to.netloc != self.host else "another address"
+        return f"{self.host} redirects to {where} ({to.scheme}://{to.netloc}{to.path}), which is not followed"
+
+    def _keep_cookies(self, response: urllib3.BaseHTTPResponse) -> None:
+        """All requests go to one address, so a cookie is a name and a value; an expired one is dropped."""
+        for line in response.headers.getlist("Set-Cookie"):
+            try:
+                found = SimpleCookie(line)
+            except CookieError:
+                continue
+            for name, morsel in found.items():
+                if morsel.value == "deleted" or morsel["max-age"] == "0":
+                    self._cookies.pop(name, None)
+                else:
+                    self._cookies[name] = morsel.value
+
+
+def _reason(error: HTTPError) -> str:
+    """The reason in a few words; urllib3 puts addresses of objects in front of it."""
+    return str(error).rpartition(": ")[2][:200] or type(error).__name__
