@@ -47,6 +47,28 @@ class MissingExtraError(EvenrankError):
         super().__init__(f"{need} needs the extra '{extra}': pip install 'evenrank[{extra}]'")
 
 
+class StoreError(EvenrankError):
+    """Something about an SQLite file of ours; `reason` says what without naming the file."""
+
+    def __init__(self, path: object, reason: str, fix: str) -> None:
+        super().__init__(f"{path}: {reason} ({fix})")
+        self.reason = reason
+
+
+class StoreUnavailableError(StoreError):
+    """A file is locked, full or cannot be written now: nothing was stored, and a later try may succeed."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(path, f"not stored: {reason}", "nothing was changed: make room or wait, then try again")
+
+
+class DamagedStoreError(StoreError):
+    """A file that is not as it was written."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(path, f"damaged: {reason}", "restore a backup; `evenrank doctor` says what is damaged")
+
+
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:
     """An InputError of one fault."""
     return InputError([Fault(str(path), line, found, fix)])

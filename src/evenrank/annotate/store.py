@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.formats.content import START, Position
+from evenrank.sqlite import SqliteFile
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -39,12 +40,13 @@ class WorkStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = SqliteFile(path, is_durable=False)
         with self._clear_errors():
-            self._database = sqlite3.connect(path, isolation_level=None)
-            self._database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + SCHEMA)
+            for statement in filter(str.strip, SCHEMA.split(";")):
+                self._file.connection.execute(statement)
 
     def close(self) -> None:
-        self._database.close()
+        self._file.close()
 
     def get(self, name: str) -> Any:
         """A value kept by `put`, or None."""
@@ -52,7 +54,7 @@ class WorkStore:
         return json.loads(row[0]) if row else None
 
     def put(self, name: str, value: Any) -> None:
-        self._run("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, json.dumps(value)])
+        self.query("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, json.dumps(value)])
 
     def position(self, stage: str) -> Position | None:
         """Where reading goes on; None when the stage is finished."""
@@ -65,8 +67,8 @@ class WorkStore:
             for table, values in rows.items():
                 if values:
                     marks = ", ".join("?" * len(values[0]))
-                    with self._clear_errors():
-                        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
+                    sql = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
+                    self._file.connection.executemany(sql, values)
             self.put(f"position of {stage}", "end" if position is None else position)
             self.put(f"tally of {stage}", tally)
 
@@ -81,28 +83,21 @@ class WorkStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._run("BEGIN IMMEDIATE")
-        try:
+        """A block whose rows are kept together or not at all."""
+        with self._clear_errors(), self._file.transaction():
             yield
-            self._run("COMMIT")
-        except BaseException:
-            if self._database.in_transaction:
-                self._database.rollback()
-            raise
 
     def query(self, sql: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
+        """The rows that a statement gives."""
         with self._clear_errors():
-            return self._database.execute(sql, tuple(values))
-
-    def _run(self, sql: str, values: Iterable[Any] = ()) -> None:
-        self.query(sql, values)
+            return self._file.connection.execute(sql, tuple(values))
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as error:
-            if "not a database" in str(error) or "malformed" in str(error):
-                raise EvenrankError(f"{self.path}: the unfinished work is damaged: remove its folder") from error
-            kept = "finished parts are kept: make room and run the same command again, or remove the folder"
-            raise EvenrankError(f"{self.path}: could not be written: {error} ({kept})") from error
+        except DamagedStoreError as error:
+            raise EvenrankError(f"{self.path}: the unfinished work is damaged: start anew with --fresh") from error
+        except StoreUnavailableError as error:
+            kept = "finished parts are kept: make room and run the same command again, or start anew with --fresh"
+            raise EvenrankError(f"{self.path}: could not be written: {error.reason} ({kept})") from error

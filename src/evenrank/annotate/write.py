@@ -20,6 +20,7 @@ from evenrank.annotate.members import gzip_member
 from evenrank.annotate.quality import QualityModel, class_name, quality_classes, quality_scores
 from evenrank.annotate.quality_features import QualityCounts
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
+from evenrank.sqlite import read_only
 
 PAGES_PER_MEMBER = 5000
 """Pages in one gzip member: the unit of parallel work, fixed so that the file does not depend on the workers."""
@@ -86,10 +87,14 @@ class WriteRange:
             yield Page(page_id, title, score, class_name(index), item, read, date)
 
 
-@cache
+_READERS: dict[Path, sqlite3.Connection] = {}
+
+
 def _database(path: Path) -> sqlite3.Connection:
     """A connection for reading, one for each process."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    if path not in _READERS:
+        _READERS[path] = read_only(path)
+    return _READERS[path]
 
 
 @cache
@@ -110,4 +115,5 @@ def _lookups(path: Path) -> Lookups:
 def close_readers() -> None:
     """Close this process's connections, so that the store can be removed."""
     _lookups.cache_clear()
-    _database.cache_clear()
+    for path in tuple(_READERS):
+        _READERS.pop(path).close()

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
 from evenrank.ranking.build import BuildSettings
 from evenrank.records import Task
+from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.data_age import DataAge, data_age
 from evenrank.web.articles.finding import DeskSource, desk_source, learned_goals
@@ -31,7 +31,7 @@ class Desk:
 
     collection: Collection
     source: DeskSource
-    store: Store
+    store: SqliteFile
     settings: WebSettings
     facts: ArticleFacts | None = None
     """What articles lack; None when it was not counted."""

@@ -24,6 +24,7 @@ from evenrank.web.assess.marking import topic_stems
 from evenrank.web.assess.remembered import Remembered
 from evenrank.web.assess.texts import Absence, open_texts, texts_path
 from evenrank.web.desk import Desk
+from evenrank.web.storage.store import WAIT_SECONDS
 
 LOG = logging.getLogger("evenrank.web")
 NOT_STORED = "The server could not store it. Please tell your organiser; answers from before are safe."
@@ -92,7 +93,7 @@ def open_judging(desk: Desk) -> Judging | None:
     settings = desk.settings
     if settings.judgments is None:
         return None
-    store = open_store(settings.judgments)
+    store = open_store(settings.judgments, WAIT_SECONDS)
     texts = open_texts(texts_path(settings.judgments), desk.collection, pooled_pages(store))
     return Judging(
         desk,

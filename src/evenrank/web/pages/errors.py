@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.web.middleware.access_log import route_name
 from evenrank.web.middleware.limits import TooLargeError
 from evenrank.web.pages.templating import page
@@ -20,7 +20,10 @@ ADVICE = {
     404: "Check the address: links to lists and searches are long, and easily cut off when copied.",
     405: "This address answers other kinds of requests only.",
     500: "The fault is ours. Nothing was lost; please try again.",
+    503: "The server is busy and stored nothing. Please try again in a few seconds.",
 }
+RETRY_SECONDS = "5"
+"""When to try again what could not be stored."""
 
 
 class BadRequestError(Exception):
@@ -62,7 +65,24 @@ def failure(request: Request, error: Exception) -> Response:
     return error_page(request, 500)
 
 
-HANDLERS = {HTTPException: on_http_error, BadRequestError: on_bad_request, EvenrankError: on_bad_request}
+def on_busy(request: Request, error: Exception) -> Response:
+    """503: the file is locked or the disk full. The log says which file, the visitor only when to try again."""
+    LOG.warning("%s: %s", route_name(request.scope), error)
+    return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
+
+
+def on_damage(request: Request, error: Exception) -> Response:
+    """500; what a damaged file says of itself is for the log alone."""
+    return failure(request, error)
+
+
+HANDLERS = {
+    HTTPException: on_http_error,
+    BadRequestError: on_bad_request,
+    StoreUnavailableError: on_busy,
+    DamagedStoreError: on_damage,
+    EvenrankError: on_bad_request,
+}
 
 
 class AnswerFailures:

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from evenrank.assessment.store import Store
+from evenrank.sqlite import SqliteFile
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
 from evenrank.web.request.choices import policy_choices, strength_choices
@@ -45,7 +45,7 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
     return remember(request, RedirectResponse(address, 303))
 
 
-def found(load: Callable[[Store, str], T | None], request: Request) -> T:
+def found(load: Callable[[SqliteFile, str], T | None], request: Request) -> T:
     """What the token in the address names, loaded from the store; 404 when there is none."""
     kept = load(desk_of(request).store, request.path_params["token"])
     if kept is None:

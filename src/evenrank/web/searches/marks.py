@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from evenrank.assessment.store import Store
+from evenrank.sqlite import SqliteFile
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.store import now
@@ -19,7 +19,7 @@ class NotInSearchError(BadRequestError):
     status_for_bots = 404
 
 
-def set_mark(store: Store, search: SavedSearch, page_id: int, kind: str, editor: str) -> None:
+def set_mark(store: SqliteFile, search: SavedSearch, page_id: int, kind: str, editor: str) -> None:
     """Keep an editor's mark of an article; `none` takes it back."""
     if kind not in MARKS:
         raise BadRequestError(f"A mark is one of: {', '.join(MARKS)}.")
@@ -33,14 +33,14 @@ def set_mark(store: Store, search: SavedSearch, page_id: int, kind: str, editor:
             connection.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)", (*key, kind, now()))
 
 
-def marks_seen_by(store: Store, search: SavedSearch, editor: str) -> dict[int, str]:
+def marks_seen_by(store: SqliteFile, search: SavedSearch, editor: str) -> dict[int, str]:
     """Marks by page as one editor sees them: the own ones, and what others have done."""
     query = "SELECT page_id, kind FROM mark WHERE search = ? AND (kind = 'done' OR editor = ?)"
     rows = store.connection.execute(query, (search.number, editor)).fetchall()
     return {row["page_id"]: row["kind"] for row in sorted(rows, key=lambda row: str(row["kind"] == DONE))}
 
 
-def count_marks(store: Store, search: SavedSearch) -> dict[str, int]:
+def count_marks(store: SqliteFile, search: SavedSearch) -> dict[str, int]:
     """Number of articles with each mark, over all editors."""
     query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ?"
     counts = Counter(row["kind"] for row in store.connection.execute(query, (search.number,)))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.assessment.store import Store
 from evenrank.exposure import discounts
+from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.candidates import find_for
 from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
@@ -59,13 +59,13 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
     )
 
 
-def save_search(store: Store, made: SavedSearch, owner: str) -> str:
+def save_search(store: SqliteFile, made: SavedSearch, owner: str) -> str:
     """Keep a search; gives the token of its link."""
     plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
     return keep(store, "saved_search", made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
 
 
-def load_search(store: Store, token: str) -> SavedSearch | None:
+def load_search(store: SqliteFile, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
     row = find_kept(store, "saved_search", token)
     if row is None:
@@ -78,6 +78,6 @@ def load_search(store: Store, token: str) -> SavedSearch | None:
     )
 
 
-def searches_of(store: Store, owner: str, limit: int = 20) -> list[tuple[str, str, int]]:
+def searches_of(store: SqliteFile, owner: str, limit: int = 20) -> list[tuple[str, str, int]]:
     """(token, title, number of draws) of the searches that a visitor saved, the newest first."""
     return kept_by(store, "saved_search", owner, limit, "n_draws")

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.assessment.store import Store
+from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.storage.arrays import float64, int32, pack, uint16
@@ -40,7 +40,7 @@ class Kept:
     created: str = ""
 
 
-def keep(store: Store, table: Table, made: Kept, owner: str, **own: bytes | int) -> str:
+def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes | int) -> str:
     """Keep a new row with the columns that only its table has; gives the token of its link."""
     token = new_token()
     row = {"token": token, "owner": owner, "created": now(), **_columns(made), **own}
@@ -50,14 +50,14 @@ def keep(store: Store, table: Table, made: Kept, owner: str, **own: bytes | int)
     return token
 
 
-def find_kept(store: Store, table: Table, token: str) -> sqlite3.Row | None:
+def find_kept(store: SqliteFile, table: Table, token: str) -> sqlite3.Row | None:
     """The row behind a link; None when there is none."""
     row: sqlite3.Row | None = store.connection.execute(f"SELECT * FROM {table} WHERE token = ?", (token,)).fetchone()
     return row
 
 
 def kept_by(
-    store: Store, table: Table, owner: str, limit: int, fact: Literal["created", "n_draws"]
+    store: SqliteFile, table: Table, owner: str, limit: int, fact: Literal["created", "n_draws"]
 ) -> list[tuple[str, str, Any]]:
     """(token, title, one more fact) of what a visitor keeps, the newest first."""
     query = f"SELECT token, question, {fact} FROM {table} WHERE owner = ? ORDER BY number DESC LIMIT ?"

@@ -1,0 +1,359 @@
+"""SQLite files that many threads and processes share: created, versioned, upgraded, checked and closed in one place.
+
+Every thread has a connection of its own, which is closed when the thread ends. Writers of one process queue here, with
+a time limit; errors of SQLite become errors of this package, which say whether waiting helps.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error
+
+WAIT_SECONDS = 30.0
+"""How long a writer waits for another one, unless told otherwise."""
+STALLED_SECONDS = 1.0
+"""A writer that another process has kept waiting this long makes the writers behind it give up at once."""
+SMALLEST = 512
+"""Bytes of the smallest SQLite file."""
+IN_MEMORY = ":memory:"
+"""Name of a database that is no file, and ends with its connection."""
+UNAVAILABLE = {
+    sqlite3.SQLITE_BUSY: "another process is writing to it",
+    sqlite3.SQLITE_LOCKED: "another process is writing to it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
+    sqlite3.SQLITE_READONLY: "it can only be read",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_NOMEM: "not enough memory",
+}
+"""Primary result codes that concern the machine, in words; waiting or making room helps."""
+
+S = TypeVar("S", bound="SqliteFile")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A kind of SQLite file: its tables, and how files of earlier versions become files of this one."""
+
+    name: str
+    """The kind in words, with its article: "a judgments file"."""
+    version: int
+    script: str
+    """SQL that creates the tables of this version."""
+    table: str
+    """A table that every file of this kind has."""
+    fix: str
+    """What to do about a file of another kind."""
+    upgrades: Mapping[int, str] = field(default_factory=dict)
+    """SQL that leads to each version from the one before it."""
+    first_rows: Callable[[sqlite3.Connection], object] = lambda connection: None
+    """What a new file holds."""
+
+
+class SqliteFile:
+    """An open SQLite file; each thread gets a connection of its own, closed when the thread ends."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, wait_seconds: float = WAIT_SECONDS, is_durable: bool = True
+    ) -> None:
+        self.path = Path(path)
+        self.wait_seconds = wait_seconds
+        self.is_durable = is_durable
+        """Whether a write survives a power cut once its transaction has ended."""
+        self._local = threading.local()
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        # Threads of one process queue here, because SQLite's own waiting is by naps of up to 0.1 s.
+        self._writing = threading.Lock()
+        self._waiting_since: float | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None:
+            held = self._local.held = _Held(_connect(self.path, self.wait_seconds, self.is_durable))
+            with self._lock:
+                self._open.add(held)
+        return held.connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A write that is stored completely when the block ends without an error, and safely on the disk by then."""
+        connection = self.connection
+        with self._turn() as seconds_left:
+            self._begin(connection, seconds_left)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """A block that reads one state of the file, whatever others write meanwhile."""
+        connection = self.connection
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            connection.rollback()
+
+    def check(self) -> list[str]:
+        """What SQLite finds damaged in the file; empty when nothing is."""
+        rows = self.connection.execute("PRAGMA integrity_check(20)").fetchall()
+        found = [str(row[0]) for row in rows]
+        return [] if found == ["ok"] else found
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for held in list(self._open):
+                held.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def __enter__(self: S) -> S:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _turn(self) -> Iterator[float]:
+        """This thread's turn to write; gives the seconds that it may still wait for other processes."""
+        deadline = time.monotonic() + self.wait_seconds
+        while not self._writing.acquire(timeout=min(STALLED_SECONDS / 4, max(deadline - time.monotonic(), 0.001))):
+            since = self._waiting_since
+            if time.monotonic() >= deadline or (since is not None and time.monotonic() - since > STALLED_SECONDS):
+                raise StoreUnavailableError(self.path, UNAVAILABLE[sqlite3.SQLITE_BUSY])
+        try:
+            yield deadline - time.monotonic()
+        finally:
+            self._writing.release()
+
+    def _begin(self, connection: sqlite3.Connection, seconds_left: float) -> None:
+        """Begin a write; whoever queues meanwhile can see since when this one waits for another process."""
+        self._waiting_since = time.monotonic()
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {max(1, int(seconds_left * 1000))}")
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._waiting_since = None
+
+
+def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
+    """The file behind `store`, ready for use: created if it may be, upgraded, and of this kind and version.
+
+    Closes the store and raises when the file is something else, damaged, or of a later version.
+    """
+    try:
+        if not store.path.is_file() and not may_create:
+            raise input_error(store.path, 0, "no such file", schema.fix)
+        if may_create:
+            store.path.parent.mkdir(parents=True, exist_ok=True)
+        _prepare(store, schema, may_create)
+        _refuse_other_kinds(store, schema)
+    except OSError as error:
+        store.close()
+        found = f"cannot be opened as {schema.name}: {error.strerror or error}"
+        raise input_error(store.path, 0, found, schema.fix) from error
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _prepare(store: SqliteFile, schema: Schema, may_create: bool) -> None:
+    """Create or upgrade the tables, in one transaction; nothing is written to a file that needs neither."""
+    try:
+        version, is_empty = _version(store.connection), _is_empty(store.connection)
+    except DamagedStoreError as error:
+        raise input_error(store.path, 0, f"cannot be opened as {schema.name}: {error.reason}", schema.fix) from error
+    if not (is_empty and may_create) and not (_has_table(store.connection, schema) and 0 < version < schema.version):
+        return
+    with store.transaction() as connection:
+        if _is_empty(connection):
+            _run(connection, schema.script)
+            schema.first_rows(connection)
+            connection.execute(f"PRAGMA user_version = {schema.version}")
+        for step in range(_version(connection) + 1, schema.version + 1):
+            _run(connection, schema.upgrades[step])
+            connection.execute(f"PRAGMA user_version = {step}")
+
+
+def _refuse_other_kinds(store: SqliteFile, schema: Schema) -> None:
+    if not _has_table(store.connection, schema):
+        raise input_error(store.path, 0, f"not {schema.name}", schema.fix)
+    version = _version(store.connection)
+    if version != schema.version:
+        found = f"{schema.name} of version {version}, not {schema.version}"
+        raise input_error(store.path, 0, found, "use the evenrank that made it, or a newer one")
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """A connection that cannot change the file; also for a file on a medium that cannot be written."""
+    if not _can_write(path):
+        wal = path.with_name(path.name + "-wal")
+        if wal.exists() and wal.stat().st_size:
+            fix = "copy the file and its -wal to a place that can be written"
+            raise EvenrankError(f"{path}: its last changes are in {wal.name}, which cannot be merged here ({fix})")
+        return _open_uri(path, "immutable=1")
+    return _open_uri(path, "mode=ro")
+
+
+def _open_uri(path: Path, option: str) -> sqlite3.Connection:
+    uri = "file::memory:" if str(path) == IN_MEMORY else f"{path.absolute().as_uri()}?{option}"
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=_Connection)
+    except sqlite3.Error as error:
+        _raise(path, error)
+    assert isinstance(connection, _Connection)
+    connection.path = path
+    return connection
+
+
+def _can_write(path: Path) -> bool:
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
+class _Held:
+    """A thread's connection; closed with the thread, whose locals are dropped when it ends."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.connection.close()
+
+
+class _Cursor(sqlite3.Cursor):
+    """A cursor whose errors are those of this package: damage may show only when a row is read."""
+
+    def execute(self, sql: str, parameters: Any = ()) -> _Cursor:
+        with _clear_errors(self.connection):
+            return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Iterable[Any]) -> _Cursor:
+        with _clear_errors(self.connection):
+            return super().executemany(sql, parameters)
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.Error as error:
+            _translate(self.connection, error)
+
+    def fetchone(self) -> Any:
+        with _clear_errors(self.connection):
+            return super().fetchone()
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        with _clear_errors(self.connection):
+            return super().fetchmany(self.arraysize if size is None else size)
+
+    def fetchall(self) -> list[Any]:
+        with _clear_errors(self.connection):
+            return super().fetchall()
+
+
+class _Connection(sqlite3.Connection):
+    path: Path
+
+    def cursor(self, factory: Any = _Cursor) -> Any:
+        return super().cursor(factory)
+
+    def execute(self, sql: str, parameters: Any = ()) -> _Cursor:
+        cursor: _Cursor = self.cursor()
+        return cursor.execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Iterable[Any]) -> _Cursor:
+        cursor: _Cursor = self.cursor()
+        return cursor.executemany(sql, parameters)
+
+
+@contextmanager
+def _clear_errors(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        _translate(connection, error)
+
+
+def _translate(connection: sqlite3.Connection, error: sqlite3.Error) -> NoReturn:
+    assert isinstance(connection, _Connection)
+    _raise(connection.path, error)
+
+
+def _raise(path: Path, error: sqlite3.Error) -> NoReturn:
+    """The error of this package that an error of SQLite means; mistakes of our own code stay what they are."""
+    if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        raise error
+    reason = UNAVAILABLE.get(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF)
+    if reason is not None:
+        raise StoreUnavailableError(path, reason) from error
+    raise DamagedStoreError(path, str(error)) from error
+
+
+def _connect(path: Path, wait_seconds: float, is_durable: bool) -> sqlite3.Connection:
+    _refuse_short_file(path)
+    if path.exists() and not _can_write(path):
+        connection = read_only(path)
+    else:
+        connection = _open_uri(path, "mode=rwc")
+        connection.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1000)}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _refuse_short_file(path: Path) -> None:
+    """DamagedStoreError for a file too short to be SQLite's, because SQLite takes one byte for an empty file.
+
+    SQLite itself refuses longer files of other kinds. The file is not opened here: closing it would end the locks
+    that other connections of this process hold.
+    """
+    if path.is_file() and 0 < (n_bytes := path.stat().st_size) < SMALLEST:
+        raise DamagedStoreError(path, f"{n_bytes} bytes are too few for an SQLite file")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None and _version(connection) == 0
+
+
+def _has_table(connection: sqlite3.Connection, schema: Schema) -> bool:
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (schema.table,))
+    return known.fetchone() is not None
+
+
+def _run(connection: sqlite3.Connection, script: str) -> None:
+    """The statements of a script one by one; sqlite3's executescript would end the transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""

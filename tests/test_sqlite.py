@@ -1,0 +1,154 @@
+"""SQLite files: connections end with their threads, a locked file is named as such, damage is never raw."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evenrank.errors import DamagedStoreError, InputError, StoreUnavailableError
+from evenrank.sqlite import Schema, SqliteFile, open_file
+
+SCHEMA = Schema("a test file", 1, "CREATE TABLE thing (name TEXT PRIMARY KEY, size INTEGER);", "thing", "name another")
+
+
+def make(path: Path, wait_seconds: float = 1.0) -> SqliteFile:
+    return open_file(SqliteFile(path, wait_seconds=wait_seconds), SCHEMA, may_create=True)
+
+
+def n_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def burst(store: SqliteFile, n_threads: int) -> None:
+    """Threads that all read at once, and then end."""
+    together = threading.Barrier(n_threads)
+
+    def read() -> None:
+        together.wait()
+        assert store.connection.execute("SELECT count(*) FROM thing").fetchone()[0] == 0
+        together.wait()
+
+    threads = [threading.Thread(target=read) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
+def test_descriptors_stay_flat_over_bursts_of_threads(tmp_path: Path) -> None:
+    with make(tmp_path / "file") as store:
+        burst(store, 20)
+        before = n_descriptors()
+        for _ in range(10):
+            burst(store, 20)
+        assert n_descriptors() <= before
+    assert n_descriptors() < before
+
+
+def test_close_reaches_the_connections_of_other_threads(tmp_path: Path) -> None:
+    store = make(tmp_path / "file")
+    opened, may_end = threading.Event(), threading.Event()
+    kept = []
+
+    def hold() -> None:
+        kept.append(store.connection)
+        opened.set()
+        may_end.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    opened.wait()
+    store.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        kept[0].execute("SELECT 1")
+    may_end.set()
+    thread.join()
+
+
+def test_a_locked_file_is_unavailable_within_the_time_limit(tmp_path: Path) -> None:
+    with make(tmp_path / "file", wait_seconds=0.5) as store:
+        other = sqlite3.connect(tmp_path / "file", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        begin = time.monotonic()
+        with pytest.raises(StoreUnavailableError, match="another process is writing"), store.transaction():
+            pytest.fail("a transaction began beside another one")
+        assert time.monotonic() - begin < 5.0
+        other.execute("ROLLBACK")
+        other.close()
+        with store.transaction() as connection:
+            connection.execute("INSERT INTO thing VALUES ('a', 1)")
+        assert store.connection.execute("SELECT size FROM thing").fetchone()[0] == 1
+
+
+def test_writers_behind_a_stalled_one_give_up_together(tmp_path: Path) -> None:
+    """Without this, the writers of a locked file wait one after the other, and take every thread of a server."""
+    with make(tmp_path / "file", wait_seconds=2.5) as store:
+        other = sqlite3.connect(tmp_path / "file", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        ended: list[str] = []
+
+        def write() -> None:
+            try:
+                with store.transaction():
+                    ended.append("stored")
+            except StoreUnavailableError:
+                ended.append("unavailable")
+
+        threads = [threading.Thread(target=write) for _ in range(12)]
+        begin = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        other.close()
+        assert ended == ["unavailable"] * 12
+        assert time.monotonic() - begin < 3 * 2.5, "they waited one after the other"
+
+
+def test_a_full_disk_is_unavailable_and_the_file_stays_whole(tmp_path: Path) -> None:
+    with make(tmp_path / "file") as store:
+        store.connection.execute("PRAGMA max_page_count = 6")
+        with pytest.raises(StoreUnavailableError, match="disk is full"), store.transaction() as connection:
+            connection.executemany("INSERT INTO thing VALUES (?, ?)", [(f"{n:01000}", n) for n in range(100)])
+        assert store.check() == []
+        assert store.connection.execute("SELECT count(*) FROM thing").fetchone()[0] == 0
+
+
+def test_damage_is_named_wherever_it_shows(tmp_path: Path) -> None:
+    with make(tmp_path / "file") as store, store.transaction() as connection:
+        connection.executemany("INSERT INTO thing VALUES (?, ?)", [(f"{n:0100}", n) for n in range(1000)])
+    content = bytearray((tmp_path / "file").read_bytes())
+    content[8192:40000] = bytes(40000 - 8192)
+    (tmp_path / "file").write_bytes(content)
+    with open_file(SqliteFile(tmp_path / "file"), SCHEMA) as store:
+        assert store.check()
+        with pytest.raises(DamagedStoreError, match="doctor"):
+            list(store.connection.execute("SELECT * FROM thing"))
+
+
+@pytest.mark.parametrize("content", [b"\1", b"some text\n" * 400, bytes(4096)])
+def test_files_of_another_kind_are_refused_and_stay_as_they_are(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="a test file"):
+        open_file(SqliteFile(path), SCHEMA, may_create=True)
+    assert path.read_bytes() == content
+
+
+def test_an_upgrade_is_made_once_in_one_transaction(tmp_path: Path) -> None:
+    make(tmp_path / "file").close()
+    newer = Schema("a test file", 2, "", "thing", "", {2: "ALTER TABLE thing ADD COLUMN colour TEXT;"})
+    for _ in range(2):
+        with open_file(SqliteFile(tmp_path / "file"), newer) as store:
+            columns = [row["name"] for row in store.connection.execute("PRAGMA table_info(thing)")]
+            assert columns == ["name", "size", "colour"]
+    broken = Schema("a test file", 3, "", "thing", "", {3: "ALTER TABLE thing ADD COLUMN a;\nALTER TABLE none ADD b;"})
+    with pytest.raises(DamagedStoreError):
+        open_file(SqliteFile(tmp_path / "file"), broken)
+    open_file(SqliteFile(tmp_path / "file"), newer).close()
