@@ -12,7 +12,7 @@ from evenrank.settings import describe_settings, parse_settings
 
 
 @dataclass(frozen=True)
-class Knobs:
+class Choices:
     """Some settings."""
 
     count: int = 3
@@ -32,7 +32,7 @@ class Knobs:
 
 def test_text_becomes_the_type_of_the_field() -> None:
     texts = {"count": "7", "share": "1e-2", "way": "down", "names": "b, c", "loud": "yes", "word": "y"}
-    assert parse_settings(Knobs, texts) == {
+    assert parse_settings(Choices, texts) == {
         "count": 7,
         "share": 0.01,
         "way": "down",
@@ -45,18 +45,18 @@ def test_text_becomes_the_type_of_the_field() -> None:
 def test_all_faults_at_once() -> None:
     texts = {"count": "1.5", "share": "nan", "way": "left", "loud": "maybe", "colour": "red"}
     with pytest.raises(EvenrankError) as caught:
-        parse_settings(Knobs, texts)
+        parse_settings(Choices, texts)
     assert str(caught.value).splitlines() == [
         "count=1.5: not a whole number",
         "share=nan: not a finite number",
         "way=left: choose from up, down",
-        "loud=maybe: say true or false",
-        "no setting 'colour'; there are: count, loud, names, share, way, word",
+        "loud=maybe: not true or false",
+        "unknown setting 'colour'; choose from count, loud, names, share, way, word",
     ]
 
 
 def test_description_has_defaults_choices_and_the_line_under_each_field() -> None:
-    described = {setting.name: setting for setting in describe_settings(Knobs)}
+    described = {setting.name: setting for setting in describe_settings(Choices)}
     assert described["count"].default == 3
     assert described["share"].explanation == "How much,\nover two lines."
     assert described["way"].choices == ("up", "down")

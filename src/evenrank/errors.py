@@ -1,4 +1,4 @@
-"""What a user did wrong, said so that it can be mended: file, line, what was found, what to do."""
+"""What a user did wrong, said so that it can be fixed: file, line, what was found, what to do."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ class Fault:
 class EvenrankError(Exception):
     """A user's mistake or an impossible request; the command line prints it and exits with 2."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled as it is, not by calling `__init__` again: a worker's error reaches the caller with its text."""
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[EvenrankError], args: tuple[object, ...], state: dict[str, object]) -> EvenrankError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class InputError(EvenrankError):
     """Bad input: all faults at once."""
@@ -38,6 +49,14 @@ class InputError(EvenrankError):
         if n_more:
             lines.append(f"… and {n_more:,} more faults of these kinds")
         super().__init__("\n".join(lines))
+
+
+class UnknownNameError(EvenrankError):
+    """A name that is not in a list: of policies, protocols, dimensions, settings and the like."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown {kind} {name!r}; choose from {', '.join(known) or '(none)'}")
+        self.name = name
 
 
 class MissingExtraError(EvenrankError):

@@ -1,15 +1,24 @@
-"""Settings of a policy: what they are, and how text on the command line becomes one."""
+"""Settings: dataclasses whose fields are described, read from text and checked, with one wording for every fault."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import textwrap
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from evenrank.errors import EvenrankError
+import numpy as np
+
+from evenrank.errors import EvenrankError, UnknownNameError
+
+TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+WANTED = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
+"""What a value of a type is called in messages."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Setting:
 
 def describe_settings(owner: type) -> list[Setting]:
     """The fields of a settings dataclass with their defaults and the line under each."""
-    explanations, hints = _lines_under_fields(owner), get_type_hints(owner)
+    explanations = _lines_under_fields(owner)
+    hints = get_type_hints(owner)
     return [
         Setting(
             name=field.name,
@@ -50,50 +60,136 @@ def _lines_under_fields(owner: type) -> dict[str, str]:
     return found
 
 
+def read_pairs(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
+    """Names and texts of NAME=VALUE pairs; the last one of a name counts."""
+    listed = list(pairs)
+    wrong = [pair for pair in listed if "=" not in pair]
+    if wrong:
+        raise EvenrankError(f"{option} {', '.join(wrong)}: write NAME=VALUE")
+    return {name.strip(): text.strip() for name, _, text in (pair.partition("=") for pair in listed)}
+
+
 def parse_settings(owner: type, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Settings from text, each as its field's type; all that is wrong is said at once."""
-    hints, names = get_type_hints(owner), {field.name for field in fields(owner)}
-    values, wrong = {}, []
+    """Settings from text, each as its field's type; all faults are reported in one EvenrankError."""
+    hints = get_type_hints(owner)
+    names = [field.name for field in fields(owner)]
+    values = {}
+    faults = []
     for name, text in texts.items():
         if name not in names:
-            wrong.append(f"no setting {name!r}; there are: {', '.join(sorted(names)) or 'none'}")
+            faults.append(str(UnknownNameError("setting", name, sorted(names))))
             continue
         try:
-            values[name] = _parse(text, hints[name])
+            values[name] = parse_value(text, hints[name])
         except ValueError as error:
-            wrong.append(f"{name}={text}: {error}")
-    if wrong:
-        raise EvenrankError("\n".join(wrong))
+            faults.append(f"{name}={text}: {error}")
+    if faults:
+        raise EvenrankError("\n".join(faults))
     return values
 
 
-def _parse(text: str, hint: Any) -> Any:
-    """One text as a value of the hinted type."""
-    if get_origin(hint) is Literal:
-        if text not in get_args(hint):
-            raise ValueError(f"choose from {', '.join(get_args(hint))}")
-        return text
-    if get_origin(hint) is tuple:
-        return tuple(_parse(part.strip(), get_args(hint)[0]) for part in text.split(",") if part.strip())
+def parse_value(text: str, hint: Any) -> Any:
+    """The value of a type that a text stands for; ValueError says what would be valid."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _parse_union(text, inner)
+    if origin is Literal:
+        return _parse_choice(text, {str(choice): choice for choice in inner})
+    if origin is tuple:
+        parts = [] if text.casefold() == "none" else [part.strip() for part in text.split(",")]
+        return tuple(parse_value(part, inner[0]) for part in parts if part)
     if hint is bool:
-        return _parse_bool(text)
-    if hint in (int, float):
-        return _parse_number(text, hint)
-    return text
+        if text.casefold() not in TRUTH:
+            raise ValueError(f"not {WANTED[bool]}")
+        return TRUTH[text.casefold()]
+    return _parse_number(text, hint) if hint in (int, float) else text
 
 
-def _parse_bool(text: str) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if text.lower() not in words:
-        raise ValueError("say true or false")
-    return words[text.lower()]
+def _parse_union(text: str, hints: tuple[Any, ...]) -> Any:
+    """A text that may stand for None or for a fixed word; otherwise for a value of the remaining type."""
+    words = [word for hint in hints if get_origin(hint) is Literal for word in get_args(hint)]
+    if text in words:
+        return text
+    if NoneType in hints and text.casefold() == "none":
+        return None
+    (only,) = (hint for hint in hints if hint is not NoneType and get_origin(hint) is not Literal)
+    return parse_value(text, only)
+
+
+def _parse_choice(text: str, choices: Mapping[str, Any]) -> Any:
+    """The choice of that name; a hyphen may stand for a space, which a shell would split at."""
+    for spelling in (text, text.replace("-", " ")):
+        if spelling in choices:
+            return choices[spelling]
+    raise ValueError(f"choose from {', '.join(choices)}")
 
 
 def _parse_number(text: str, kind: type[int] | type[float]) -> int | float:
     try:
         number = kind(text)
     except ValueError:
-        raise ValueError(f"not {'a whole number' if kind is int else 'a number'}") from None
-    if not abs(number) < 1e300:
-        raise ValueError("not a finite number")
+        raise ValueError(f"not {WANTED[kind] if kind is int else 'a number'}") from None
+    if kind is float and not math.isfinite(number):
+        raise ValueError(f"not {WANTED[float]}")
     return number
+
+
+def check_value(value: Any, hint: Any, place: str = "") -> Any:
+    """A value from Python or JSON as its type: a dataclass, tuple, array, literal, number, text or None.
+
+    ValueError names the first place that holds anything else. Whole numbers pass as numbers, and numpy's numbers as
+    Python's; true and false pass as neither, and NaN and infinity are never numbers.
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if is_dataclass(hint):
+        return _check_dataclass(value, hint, place)
+    if origin in (Union, UnionType):
+        return _check_union(value, inner, place)
+    if origin is Literal:
+        return value if value in inner else _refuse(value, place, f"one of {', '.join(map(str, inner))}")
+    if origin is tuple:
+        return tuple(_check_items(value, inner[0], place))
+    if origin is np.ndarray:
+        return np.array(_check_items(value, float, place), np.float64)
+    return _check_plain(value, hint, place)
+
+
+def _check_union(value: Any, hints: tuple[Any, ...], place: str) -> Any:
+    if value is None and NoneType in hints:
+        return None
+    if isinstance(value, str) and any(get_origin(hint) is Literal and value in get_args(hint) for hint in hints):
+        return value
+    (only,) = (hint for hint in hints if hint is not NoneType and get_origin(hint) is not Literal)
+    return check_value(value, only, place)
+
+
+def _check_dataclass(value: Any, owner: Any, place: str) -> Any:
+    if not isinstance(value, Mapping):
+        return _refuse(value, place, "an object")
+    hints = get_type_hints(owner)
+    names = [field.name for field in fields(owner)]
+    wrong = [f"no {name}" for name in names if name not in value]
+    wrong += [f"an unknown {name}" for name in value if name not in names]
+    if wrong:
+        raise ValueError(f"{place or 'the record'} has {', '.join(wrong)}")
+    return owner(**{name: check_value(value[name], hints[name], f"{place}.{name}".lstrip(".")) for name in names})
+
+
+def _check_items(value: Any, hint: Any, place: str) -> list[Any]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        return [_refuse(value, place, "a list")]
+    return [check_value(item, hint, f"{place}[{at}]") for at, item in enumerate(value)]
+
+
+def _check_plain(value: Any, kind: Any, place: str) -> Any:
+    accepted = {int: Integral, float: Real}.get(kind, kind)
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        return _refuse(value, place, WANTED[kind])
+    if kind is float and not math.isfinite(value):
+        return _refuse(value, place, WANTED[float])
+    return kind(value)
+
+
+def _refuse(value: Any, place: str, wanted: str) -> Any:
+    shown = repr(value)
+    raise ValueError(f"{place or 'the record'} is {shown[:40]}{'…' * (len(shown) > 40)}, not {wanted}")

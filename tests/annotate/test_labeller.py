@@ -192,5 +192,5 @@ def test_any_number_of_workers_and_any_size_of_batches_give_the_same_bytes(tmp_p
 
 
 def test_an_unknown_quality_model_is_refused(tmp_path, inputs):
-    with pytest.raises(EvenrankError, match="no quality model 'v9'; there are: v1, v2"):
+    with pytest.raises(EvenrankError, match="unknown quality model 'v9'; choose from v1, v2"):
         annotate(tmp_path / "m.gz", inputs, AnnotateSettings(quality_model="v9"))

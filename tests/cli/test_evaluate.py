@@ -90,7 +90,7 @@ def test_latex_marks_the_best_by_direction(call, golden_runs) -> None:
     assert r"\textbf{2.8470}" in cells["T2syn01"], "the lowest EE-D is the best"
 
 
-def test_depth_groups_and_knobs_reach_the_scores(call, golden_collection, golden_runs) -> None:
+def test_depth_groups_and_settings_reach_the_scores(call, golden_collection, golden_runs) -> None:
     options = ["--depth", "50", "--rankings", "3", "--groups", "geography", "--set", "log_base=2"]
     record = json.loads(call("--format", "json", *options).stdout)
     expected = evaluate(golden_collection, golden_runs, groups="geography", depth=50, rankings=3, log_base=2.0)
@@ -137,15 +137,15 @@ def test_two_files_of_one_name_are_refused(call, golden_runs, tmp_path: Path) ->
         ("task1_depth=0", "too small"),
         ("task2_depth=99999999999999999999", "too large"),
         ("n_resamples=1", "too small"),
-        ("normalised=mars", "no dimension mars"),
-        ("no_such=1", "is one of"),
-        ("no_exposure=maybe", "is not one of: uniform, zero"),
+        ("normalised=mars", "unknown dimension 'mars'"),
+        ("no_such=1", "unknown setting 'no_such'; choose from discount_type"),
+        ("no_exposure=maybe", "choose from uniform, zero"),
         ("log_base=1", "above 1"),
         ("confidence=1.5", "between 0 and 1"),
-        ("task1_depth", "KNOB=VALUE"),
+        ("task1_depth", "NAME=VALUE"),
     ],
 )
-def test_bad_knobs_are_explained(call, setting: str, said: str) -> None:
+def test_bad_settings_are_explained(call, setting: str, said: str) -> None:
     with pytest.raises(EvenrankError, match=said):
         call("--set", setting)
 

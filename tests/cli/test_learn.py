@@ -110,7 +110,7 @@ def test_workers_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     "options, message",
     [
         (["--set", "n_trees=0"], "n_trees=0 is too small"),
-        (["--set", "trees=5"], "no setting 'trees'; there are: feature_share"),
+        (["--set", "trees=5"], "unknown setting 'trees'; choose from feature_share"),
         (["--set", "seed=5"], "--seed"),
         (["--set", "n_pages_in_leaf=1e9"], "not a whole number"),
         (["--set", "learning_rate=1e299"], "not above 0 and at most 1"),

@@ -104,12 +104,12 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--policy", "fairest"], "no policy 'fairest'; there are: relevance"),
+        (["--policy", "fairest"], "unknown policy 'fairest'; choose from relevance"),
         (["--policy", "controller"], "policy controller does not serve Task 1"),
         (["--policy", "deficit", "--set", "weight=much"], "weight=much: not a number"),
-        (["--policy", "deficit", "--set", "weigth=1"], "no setting 'weigth'; there are: n_windows"),
-        (["--policy", "deficit", "--set", "weight"], "not NAME=VALUE: weight"),
-        (["--policy", "deficit", "--set", "information=age"], "information age: choose from geography, gender"),
+        (["--policy", "deficit", "--set", "weigth=1"], "unknown setting 'weigth'; choose from n_windows"),
+        (["--policy", "deficit", "--set", "weight"], "weight: write NAME=VALUE"),
+        (["--policy", "deficit", "--set", "information=age"], "unknown dimension 'age'; choose from geography, gender"),
         (["--policy", "deficit", "--topics", "999"], "not in the collection: 999"),
         (["--policy", "mmr"], "mmr compares texts"),
     ],

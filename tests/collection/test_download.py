@@ -114,7 +114,7 @@ def test_wrong_bytes_are_not_kept(tmp_path: Path, address: str) -> None:
 def test_errors_of_the_server_and_of_the_user(tmp_path: Path, address: str) -> None:
     with pytest.raises(EvenrankError, match="404"):
         download(tmp_path, address + "/none")
-    with pytest.raises(EvenrankError, match="no official file"):
+    with pytest.raises(EvenrankError, match="unknown official file"):
         download(tmp_path, address, ["nothing.gz"])
     with pytest.raises(EvenrankError, match="not an http"):
         download(tmp_path, "file:///etc")

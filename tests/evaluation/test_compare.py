@@ -108,9 +108,9 @@ def test_results_can_be_taken_further(results) -> None:
 @pytest.mark.parametrize(
     "options,said",
     [
-        ({"baseline": "nobody"}, "no run named 'nobody'"),
-        ({"baseline": "T1syn00", "test": "guess"}, "no test 'guess'"),
-        ({"baseline": "T1syn00", "measures": ["EE-L"]}, "has no measure EE-L"),
+        ({"baseline": "nobody"}, "unknown baseline run 'nobody'"),
+        ({"baseline": "T1syn00", "test": "guess"}, "unknown test 'guess'"),
+        ({"baseline": "T1syn00", "measures": ["EE-L"]}, "unknown measure of Task 1 'EE-L'"),
     ],
 )
 def test_impossible_requests_are_explained(results, options, said: str) -> None:

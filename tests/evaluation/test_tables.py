@@ -141,25 +141,25 @@ def test_groups_without_names_are_explained(golden_collection, golden_runs, grou
 
 
 @pytest.mark.parametrize(
-    ("knob", "value", "said"),
+    ("setting", "value", "said"),
     [
         ("depth", "5", "not a whole number"),
         ("depth", 5.5, "not a whole number"),
         ("task1_depth", None, "not a whole number"),
         ("depth", True, "not a whole number"),
-        ("log_base", "2", "not a number"),
-        ("confidence", None, "not a number"),
-        ("relevant_exposure", "no", "not True or False"),
-        ("normalised", ["mars"], "no dimension mars"),
-        ("normalised", 5, "not names of dimensions"),
+        ("log_base", "2", "not a finite number"),
+        ("confidence", None, "not a finite number"),
+        ("relevant_exposure", "no", "not true or false"),
+        ("normalised", ["mars"], "unknown dimension 'mars'"),
+        ("normalised", 5, "not a list"),
     ],
 )
-def test_knobs_of_a_wrong_type_are_explained(golden_collection, golden_runs, knob: str, value, said: str) -> None:
+def test_settings_of_a_wrong_type_are_explained(golden_collection, golden_runs, setting: str, value, said: str) -> None:
     with pytest.raises(EvenrankError, match=said):
-        evaluate(golden_collection, golden_runs[0], **{knob: value})
+        evaluate(golden_collection, golden_runs[0], **{setting: value})
 
 
-def test_knobs_from_numpy_and_lists_are_taken(golden_collection, golden_runs) -> None:
+def test_settings_from_numpy_and_lists_are_taken(golden_collection, golden_runs) -> None:
     results = evaluate(golden_collection, golden_runs[0], depth=np.int64(5), log_base=2, normalised=["geography"])
     assert results.protocol.task1_depth == 5
     assert results.protocol.normalised == ("geography",)

@@ -24,7 +24,7 @@ def test_parse(text: str, name: str, depth: int | None) -> None:
 def test_parameters() -> None:
     measure = parse_measure("AWRF(protocol='paper-2021', groups=geography, log_base=e)@100")
     assert (measure.protocol, measure.groups, measure.depth) == ("paper-2021", "geography", 100)
-    assert measure.knobs["log_base"] == pytest.approx(2.718281828)
+    assert measure.settings["log_base"] == pytest.approx(2.718281828)
 
 
 @pytest.mark.parametrize("text", ["", "MAP@20", "AWRF@0", "AWRF@x", "AWRF(groups)@20", "AWRF(what=1)@20", "@20"])

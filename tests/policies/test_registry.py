@@ -158,7 +158,7 @@ def test_reconstructed_methods_say_so() -> None:
 
 
 def test_unknown_name_lists_the_names() -> None:
-    with pytest.raises(EvenrankError, match="no policy 'fairest'; there are: relevance, mmr"):
+    with pytest.raises(EvenrankError, match="unknown policy 'fairest'; choose from relevance, mmr"):
         make_policy("fairest")
 
 

@@ -78,5 +78,5 @@ def test_information_names_the_dimensions(names: tuple[str, ...]) -> None:
 
 
 def test_information_that_does_not_exist() -> None:
-    with pytest.raises(EvenrankError, match="information age: choose from geography, gender"):
+    with pytest.raises(EvenrankError, match="unknown dimension 'age'; choose from geography, gender"):
         known_dimensions(["geography", "age"])

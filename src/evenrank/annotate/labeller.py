@@ -23,7 +23,7 @@ from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.stage import Engine, Stage, StageBatch, run_locally
 from evenrank.annotate.store import WorkStore
 from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, close_readers
-from evenrank.errors import EvenrankError, InputError, input_error
+from evenrank.errors import EvenrankError, InputError, UnknownNameError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.batches import BATCH, RawBatch
 from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
@@ -102,7 +102,7 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
 def _quality_model(settings: AnnotateSettings) -> QualityModel:
     models = quality_models()
     if settings.quality_model not in models:
-        raise EvenrankError(f"no quality model {settings.quality_model!r}; there are: {', '.join(models)}")
+        raise UnknownNameError("quality model", settings.quality_model, models)
     return models[settings.quality_model].with_caps(settings.quality_caps)
 
 

@@ -53,7 +53,7 @@ def command(
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     opened = Collection.open(collection)
     results = score_files(
-        opened, runs, options.protocol, options.groups, options.knobs, judged_only=options.judged_only
+        opened, runs, options.protocol, options.groups, options.settings, judged_only=options.judged_only
     )
     if topic_stats is not None:
         from evenrank.evaluation.feedback import write_topic_stats

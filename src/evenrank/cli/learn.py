@@ -80,12 +80,11 @@ def learning_settings(pairs: Iterable[str], seed: int, has_vectors: bool) -> Lea
     """The settings of trees and line that the options describe."""
     from dataclasses import replace
 
-    from evenrank.cli.rank import parse_pairs
     from evenrank.search.learn.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings
     from evenrank.search.learn.training_data import LearningSettings
-    from evenrank.settings import parse_settings
+    from evenrank.settings import parse_settings, read_pairs
 
-    texts = parse_pairs(pairs)
+    texts = read_pairs(pairs)
     if "seed" in texts:
         raise click.BadParameter("the seed has an option of its own: --seed", param_hint="--set")
     chosen = parse_settings(LearningSettings, texts)

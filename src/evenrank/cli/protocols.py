@@ -11,15 +11,15 @@ from evenrank.protocol import PROTOCOLS
 @click.command("protocols")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(form: str) -> None:
-    """List the scoring protocols, knob by knob; `evaluate --set KNOB=VALUE` changes any of them."""
+    """List the scoring protocols, setting by setting; `evaluate --set NAME=VALUE` changes any of them."""
     if form == "json":
         print_listing([protocol.settings() for protocol in PROTOCOLS.values()], form)
         return
     settings = [protocol.settings() for protocol in PROTOCOLS.values()]
     rows = [
-        {"knob": knob, **{s["name"]: _shown(s[knob]) for s in settings}}
-        for knob in settings[0]
-        if knob not in ("name", "summary")
+        {"setting": name, **{s["name"]: _shown(s[name]) for s in settings}}
+        for name in settings[0]
+        if name not in ("name", "summary")
     ]
     print_listing(rows, form)
     for protocol in PROTOCOLS.values():

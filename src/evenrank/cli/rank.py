@@ -93,9 +93,9 @@ def make_job(
     from evenrank.ranking.build import BuildSettings
     from evenrank.ranking.job import RankingJob, full_request
     from evenrank.ranking.open_source import open_source
-    from evenrank.settings import parse_settings
+    from evenrank.settings import parse_settings, read_pairs
 
-    owner, texts = policy_class(policy, task), parse_pairs(pairs)
+    owner, texts = policy_class(policy, task), read_pairs(pairs)
     shared = {field.name for field in fields(BuildSettings)}
     of_build = {name: text for name, text in texts.items() if name in shared}
     of_policy = {name: text for name, text in texts.items() if name not in shared}
@@ -103,14 +103,6 @@ def make_job(
     settings, request = BuildSettings(**parse_settings(BuildSettings, of_build)), full_request(task)
     source = open_source(collection, run_path, settings, request.length, model)
     return RankingJob(collection.path, source, configured, request, settings, seed).learned()
-
-
-def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
-    """Names and values of `--set NAME=VALUE`; the last one of a name counts."""
-    wrong = [pair for pair in pairs if "=" not in pair]
-    if wrong:
-        raise click.BadParameter(f"not NAME=VALUE: {', '.join(wrong)}", param_hint="--set")
-    return {name.strip(): value.strip() for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
 def warn_of_short(results: Sequence[TopicRankings], job: RankingJob) -> None:

@@ -48,7 +48,7 @@ def command(
     loaded = read_runs(runs)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]
-    results = evaluate(opened, loaded, options.protocol, options.groups, **options.knobs)
+    results = evaluate(opened, loaded, options.protocol, options.groups, **options.settings)
     chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)
     commands = {
         run_name(path): shlex.join(["evenrank", "evaluate", str(collection), str(path), *chosen]) for path in runs

@@ -1,14 +1,17 @@
-"""Options that every scoring command has: the protocol, its knobs, and which pages count."""
+"""Options that every scoring command has: the protocol, its settings, and which pages count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
 from evenrank.protocol import PROTOCOLS
+
+if TYPE_CHECKING:
+    from evenrank.evaluation.protocol_settings import ProtocolSettings
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -19,7 +22,7 @@ class ScoringOptions:
 
     protocol: str
     groups: str
-    knobs: dict[str, Any]
+    settings: ProtocolSettings
     judged_only: bool = False
 
 
@@ -41,7 +44,7 @@ def protocol_options(command: F) -> F:
             help="Dimensions of the groups: a name, or several joined by commas.",
         ),
         click.option(
-            "--set", "settings", multiple=True, metavar="KNOB=VALUE", help="Change one choice of the protocol."
+            "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol."
         ),
     )
     for decorator in reversed(decorators):
@@ -71,8 +74,8 @@ def scoring_options(
     judged_only: bool = False,
 ) -> ScoringOptions:
     """The options as one value; faults of `--set` are reported all at once."""
-    from evenrank.evaluation.knobs import parse_knobs
+    from evenrank.evaluation.protocol_settings import parse_protocol_settings
 
-    knobs = parse_knobs(settings)
-    knobs |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
-    return ScoringOptions(protocol, groups, knobs, judged_only)
+    changes = parse_protocol_settings(settings)
+    changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
+    return ScoringOptions(protocol, groups, cast("ProtocolSettings", changes), judged_only)

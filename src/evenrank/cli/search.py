@@ -115,5 +115,5 @@ def restriction(groups: dict[str, str | None]) -> Restriction:
             masks[name] = DIMENSIONS[name].mask_of(group)
         except KeyError:
             known = ", ".join(DIMENSIONS[name].groups)
-            raise click.BadParameter(f"no group {group!r}; there are: {known}", param_hint=f"--{name}") from None
+            raise click.BadParameter(f"unknown group {group!r}; choose from {known}", param_hint=f"--{name}") from None
     return Restriction(groups=masks)

@@ -28,7 +28,7 @@ def command(collection: Path, task: str, protocol: str, groups: str, settings: t
     from evenrank.evaluation.topic_targets import topic_targets
 
     options = scoring_options(protocol, groups, settings)
-    targets = topic_targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.knobs)
+    targets = topic_targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.settings)
     click.echo(_json(targets) if form == "json" else _tsv(targets), nl=False)
 
 

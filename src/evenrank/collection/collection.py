@@ -18,7 +18,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.judged_pages import load_topics
 from evenrank.collection.manifest import Manifest, read_manifest
 from evenrank.collection.titles import Titles, has_titles
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.records import Topic
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
@@ -126,11 +126,11 @@ class Collection:
         names = ["geography", "gender"] if groups == "intersection" else [part.strip() for part in groups.split(",")]
         for name in names:
             if name not in self.masks:
-                known = ", ".join(["intersection", *self.masks])
-                hint = "it stands alone, for geography,gender" if name == "intersection" else f"there is: {known}"
-                raise EvenrankError(f"no dimension {name!r} in {self.path} ({hint})")
+                if name == "intersection":
+                    raise EvenrankError(f"groups {groups!r}: give intersection alone (it means geography,gender)")
+                raise UnknownNameError(f"dimension of {self.path}", name, ["intersection", *self.masks])
             if names.count(name) > 1:
-                raise EvenrankError(f"dimension {name!r} stands twice in {groups!r} (name each once)")
+                raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
         return GroupSpace(tuple(DIMENSIONS[name] for name in names))
 
     def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 from evenrank.collection.official import OfficialFile, base_url, md5_of, official_files
-from evenrank.errors import EvenrankError, input_error
+from evenrank.errors import EvenrankError, UnknownNameError, input_error
 from evenrank.progress import progress_bar
 
 BLOCK = 1 << 18
@@ -26,7 +26,7 @@ def download(folder: str | os.PathLike[str], source: str | None = None, only: Se
     known = official_files()
     for name in only:
         if name not in known:
-            raise EvenrankError(f"no official file {name!r} (there is: {', '.join(known)})")
+            raise UnknownNameError("official file", name, known)
     address = source or base_url()
     if not _is_web_address(address):
         raise EvenrankError(f"source {address!r} is not an http or https address")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.paired_tests import TESTS, holm
 from evenrank.evaluation.results import Results, RunResult
@@ -99,7 +99,7 @@ def compare(
     `test` is `randomisation` or `t-test`; `measures` are by default the track's own of the baseline's task.
     """
     if test not in TESTS:
-        raise EvenrankError(f"no test {test!r} (there is: {', '.join(TESTS)})")
+        raise UnknownNameError("test", test, TESTS)
     base = _baseline(results, baseline)
     others = [run for run in results.of_task(base.task) if run.run != base.run]
     if not others:
@@ -113,7 +113,7 @@ def compare(
 def _baseline(results: Results, name: str) -> RunResult:
     by_name = {run.run: run for run in results.runs}
     if name not in by_name:
-        raise EvenrankError(f"no run named {name!r} to be the baseline (there is: {', '.join(by_name)})")
+        raise UnknownNameError("baseline run", name, by_name)
     return by_name[name]
 
 
@@ -121,7 +121,7 @@ def _measures(base: RunResult, names: Sequence[str] | None) -> list[Measure]:
     known = {measure.name: measure for measure in measures_of(base.task)}
     unknown = [name for name in names or () if name not in known]
     if unknown:
-        raise EvenrankError(f"task {base.task} has no measure {', '.join(unknown)} (there is: {', '.join(known)})")
+        raise UnknownNameError(f"measure of Task {base.task}", ", ".join(unknown), known)
     return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion]
 
 

@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.evaluation.given import given_collection, given_runs, joined_groups
 from evenrank.evaluation.intervals import Interval, intervals
-from evenrank.evaluation.knobs import checked_knob, knob_names
+from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.score_task1 import exposes_nothing, score_task1
@@ -35,19 +35,19 @@ def evaluate(
     runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
     protocol: str | Protocol = "official-2021",
     groups: str | Iterable[str] = "intersection",
-    **knobs: Any,
+    **settings: Unpack[ProtocolSettings],
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
     `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and any
-    knob of the protocol can be set by name; `depth` and `rankings` set the scored depth of the runs' task.
+    setting of the protocol can be changed by name; `depth` and `rankings` change it for both tasks.
     """
     listed, named = given_runs(runs), joined_groups(groups)
     opened = given_collection(collection)
     loaded = [run if isinstance(run, Run) else read_run(run) for run in listed]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
-    chosen = settle_protocol(protocol, **knobs)
+    chosen = settle_protocol(protocol, **settings)
     return _Evaluation(opened, chosen, opened.space(named), named).results(loaded)
 
 
@@ -60,32 +60,31 @@ def _check_names(runs: Sequence[Run]) -> None:
         raise EvenrankError(f"runs of the same name: {', '.join(repeated)} (rename one of each)")
 
 
-def settle_protocol(protocol: str | Protocol, **knobs: Any) -> Protocol:
-    """A protocol with some knobs set; `depth` and `rankings` are short for the knobs of both tasks.
+def settle_protocol(protocol: str | Protocol, **settings: Unpack[ProtocolSettings]) -> Protocol:
+    """A protocol with some settings changed; `depth` and `rankings` change those of both tasks.
 
     Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier tells which topics were judged down
     to the published cut, and says nothing about another one.
     """
     if isinstance(protocol, str):
         if protocol not in PROTOCOLS:
-            raise EvenrankError(f"no protocol {protocol!r} (there is: {', '.join(PROTOCOLS)})")
+            raise UnknownNameError("protocol", protocol, PROTOCOLS)
         protocol = PROTOCOLS[protocol]
-    depth, rankings = knobs.pop("depth", None), knobs.pop("rankings", None)
+    changes: dict[str, Any] = dict(settings)
+    depth = changes.pop("depth", None)
+    rankings = changes.pop("rankings", None)
     if depth is not None:
-        knobs = {"task1_depth": depth, "task2_depth": depth} | knobs
+        changes = {"task1_depth": depth, "task2_depth": depth} | changes
     if rankings is not None:
-        knobs = {"task2_rankings": rankings} | knobs
+        changes = {"task2_rankings": rankings} | changes
     if depth is not None or rankings is not None:
-        knobs = {"min_tier": 0} | knobs
-    unknown = sorted(set(knobs) - set(knob_names()))
-    if unknown:
-        raise EvenrankError(f"no such knob of a protocol: {', '.join(unknown)} (there is: {', '.join(knob_names())})")
-    for name, value in knobs.items():
+        changes = {"min_tier": 0} | changes
+    for name, value in changes.items():
         try:
-            knobs[name] = checked_knob(name, value)
+            changes[name] = check_protocol_setting(name, value)
         except ValueError as error:
             raise EvenrankError(f"{name}: {error}") from error
-    return replace(protocol, **knobs)
+    return replace(protocol, **changes)
 
 
 @dataclass

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Unpack
 
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.records import Run, Topic
 
 
 def scorer(
-    collection: Collection, protocol: str, groups: str, **knobs: Any
+    collection: Collection, protocol: str, groups: str, **settings: Unpack[ProtocolSettings]
 ) -> Callable[[Run, Sequence[Topic]], dict[int, float]]:
     """Scores by topic under the main measure of the run's task, with the judgments that the topics bring.
 
     A run none of whose topics has a relevant page has no scores.
     """
+    few: ProtocolSettings = {**settings, "n_resamples": 2}
 
     def score(run: Run, topics: Sequence[Topic]) -> dict[int, float]:
         if not any(len(topic.rel_docs) for topic in topics if topic.id in run.topic_ids):
             return {}
         rejudged = collection.with_topics(topics)
-        [result] = evaluate(rejudged, run, protocol, groups, n_resamples=2, **knobs).runs
+        [result] = evaluate(rejudged, run, protocol, groups, **few).runs
         return {topic: values[result.main_measure] for topic, values in result.topics.items()}
 
     return score

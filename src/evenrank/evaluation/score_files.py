@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from evenrank.assessment.judged import judged_pages
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault, InputError
 from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.results import Results
 from evenrank.formats.runs import read_run, run_name
 from evenrank.protocol import Protocol
@@ -52,7 +52,7 @@ def score_files(
     paths: Sequence[Path],
     protocol: str | Protocol = "official-2021",
     groups: str = "intersection",
-    knobs: Mapping[str, Any] | None = None,
+    settings: ProtocolSettings | None = None,
     *,
     judged_only: bool = False,
 ) -> Results:
@@ -63,7 +63,7 @@ def score_files(
     runs = read_runs(paths)
     if judged_only:
         runs = [judged_part(run, collection) for run in runs]
-    return evaluate(collection, runs, protocol, groups, **(knobs or {}))
+    return evaluate(collection, runs, protocol, groups, **(settings or {}))
 
 
 def judged_part(run: Run, collection: Collection) -> Run:

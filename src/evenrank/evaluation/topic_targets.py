@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import settle_protocol
 from evenrank.evaluation.given import given_collection, joined_groups
+from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.protocol import Protocol
 from evenrank.records import Task
@@ -60,14 +61,14 @@ def topic_targets(
     task: Task = 1,
     protocol: str | Protocol = "official-2021",
     groups: str | Iterable[str] = "intersection",
-    **knobs: Any,
+    **settings: Unpack[ProtocolSettings],
 ) -> TopicTargets:
     """The targets of every topic that has judgments, in the collection's order.
 
     The fully unknown group is left out where the protocol leaves it out: in Task 1 of 2021.
     """
     opened = given_collection(collection)
-    chosen = settle_protocol(protocol, **knobs)
+    chosen = settle_protocol(protocol, **settings)
     space = opened.space(joined_groups(groups))
     truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]
     kept = [truth for truth in truths if task == 1 or truth.has_class]

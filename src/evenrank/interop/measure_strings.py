@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.knobs import parse_knobs
+from evenrank.evaluation.protocol_settings import ProtocolSettings, parse_protocol_settings
 from evenrank.evaluation.results import RunResult
 from evenrank.metrics.registry import MEASURES, measures_of
 from evenrank.records import Run
 
 _FORM = re.compile(r"(?P<name>[A-Za-z][\w/-]*?)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<depth>[1-9]\d*))?")
 _SPELLINGS = {measure.name.replace("-", "").replace("/", "").casefold(): measure.name for measure in MEASURES}
-NOT_KNOBS = ("protocol", "groups")
+ARGUMENTS = ("protocol", "groups")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MeasureAt:
     """Pages of each ranking that are scored; None for the protocol's depth."""
     protocol: str = "official-2021"
     groups: str = "intersection"
-    knobs: dict[str, Any] = field(default_factory=dict, hash=False)
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
     text: str = ""
     """As the user wrote it."""
 
@@ -53,9 +53,10 @@ def parse_measure(text: str) -> MeasureAt:
         names = ", ".join(dict.fromkeys(_SPELLINGS.values()))
         raise EvenrankError(f"{text!r} is not a measure: write NAME@DEPTH, where NAME is one of {names}")
     parameters = dict(_parameters(match["parameters"] or "", text))
-    chosen = {key: parameters.pop(key) for key in NOT_KNOBS if key in parameters}
-    knobs = parse_knobs(f"{key}={value}" for key, value in parameters.items())
-    return MeasureAt(name, int(match["depth"]) if match["depth"] else None, knobs=knobs, text=text.strip(), **chosen)
+    chosen = {key: parameters.pop(key) for key in ARGUMENTS if key in parameters}
+    settings = parse_protocol_settings(f"{key}={value}" for key, value in parameters.items())
+    depth = int(match["depth"]) if match["depth"] else None
+    return MeasureAt(name, depth, settings=settings, text=text.strip(), **chosen)
 
 
 def _parameters(inside: str, text: str) -> Iterator[tuple[str, str]]:
@@ -83,7 +84,7 @@ def iter_calc(measures: Iterable[str], collection: Collection, run: Run) -> Iter
 def _scored(measure: MeasureAt, collection: Collection, run: Run) -> RunResult:
     if measure.name not in {known.name for known in measures_of(run.task)}:
         raise EvenrankError(f"{measure.text}: not a measure of task {run.task}, which {run.name} is a run of")
-    knobs = dict(measure.knobs)
+    settings = dict(measure.settings)
     if measure.depth is not None:
-        knobs["depth"] = measure.depth
-    return evaluate(collection, run, measure.protocol, measure.groups, **knobs)[run.name]
+        settings["depth"] = measure.depth
+    return evaluate(collection, run, measure.protocol, measure.groups, **cast(ProtocolSettings, settings))[run.name]

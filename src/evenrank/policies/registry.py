@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.policies.controller import Controller
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.exposure_disparity import ExposureDisparity
@@ -43,7 +43,7 @@ POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in _ALL}
 def policy_class(name: str, task: Task | None = None) -> type[Policy]:
     """The policy of that name; an error when there is none, or when it does not serve the task."""
     if name not in POLICIES:
-        raise EvenrankError(f"no policy {name!r}; there are: {', '.join(POLICIES)}")
+        raise UnknownNameError("policy", name, POLICIES)
     if task is not None and task not in POLICIES[name].tasks:
         serving = ", ".join(other for other, policy in POLICIES.items() if task in policy.tasks)
         raise EvenrankError(f"policy {name} does not serve Task {task}; these do: {serving}")

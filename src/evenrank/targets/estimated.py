@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
-from evenrank.errors import EvenrankError
+from evenrank.errors import UnknownNameError
 from evenrank.exposure import discounts
 from evenrank.records import NO_CLASS, Task
 from evenrank.targets.blend import group_target
@@ -28,7 +28,7 @@ def known_dimensions(information: Sequence[str]) -> GroupSpace:
     """
     unknown = [name for name in information if name not in DIMENSIONS]
     if unknown or not information:
-        raise EvenrankError(f"information {', '.join(unknown) or '(none)'}: choose from {', '.join(DIMENSIONS)}")
+        raise UnknownNameError("dimension", ", ".join(unknown), DIMENSIONS)
     return GroupSpace(tuple(DIMENSIONS[name] for name in dict.fromkeys(information)))
 
 

@@ -21,8 +21,8 @@ from evenrank.search.learn.ranker import Ranker, fit_ranker, out_of_fold_scores
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.learn.training_data import LearningSettings, Sample, as_table
 from evenrank.search.learn.trees import import_lightgbm
-from evenrank.search.learn.typed_record import typed
 from evenrank.search.relevance import LexicalModel
+from evenrank.settings import check_value
 
 pytest.importorskip("lightgbm")
 SMALL = LearningSettings(n_trees=20, n_models=2, n_pages_in_leaf=5)
@@ -82,7 +82,7 @@ def test_a_score_is_the_mean_of_trees_and_line() -> None:
     np.testing.assert_allclose(ranker.scores(samples[0].features), expected)
     alone = fit_ranker(samples, names, replace(SMALL, line_weight=0.0))
     np.testing.assert_array_equal(alone.scores(samples[0].features), alone.trees.scores(table))
-    assert typed(Ranker, asdict(ranker)) == ranker
+    assert check_value(asdict(ranker), Ranker) == ranker
 
 
 def test_lambdarank_learns_too() -> None:

@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError
 from evenrank.search.learn.model_file import load, save
 from evenrank.search.learn.training import Example, train
 from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.learn.typed_record import typed
+from evenrank.settings import check_value
 
 pytest.importorskip("lightgbm")
 Edit = Callable[[dict[str, Any]], object]
@@ -59,7 +59,7 @@ DAMAGES: list[tuple[Edit, str]] = [
     (lambda r: r["settings"].update(objective="luck"), r"settings\.objective is 'luck', not one of binary, lambdarank"),
     (lambda r: r["cross_fit"].update(folds=[]), r"cross_fit: no folds"),
     (lambda r: r["cross_fit"]["folds"][0].update(held_out="12"), r"folds\[0\]\.held_out is '12', not a list"),
-    (lambda r: ranker(r)["feature_names"].append(3), r"folds\[1\]\.ranker\.feature_names\[2\] is 3, not a text"),
+    (lambda r: ranker(r)["feature_names"].append(3), r"folds\[1\]\.ranker\.feature_names\[2\] is 3, not text"),
     (lambda r: ranker(r)["feature_names"].pop(), r"fold 1: 1 features, 2 means and 2 slopes; .*trees of \[2\]"),
     (lambda r: ranker(r)["line"]["slopes"].pop(), r"fold 1: 2 features, 2 means and 1 slopes"),
     (lambda r: ranker(r)["line"].update(intercept=None), r"line\.intercept is None, not a finite number"),
@@ -104,11 +104,11 @@ class Parts:
 
 def test_plain_data_becomes_what_the_fields_say() -> None:
     plain = {"kind": "a", "numbers": [1, 2.5], "names": ["x"], "inner": None, "share": 1}
-    parts = typed(Parts, plain)
+    parts = check_value(plain, Parts)
     assert (parts.kind, parts.names, parts.inner, parts.share) == ("a", ("x",), None, 1.0)
     assert parts.numbers.tolist() == [1.0, 2.5]
     assert isinstance(parts.share, float)
     with pytest.raises(ValueError, match=r"numbers\[1\] is nan, not a finite number"):
-        typed(Parts, plain | {"numbers": [1.0, float("nan")]})
+        check_value(plain | {"numbers": [1.0, float("nan")]}, Parts)
     with pytest.raises(ValueError, match=r"kind is \[\], not one of a, b"):
-        typed(Parts, plain | {"kind": []})
+        check_value(plain | {"kind": []}, Parts)

@@ -64,7 +64,7 @@ def test_groups_searched_for() -> None:
 
 def test_group_names() -> None:
     assert group_mask("geography", "africa") == AFRICA
-    with pytest.raises(EvenrankError, match="there are: unknown, female, male, third"):
+    with pytest.raises(EvenrankError, match="choose from unknown, female, male, third"):
         group_mask("gender", "x")
 
 

@@ -73,20 +73,20 @@ def html_table(results: Results) -> str:
 
 
 def settings_lines(results: Results) -> list[str]:
-    """The protocol and each of its knobs, for printing with the results."""
+    """The protocol and each of its settings, for printing with the results."""
     settings = results.protocol.settings()
     name, summary = settings.pop("name"), settings.pop("summary")
-    knobs = [f"groups={results.groups}", *(f"{knob}={_knob_shown(value)}" for knob, value in settings.items())]
+    choices = [f"groups={results.groups}", *(f"{name}={_shown(value)}" for name, value in settings.items())]
     lines, line = [f"protocol {name}: {summary}"], " "
-    for knob in knobs:
-        if len(line) + len(knob) > 110:
+    for choice in choices:
+        if len(line) + len(choice) > 110:
             lines.append(line)
             line = " "
-        line += f" {knob}"
+        line += f" {choice}"
     return [*lines, line]
 
 
-def _knob_shown(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(value) or "none"
     return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value).replace(" ", "-")

@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.learn.learned_model import LearnedState
 from evenrank.search.learn.model_checks import faults
-from evenrank.search.learn.typed_record import typed
+from evenrank.settings import check_value
 
 KIND = "evenrank relevance model"
 FORMAT_VERSION = 3
@@ -56,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         found = record.get("format_version")
         raise EvenrankError(f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)")
     try:
-        state: LearnedState = typed(LearnedState, {name: record[name] for name in record if name not in HEADER})
+        state: LearnedState = check_value({name: record[name] for name in record if name not in HEADER}, LearnedState)
     except ValueError as error:
         raise _no_model(path, f"damaged: {error}") from error
     if wrong := faults(state):

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.errors import EvenrankError
+from evenrank.errors import UnknownNameError
 from evenrank.search.engine.protocol import GROUP_FIELDS, Engine, Hits, Restriction, WeightedTerm
 
 
@@ -71,8 +71,7 @@ def group_mask(dimension: str, group: str) -> int:
     try:
         return known.mask_of(group)
     except KeyError:
-        names = ", ".join(known.groups)
-        raise EvenrankError(f"{dimension} {group!r} is not a group (there are: {names})") from None
+        raise UnknownNameError(f"{dimension} group", group, known.groups) from None
 
 
 def _known_groups(name: str) -> list[int]:

@@ -1,10 +1,11 @@
-"""What each knob of a protocol does to a score, worked by hand on six pages and one topic."""
+"""What each setting of a protocol does to a score, worked by hand on six pages and one topic."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import orjson
@@ -12,9 +13,10 @@ import pytest
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.errors import InputError
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.protocol import PROTOCOLS
+from evenrank.errors import InputError, UnknownNameError
+from evenrank.evaluation.evaluate import evaluate, settle_protocol
+from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
+from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run
 
 # page: (class, continents, genders)
@@ -80,8 +82,8 @@ def task2_run(*rankings: list[int], topic: int = 7) -> Run:
     return Run.from_rankings("r", 2, [(topic, n, np.array(p, np.int32)) for n, p in enumerate(rankings, 1)])
 
 
-def scores(collection: Collection, run: Run, protocol: str, **knobs: object) -> dict[str, float]:
-    return evaluate(collection, run, protocol, n_resamples=9, **knobs).runs[0].topics[7]
+def scores(collection: Collection, run: Run, protocol: str, **settings: object) -> dict[str, float]:
+    return evaluate(collection, run, protocol, n_resamples=9, **settings).runs[0].topics[7]
 
 
 Flags = tuple[bool, bool]
@@ -111,9 +113,9 @@ def test_awrf_of_task_1(six_pages: Collection, protocol: str, flags: Flags) -> N
 
 
 def test_a_page_without_metadata_is_unknown_where_the_protocol_says_so(six_pages: Collection) -> None:
-    knobs = {"keeps_unknown_task1": True}
-    unknown = scores(six_pages, task1_run(90, 2), "paper-2021", **knobs)["AWRF"]
-    assert unknown == pytest.approx(scores(six_pages, task1_run(5, 2), "paper-2021", **knobs)["AWRF"])
+    settings = {"keeps_unknown_task1": True}
+    unknown = scores(six_pages, task1_run(90, 2), "paper-2021", **settings)["AWRF"]
+    assert unknown == pytest.approx(scores(six_pages, task1_run(5, 2), "paper-2021", **settings)["AWRF"])
     dropped = scores(six_pages, task1_run(90, 2), "official-2022")["AWRF"]
     assert dropped == pytest.approx(scores(six_pages, task1_run(2), "official-2022")["AWRF"])
     assert dropped != pytest.approx(scores(six_pages, task1_run(5, 2), "official-2022")["AWRF"])
@@ -176,8 +178,8 @@ def test_cut_of_task_2(six_pages: Collection, protocol: str, depth: int, n_ranki
     empty = [fill] * (n_rankings - 1)
 
     def exposed(*rankings: list[int]) -> float:
-        knobs = {"min_tier": 0, "unlisted_page": "no group", "normalised": ()}
-        return scores(six_pages, task2_run(*rankings), protocol, **knobs)["EE-D"]
+        settings = {"min_tier": 0, "unlisted_page": "no group", "normalised": ()}
+        return scores(six_pages, task2_run(*rankings), protocol, **settings)["EE-D"]
 
     assert exposed(*empty, [*fill, 2]) == pytest.approx((discount(depth) / n_rankings) ** 2, rel=1e-5)
     assert exposed(*empty, [*fill, 99, 2]) == 0.0
@@ -232,12 +234,27 @@ def test_arithmetic_of_the_discounts(six_pages: Collection, protocol: str) -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_resamples(golden_collection: Collection, golden_runs: list[Path], protocol: str) -> None:
-    """Drawn on from run to run in the official protocols, the same for every run otherwise; the seed is a knob."""
+    """Drawn on from run to run in the official protocols, the same for every run otherwise; the seed is a setting."""
 
-    def end(runs: list[Path], **knobs: int) -> Callable[[str], float]:
-        results = evaluate(golden_collection, runs, protocol, n_resamples=99, **knobs)
+    def end(runs: list[Path], **settings: int) -> Callable[[str], float]:
+        results = evaluate(golden_collection, runs, protocol, n_resamples=99, **settings)
         return lambda name: results[name].interval.low
 
     alone, beside = end(golden_runs[1:2]), end(golden_runs[:2])
     assert (alone("T1syn01") == beside("T1syn01")) == (protocol == "paper-2021")
     assert end(golden_runs[:1], interval_seed=5)("T1syn00") != end(golden_runs[:1])("T1syn00")
+
+
+def test_keyword_arguments_are_the_settings_of_a_protocol() -> None:
+    """An editor completes exactly the names that `settle_protocol` accepts, with the types of the dataclass."""
+    keywords = get_type_hints(ProtocolSettings)
+    assert set(keywords) == {*setting_names(), "depth", "rankings"}
+    declared = get_type_hints(Protocol)
+    assert {name: declared[name] for name in setting_names() if name != "normalised"} == {
+        name: keywords[name] for name in setting_names() if name != "normalised"
+    }
+
+
+def test_unknown_setting_lists_the_valid_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown setting 'deep'; choose from discount_type, log_base"):
+        settle_protocol("official-2021", deep=5)  # type: ignore[call-arg]
