@@ -9,6 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.conftest import posted
 
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import _reveals, list_balance
@@ -40,9 +42,9 @@ def test_the_only_woman_of_a_region_is_not_told_apart(hostile_client: TestClient
     """In the hostile collection page 1 alone is about Africa, and about a woman."""
     path = posted(hostile_client, "/lists", RIVERS)
     balance = hostile_client.get(f"/api{path}/fairness").json()
-    product = balance["geography_and_gender"]
-    assert [row["share"] for row in balance["geography"] if row["group"] == "Africa"] == [None]
-    assert [row["share"] for row in balance["gender_totals"] if row["group"] == "women"] == [None]
+    product = balance["together"]
+    assert [row["share"] for row in balance["dimensions"]["geography"] if row["group"] == "Africa"] == [None]
+    assert [row["share"] for row in balance["dimensions"]["gender"] if row["group"] == "women"] == [None]
     assert {row["share"] for row in product if row["group"].startswith("Africa")} == {None}
     html = hostile_client.get(f"{path}/fairness").text
     africa = html[html.index('scope="row">Africa<') :]
@@ -51,7 +53,8 @@ def test_the_only_woman_of_a_region_is_not_told_apart(hostile_client: TestClient
 
 def test_regions_whose_biographies_are_all_of_one_gender_are_withheld() -> None:
     counts = np.array([[9, 0, 0, 0], [0, 7, 0, 0], [3, 7, 6, 0], [1, 7, 6, 2], [0, 3, 8, 0]], float)
-    assert _reveals(counts).all(axis=1).tolist() == [False, True, False, True, True]
+    space = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))
+    assert _reveals(counts, space).all(axis=1).tolist() == [False, True, False, True, True]
 
 
 def test_warnings_stand_where_gender_enters(client: TestClient, list_path: str, search_path: str) -> None:

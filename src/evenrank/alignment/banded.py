@@ -17,6 +17,7 @@ def named_dimension(
     background: Sequence[float] | None = None,
     source: str = NOT_BLENDED,
     also: Mapping[str, str] | None = None,
+    is_personal: bool = False,
 ) -> Dimension:
     """A dimension with the groups `Unknown` and `known`; `also` gives other names of groups."""
     groups = ("Unknown", *known)
@@ -35,4 +36,4 @@ def named_dimension(
         return mask or 1
 
     shares = tuple(background) if background is not None else (1 / len(known),) * len(known)
-    return Dimension(name, field, groups, shares, encode, source)
+    return Dimension(name, field, groups, shares, encode, source, is_personal=is_personal)

@@ -28,12 +28,30 @@ class Dimension:
     """Metadata value → mask. Raises ValueError, saying what was found, on a value it does not know."""
     source: str
     """Where the background comes from."""
+    label: str = ""
+    """Heading for readers, e.g. `Region`; empty takes the name."""
+    group_labels: tuple[str, ...] = ()
+    """Group names for readers, in the order of `groups`; empty takes those."""
+    is_personal: bool = False
+    """Whether it describes a person: shown as totals only, never beside an article."""
 
     def __post_init__(self) -> None:
         if len(self.background) != len(self.groups) - 1:
             raise ValueError(f"dimension {self.name}: one background share per known group is needed")
         if len(self.groups) > MAX_GROUPS:
             raise ValueError(f"dimension {self.name}: more than {MAX_GROUPS} groups")
+        if self.group_labels and len(self.group_labels) != len(self.groups):
+            raise ValueError(f"dimension {self.name}: one label per group is needed")
+
+    @property
+    def heading(self) -> str:
+        """The name as readers see it."""
+        return self.label or self.name.replace("-", " ").capitalize()
+
+    @property
+    def readable_groups(self) -> tuple[str, ...]:
+        """The names of the groups as readers see them."""
+        return self.group_labels or self.groups
 
     @property
     def mask_dtype(self) -> np.dtype[np.unsignedinteger]:

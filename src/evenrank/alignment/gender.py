@@ -44,4 +44,7 @@ GENDER = Dimension(
     background=(0.495, 0.495, 0.01),
     encode=encode_gender,
     source="equality of women and men with a small share for all other identities, as used by the track",
+    label="Gender, as totals of biographies",
+    group_labels=("not a biography, or not recorded", "women", "men", "other gender identities"),
+    is_personal=True,
 )

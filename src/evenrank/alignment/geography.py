@@ -37,4 +37,5 @@ GEOGRAPHY = Dimension(
     background=(0.155070563, 1.54424e-07, 0.600202585, 0.103663858, 0.08609797, 0.049616733, 0.005348137),
     encode=encode_geography,
     source="share of the world's population by continent, as used by the track",
+    label="Region",
 )

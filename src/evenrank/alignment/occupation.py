@@ -13,4 +13,4 @@ OCCUPATIONS = (
     "writer",
 )
 
-OCCUPATION = named_dimension(name="occupation", field="occupations", known=OCCUPATIONS)
+OCCUPATION = named_dimension(name="occupation", field="occupations", known=OCCUPATIONS, is_personal=True)

@@ -9,8 +9,9 @@ from starlette.routing import BaseRoute
 from evenrank.web.api.endpoints import routes as api
 from evenrank.web.assess.judge_pages import routes as judge
 from evenrank.web.assess.organise_pages import routes as organise
+from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.lists.pages import routes as lists
 from evenrank.web.pages.home import routes as home
 from evenrank.web.searches.pages import routes as searches
 
-AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches, api, judge, organise)
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches, api, judge, organise, people)

@@ -32,8 +32,8 @@ class WebSettings:
     """Run files, for what the judgments do to their scores."""
     guidelines: Path | None = None
     """Text file on what counts as relevant; None for the usual guidelines."""
-    max_body_bytes: int = 64 * 1024
-    """Longest request body."""
+    max_body_bytes: int = 2 * 1024 * 1024
+    """Longest request body: about 50,000 titles."""
     reads_per_second: float = 100.0
     """Requests that one address may make in the long run; five times as many at once."""
     writes_per_second: float = 10.0

@@ -8,8 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.web.api.bodies import MAX_EDITOR
-from evenrank.web.lists.filters import CHOICES, MAX_TEXT
+from evenrank.web.articles.groups import address_name
+from evenrank.web.lists.filters import MAX_TEXT, filter_choices
 from evenrank.web.request.choices import policy_choices
 from evenrank.web.request.question import MAX_FAIRNESS, MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
 
@@ -44,24 +46,24 @@ def operations() -> list[Operation]:
 
 
 @cache
-def document() -> dict[str, Any]:
-    """The whole document as plain data."""
+def document(dimensions: tuple[str, ...] = ("geography",)) -> dict[str, Any]:
+    """The complete document as plain data, for a collection that shows these dimensions beside articles."""
     table = _table()
     paths: dict[str, dict[str, Any]] = {}
     for entry in table["operation"]:
-        paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry)
+        paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry, dimensions)
     schemas = {name: _schema(fields) for name, fields in table["schema"].items()}
     return {"openapi": "3.1.0", "info": table["info"], "paths": paths, "components": {"schemas": schemas}}
 
 
-def _operation(entry: dict[str, Any]) -> dict[str, Any]:
+def _operation(entry: dict[str, Any], dimensions: tuple[str, ...]) -> dict[str, Any]:
     is_post = entry["method"] == "post"
     status = "201" if entry.get("creates") else "200"
     codes = ["404", "429", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
     made: dict[str, Any] = {
         "operationId": entry["id"],
         "summary": entry["summary"],
-        "parameters": [_parameter(name) for name in entry.get("parameters", [])],
+        "parameters": [_parameter(name, dimensions) for name in _named(entry, dimensions)],
         "responses": {
             status: {"description": entry["summary"], "content": _json(entry["answer"])},
             **{code: {"description": ERRORS[code]} for code in sorted(codes)},
@@ -76,13 +78,21 @@ def _json(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
-def _parameter(name: str) -> dict[str, Any]:
+def _named(entry: dict[str, Any], dimensions: tuple[str, ...]) -> list[str]:
+    """Names of an operation's parameters, with one for each dimension where it says `groups`."""
+    of_groups = [address_name(DIMENSIONS[name]) for name in dimensions]
+    parts = [of_groups if name == "groups" else [name] for name in entry.get("parameters", [])]
+    return [name for part in parts for name in part]
+
+
+def _parameter(name: str, dimensions: tuple[str, ...]) -> dict[str, Any]:
+    choices = filter_choices(tuple(DIMENSIONS[of] for of in dimensions))
     in_path = {
         "token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"},
         "number": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     }
     in_query = {
-        **{name: {"type": "string", "enum": list(values)} for name, values in CHOICES.items()},
+        **{name: {"type": "string", "enum": list(values)} for name, values in choices.items()},
         "q": {"type": "string", "maxLength": MAX_TEXT},
     }
     if name in in_path:

@@ -14,12 +14,13 @@ from starlette.routing import BaseRoute, Route
 from evenrank.web.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
 from evenrank.web.api.document import document, operations
 from evenrank.web.articles.article import Article
-from evenrank.web.desk import desk_of
+from evenrank.web.articles.groups import shown_dimensions
+from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
 from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.make import make_list
-from evenrank.web.lists.pages import articles_of, found_list
+from evenrank.web.lists.read import list_articles, requested_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import save_list
 from evenrank.web.pages.templating import page
@@ -28,8 +29,8 @@ from evenrank.web.request.forms import with_json
 from evenrank.web.request.question import parse_question
 from evenrank.web.searches.draws import Draw, NothingLeftError, make_draw
 from evenrank.web.searches.marks import set_mark
-from evenrank.web.searches.pages import draw_articles, found_draw, found_search
 from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
 from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.links import draw_path, list_path, search_path
@@ -39,14 +40,19 @@ def answer(record: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(record), status, media_type="application/json")
 
 
-def show_document(_: Request) -> Response:
-    return answer(document())
+def document_of(desk: Desk) -> dict[str, Any]:
+    """The document of this server's collection."""
+    return document(tuple(dimension.name for dimension in shown_dimensions(desk.collection)))
+
+
+def show_document(request: Request) -> Response:
+    return answer(document_of(desk_of(request)))
 
 
 def show_guide(request: Request) -> Response:
-    return page(
-        request, "api.html", document=document(), operations=operations(), base=desk_of(request).base_url(request)
-    )
+    desk = desk_of(request)
+    document = document_of(desk)
+    return page(request, "api.html", document=document, operations=operations(), base=desk.base_url(request))
 
 
 def show_collection(request: Request) -> Response:
@@ -55,9 +61,10 @@ def show_collection(request: Request) -> Response:
         {
             "articles": desk.numbers.n_articles,
             "unknown_region": desk.numbers.unknown_region,
+            "dimensions": {name: dict(counts) for name, counts in desk.numbers.groups.items()},
             "data_of": desk.age.text,
             "is_invented": desk.age.is_invented,
-            "regions": dict(desk.numbers.regions),
+            "regions": dict(desk.numbers.groups.get("geography", ())),
             "classes": dict(desk.numbers.classes),
             "policies": [asdict(choice) for choice in policy_choices().values()],
         }
@@ -72,21 +79,21 @@ def post_list(request: Request, record: dict[str, Any]) -> Response:
 
 
 def get_list(request: Request) -> Response:
-    desk, work_list = desk_of(request), found_list(request)
-    check_filters(request.query_params)
-    articles = articles_of(desk, work_list)
-    chosen = articles.articles(parse_filters(request.query_params).apply(articles))
+    desk, work_list = desk_of(request), requested_list(request)
+    check_filters(request.query_params, desk.collection)
+    articles = list_articles(desk, work_list)
+    chosen = articles.articles(parse_filters(request.query_params, desk.collection).apply(articles))
     return answer({**_head(work_list), "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
-    work_list = found_list(request)
+    work_list = requested_list(request)
     balance = list_balance(desk_of(request).collection, work_list.page_ids, work_list.target)
     return answer({"certificate": work_list.certificate, **balance.as_data()})
 
 
 def get_trade_off(request: Request) -> Response:
-    curve = trade_off(desk_of(request), found_list(request))
+    curve = trade_off(desk_of(request), requested_list(request))
     return answer({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
 
 
@@ -98,7 +105,7 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
 
 
 def get_search(request: Request) -> Response:
-    search = found_search(request)
+    search = requested_search(request)
     progress = progress_of(desk_of(request), search)
     so_far = (
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
@@ -108,7 +115,7 @@ def get_search(request: Request) -> Response:
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, DRAW)
-    search = found_search(request)
+    search = requested_search(request)
     try:
         draw = make_draw(desk_of(request), search, editor_of(record))
     except NothingLeftError:
@@ -117,13 +124,13 @@ def post_draw(request: Request, record: dict[str, Any]) -> Response:
 
 
 def get_draw(request: Request) -> Response:
-    search = found_search(request)
-    return answer(_draw(request, search, found_draw(request, search)))
+    search = requested_search(request)
+    return answer(_draw(request, search, requested_draw(request, search)))
 
 
 def post_mark(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, MARK, ("page_id", "mark"))
-    search = found_search(request)
+    search = requested_search(request)
     page_id = int(record["page_id"])
     set_mark(desk_of(request).store, search, page_id, record["mark"], editor_of(record))
     return answer({"page_id": page_id, "mark": record["mark"]})

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.dimension import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS, WORK_ORDER
 from evenrank.web.articles.article_facts import ArticleFacts
+from evenrank.web.articles.groups import groups_in, masks_of_rows, shown_dimensions
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.settings import WebSettings
 
 UNASSESSED = "Unassessed"
 CLASSES = (*WORK_ORDER, UNASSESSED)
 """Names of quality classes by code."""
-REGIONS = DIMENSIONS["geography"].groups
-_UNSAFE = "/:@!$()*,;~'"
+_SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
 
 
 @dataclass(frozen=True)
 class Article:
-    """One row. A person's gender is in no field of it."""
+    """One row. What describes a person, such as gender, is in no field of it."""
 
     rank: int
     page_id: int
     title: str
     quality: str
     size_bytes: int | None
-    regions: tuple[str, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    """Dimension → the groups of the article, in words."""
     missing: str
     reasons: tuple[str, ...]
     relevance: float
     """Estimated probability that the article belongs to the project."""
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The regions of the article; empty in a collection that has none."""
+        return self.groups.get("geography", ())
 
     @property
     def size(self) -> str:
@@ -67,9 +74,9 @@ class ArticleList:
         rows = self.rows
         return np.where(rows >= 0, self.collection.quality_class[rows], NO_CLASS)
 
-    def region_masks(self) -> NDArray[np.integer]:
-        rows = self.rows
-        return np.where(rows >= 0, self.collection.masks["geography"][rows], 1)
+    def masks(self, dimension: Dimension) -> NDArray[np.integer]:
+        """The groups of each page in a dimension, as masks."""
+        return masks_of_rows(self.collection, self.rows, dimension)
 
     def sizes(self) -> NDArray[np.integer] | None:
         """Sizes in bytes, −1 where unknown; None when the collection has no text."""
@@ -90,6 +97,7 @@ class ArticleList:
             Reasons(self.reasons.words, self.reasons.bits[chosen]),
         )
         sizes = part.sizes()
+        masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}
         known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
         return [
             Article(
@@ -98,13 +106,13 @@ class ArticleList:
                 title=title,
                 quality=CLASSES[code],
                 size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
-                regions=_regions(int(mask)),
+                groups={of.name: groups_in(values[at], of) for of, values in masks.items()},
                 missing=missing_text(CLASSES[code], known[at]),
                 reasons=tuple(part.reasons.of(at)),
                 relevance=float(part.relevance[at]),
             )
-            for at, (place, page, title, code, mask) in enumerate(
-                zip(chosen, part.page_ids, part.titles(), part.classes(), part.region_masks(), strict=True)
+            for at, (place, page, title, code) in enumerate(
+                zip(chosen, part.page_ids, part.titles(), part.classes(), strict=True)
             )
         ]
 
@@ -119,13 +127,9 @@ def missing_text(quality: str, counted: tuple[str, ...]) -> str:
     return ", ".join(counted) if counted else missing_by_class(quality)
 
 
-def _regions(mask: int) -> tuple[str, ...]:
-    return tuple(name for place, name in enumerate(REGIONS) if mask >> place & 1) or (REGIONS[0],)
-
-
 def article_links(title: str, settings: WebSettings) -> dict[str, str]:
     """Addresses of the article, its talk page and its history on Wikipedia."""
-    name = quote(title.replace(" ", "_"), safe=_UNSAFE)
+    name = quote(title.replace(" ", "_"), safe=_SAFE)
     return {
         "article": f"{settings.wiki_url}{name}",
         "talk": f"{settings.wiki_url}Talk:{name}",

@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from evenrank.assessment.assessors import Assessor, assessor_of
 from evenrank.web.assess.judging import judging_of
+from evenrank.web.request.address import own
 from evenrank.web.storage.links import TokenConvertor
 
 UNKNOWN_LINK = "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
@@ -40,9 +41,9 @@ def organiser(request: Request) -> Assessor:
 
 def judge_path(request: Request, *parts: object) -> str:
     """An address below this assessor's link."""
-    return "/".join(["/judge", request.path_params["secret"], *map(str, parts)])
+    return "/".join([own(request, "/judge"), request.path_params["secret"], *map(str, parts)])
 
 
 def organise_path(request: Request, *parts: object) -> str:
     """An address below this organiser's link."""
-    return "/".join(["/organise", request.path_params["secret"], *map(str, parts)])
+    return "/".join([own(request, "/organise"), request.path_params["secret"], *map(str, parts)])

@@ -20,6 +20,7 @@ def article_data(article: Article, settings: WebSettings) -> dict[str, Any]:
         "class": article.quality,
         "size_bytes": article.size_bytes,
         "regions": list(article.regions),
+        "groups": {name: list(groups) for name, groups in article.groups.items()},
         "missing": article.missing,
         "matched_words": list(article.reasons),
         "relevance": round(article.relevance, 4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,10 @@ from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
+from evenrank.web.articles.groups import UNKNOWN_MASK
 
 FEWEST = 5
 """A group of fewer articles is not told apart: a total of one article would be a label of a person."""
-UNKNOWN_MASK = 1
-GENDER_LABELS = {
-    "unknown": "not a biography, or not recorded",
-    "female": "women",
-    "male": "men",
-    "third": "other gender identities",
-}
-"""Names of the track's gender groups, in words for totals."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class GroupShare:
 
 @dataclass(frozen=True)
 class Balance:
-    """Shares by geography, by gender and by both, with what is unknown."""
+    """Shares by each dimension and by all of them together, with what is unknown."""
 
     space: GroupSpace
     exposure: NDArray[np.float64]
@@ -62,20 +56,21 @@ class Balance:
 
     @property
     def unknown_share(self) -> float:
-        """Attention of articles of which neither region nor gender is known."""
+        """Attention of articles that no dimension says anything about."""
         return float(self.exposure[0])
 
     def by_dimension(self, name: str) -> list[GroupShare]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""
         axis = [dimension.name for dimension in self.space.dimensions].index(name)
         others = tuple(at for at in range(len(self.space.shape)) if at != axis)
-        labels = self.space.dimensions[axis].groups
-        return self._shares(labels if name != "gender" else [GENDER_LABELS[label] for label in labels], others)
+        return self._shares(self.space.dimensions[axis].readable_groups, others)
 
     def by_product(self) -> list[GroupShare]:
-        """Totals of each combination, e.g. women in Africa."""
-        geography, gender = (dimension.groups for dimension in self.space.dimensions)
-        return self._shares([f"{place}: {GENDER_LABELS[name]}" for place in geography for name in gender], ())
+        """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
+        if len(self.space.dimensions) < 2:
+            return []
+        cells = product(*(dimension.readable_groups for dimension in self.space.dimensions))
+        return self._shares([": ".join(cell) for cell in cells], ())
 
     def _shares(self, labels: Sequence[str], over: tuple[int, ...]) -> list[GroupShare]:
         """Totals after adding up some dimensions."""
@@ -84,7 +79,7 @@ class Balance:
         counts = counts.round()
         is_hidden = (counts > 0) & (counts < FEWEST)
         if not over:
-            is_hidden |= _reveals(counts.reshape(self.space.shape)).reshape(-1)
+            is_hidden |= _reveals(counts.reshape(self.space.shape), self.space).reshape(-1)
         rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
         made = [GroupShare(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
         return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
@@ -99,22 +94,29 @@ class Balance:
 
     def as_data(self) -> dict[str, Any]:
         """The balance for bots."""
+        names = [dimension.name for dimension in self.space.dimensions]
         return {
             "unknown_share": round(self.unknown_share, 6),
-            "geography": [row.as_data() for row in self.by_dimension("geography")],
-            "gender_totals": [row.as_data() for row in self.by_dimension("gender")],
-            "geography_and_gender": [row.as_data() for row in self.by_product()],
+            "dimensions": {name: [row.as_data() for row in self.by_dimension(name)] for name in names},
+            "together": [row.as_data() for row in self.by_product()],
         }
 
 
-def _reveals(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Cells (region by gender) of regions whose biographies are few, or all of one gender.
+def _reveals(counts: NDArray[np.float64], space: GroupSpace) -> NDArray[np.bool_]:
+    """Cells that would tell something about a person, e.g. of a region whose biographies are few or of one gender.
 
-    The region of an article is shown beside it, so such a total would tell the gender of a person.
+    What is not personal, such as the region, is shown beside each article. So for each combination of those groups, the
+    totals of a personal dimension are safe only when at least two of its groups have several people and none has few.
     """
-    known = counts[:, 1:]
-    is_safe = ~known.any(axis=1) | ((known >= FEWEST).sum(axis=1) >= 2) & ~((known > 0) & (known < FEWEST)).any(axis=1)
-    return np.repeat(~is_safe[:, None], counts.shape[1], axis=1)
+    hides = np.zeros(counts.shape, bool)
+    for axis, dimension in enumerate(space.dimensions):
+        if dimension.is_personal:
+            known = np.moveaxis(counts, axis, -1)[..., 1:]
+            is_safe = (known >= FEWEST).sum(axis=-1) >= 2
+            is_safe &= ~((known > 0) & (known < FEWEST)).any(axis=-1)
+            is_safe |= ~known.any(axis=-1)
+            hides |= np.expand_dims(~is_safe, axis)
+    return hides
 
 
 def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> Alignment:

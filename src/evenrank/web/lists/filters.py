@@ -1,15 +1,18 @@
-"""Filters of a list, kept in the address: class, region, size, words of the title."""
+"""Filters of a list, kept in the address: class, groups, size, words of the title."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.web.articles.article import CLASSES, REGIONS, ArticleList
+from evenrank.alignment.dimension import Dimension
+from evenrank.collection.collection import Collection
+from evenrank.web.articles.article import CLASSES, ArticleList
+from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.request.question import clean
 
@@ -20,8 +23,6 @@ SIZES: dict[str, tuple[str, int, int]] = {
     "large": ("over 20 kB", 20_000, 2**31 - 1),
 }
 """Size choices by their word in the address: label, least, and less than."""
-CHOICES: dict[str, Collection[str]] = {"class": CLASSES, "region": REGIONS, "size": SIZES}
-"""Words of the address that take one of a few values."""
 MAX_TEXT = 100
 """Characters of a title that are looked for."""
 
@@ -31,19 +32,20 @@ class Filters:
     """What a visitor wants to see of a list; empty text is no filter."""
 
     quality: str = ""
-    region: str = ""
     size: str = ""
     text: str = ""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Name in the address → the group that articles must be in."""
     page: int = 1
 
     @property
     def is_any(self) -> bool:
-        return bool(self.quality or self.region or self.size or self.text)
+        return bool(self.quality or self.groups or self.size or self.text)
 
     def to_query(self, page: int | None = None) -> str:
         """The filters as the part of an address behind its question mark; empty when there are none."""
         kept = self if page is None else replace(self, page=page)
-        pairs = {"class": kept.quality, "region": kept.region, "size": kept.size, "q": kept.text}
+        pairs = {"class": kept.quality, **kept.groups, "size": kept.size, "q": kept.text}
         chosen = {name: value for name, value in pairs.items() if value}
         return urlencode({**chosen, "page": kept.page} if kept.page > 1 else chosen)
 
@@ -52,8 +54,10 @@ class Filters:
         passes = np.ones(len(articles), bool)
         if self.quality:
             passes &= articles.classes() == CLASSES.index(self.quality)
-        if self.region:
-            passes &= (articles.region_masks() >> REGIONS.index(self.region) & 1).astype(bool)
+        for dimension in shown_dimensions(articles.collection):
+            group = self.groups.get(address_name(dimension))
+            if group is not None:
+                passes &= (articles.masks(dimension) >> dimension.groups.index(group) & 1).astype(bool)
         sizes = articles.sizes()
         if self.size and sizes is not None:
             _, least, below = SIZES[self.size]
@@ -64,11 +68,17 @@ class Filters:
         return np.flatnonzero(passes)
 
 
-def check_filters(query: Mapping[str, str]) -> None:
+def filter_choices(dimensions: tuple[Dimension, ...]) -> dict[str, tuple[str, ...]]:
+    """Names in the address that take one of a few values, with those values."""
+    of_groups = {address_name(dimension): dimension.groups for dimension in dimensions}
+    return {"class": CLASSES, **of_groups, "size": tuple(SIZES)}
+
+
+def check_filters(query: Mapping[str, str], collection: Collection) -> None:
     """Nothing when every filter can be used; else an error that lists all that is wrong, for bots that mistype."""
     wrong = [
         f"{name} must be one of: {', '.join(values)}."
-        for name, values in CHOICES.items()
+        for name, values in filter_choices(shown_dimensions(collection)).items()
         if name in query and query[name] not in values
     ]
     if len(query.get("q", "")) > MAX_TEXT:
@@ -77,18 +87,19 @@ def check_filters(query: Mapping[str, str]) -> None:
         raise BadRequestError(" ".join(wrong))
 
 
-def parse_filters(query: Mapping[str, str]) -> Filters:
+def parse_filters(query: Mapping[str, str], collection: Collection) -> Filters:
     """Filters from an address; what is not a known value filters nothing."""
+    choices = filter_choices(shown_dimensions(collection))
 
     def known(name: str) -> str:
         value = query.get(name, "")
-        return value if value in CHOICES[name] else ""
+        return value if value in choices[name] else ""
 
     page = query.get("page", "1")
     return Filters(
         quality=known("class"),
-        region=known("region"),
         size=known("size"),
         text=clean(query.get("q", ""))[:MAX_TEXT],
+        groups={name: known(name) for name in choices if name not in ("class", "size") and known(name)},
         page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) > 0 else 1,
     )

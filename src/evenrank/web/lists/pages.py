@@ -6,17 +6,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.articles.article import CLASSES, REGIONS, ArticleList
+from evenrank.web.articles.article import CLASSES
+from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import SIZES, Filters, parse_filters
 from evenrank.web.lists.make import make_list
+from evenrank.web.lists.read import list_articles, requested_list
 from evenrank.web.lists.trade_off import trade_off
-from evenrank.web.lists.work_list import WorkList, load_list, save_list
+from evenrank.web.lists.work_list import WorkList, save_list
 from evenrank.web.pages.templating import page
-from evenrank.web.request.asking import answer, ask, found, show_preview
+from evenrank.web.request.address import own
+from evenrank.web.request.asking import answer, ask, show_preview
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import visitor_of
@@ -37,19 +40,11 @@ def create_list(request: Request, fields: Fields) -> Response:
     return answer(request, "list", fields, make)
 
 
-def found_list(request: Request) -> WorkList:
-    """The list that the address names."""
-    return found(load_list, request)
-
-
-def articles_of(desk: Desk, work_list: WorkList) -> ArticleList:
-    return ArticleList(desk.collection, work_list.page_ids, work_list.relevance, work_list.reasons, desk.facts)
-
-
 def show_list(request: Request) -> Response:
     """One page of a list."""
-    desk, work_list, filters = desk_of(request), found_list(request), parse_filters(request.query_params)
-    articles = articles_of(desk, work_list)
+    desk, work_list = desk_of(request), requested_list(request)
+    filters = parse_filters(request.query_params, desk.collection)
+    articles = list_articles(desk, work_list)
     chosen = filters.apply(articles)
     per_page = desk.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
@@ -64,16 +59,18 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
-        choices={"class": CLASSES, "region": REGIONS, "size": SIZES},
+        classes=CLASSES,
+        sizes=SIZES,
+        dimensions=shown_dimensions(desk.collection),
         formats=FORMATS.values(),
-        address=list_path(work_list.token),
+        address=own(request, list_path(work_list.token)),
     )
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
     """The list as exports take it, filtered as the address says."""
     desk = desk_of(request)
-    articles = articles_of(desk, work_list)
+    articles = list_articles(desk, work_list)
     base = desk.base_url(request)
     return Listing(
         title=work_list.question.title,
@@ -89,24 +86,25 @@ def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Lis
 
 
 def export_list(request: Request) -> Response:
-    work_list = found_list(request)
-    listing = list_listing(request, work_list, parse_filters(request.query_params))
+    desk, work_list = desk_of(request), requested_list(request)
+    listing = list_listing(request, work_list, parse_filters(request.query_params, desk.collection))
     return export(listing, request.path_params["suffix"])
 
 
 def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
-    work_list = found_list(request)
+    work_list = requested_list(request)
     balance = list_balance(desk_of(request).collection, work_list.page_ids, work_list.target)
-    return page(request, "fairness.html", work_list=work_list, balance=balance, address=list_path(work_list.token))
+    address = own(request, list_path(work_list.token))
+    return page(request, "fairness.html", work_list=work_list, balance=balance, address=address)
 
 
 def show_trade_off(request: Request) -> Response:
     """The trade-off; only the figure when a page that is open asks for it."""
-    work_list = found_list(request)
+    work_list = requested_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
     curve = trade_off(desk_of(request), work_list)
-    return page(request, template, work_list=work_list, curve=curve, address=list_path(work_list.token))
+    return page(request, template, work_list=work_list, curve=curve, address=own(request, list_path(work_list.token)))
 
 
 def routes() -> list[BaseRoute]:

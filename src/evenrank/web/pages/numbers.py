@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.describe import quality_counts
-from evenrank.web.articles.article import REGIONS, UNASSESSED
+from evenrank.web.articles.article import UNASSESSED
+from evenrank.web.articles.groups import shown_dimensions
+
+Counts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -16,24 +20,30 @@ class Numbers:
     """How much there is, and how much of it is unknown."""
 
     n_articles: int
-    unknown_region: float
-    """Share of articles without a region."""
     needs_work: float
     """Share of articles that are stubs or starts."""
-    regions: tuple[tuple[str, int], ...]
-    classes: tuple[tuple[str, int], ...]
+    groups: Mapping[str, Counts]
+    """Dimension → articles of each group; the first one is for articles of which nothing is known."""
+    classes: Counts
+
+    @property
+    def unknown_region(self) -> float:
+        """Share of articles without a region; 1 in a collection without regions."""
+        regions = self.groups.get("geography")
+        return regions[0][1] / max(1, self.n_articles) if regions else 1.0
 
 
 def count_collection(collection: Collection) -> Numbers:
-    """The numbers of a collection; an article about two regions counts in both."""
-    masks = np.asarray(collection.masks["geography"])
-    regions = [(name, int(np.count_nonzero(masks >> place & 1))) for place, name in enumerate(REGIONS)]
+    """The numbers of a collection; an article of two groups counts in both."""
+    groups = {}
+    for dimension in shown_dimensions(collection):
+        masks = np.asarray(collection.masks[dimension.name])
+        names = enumerate(dimension.readable_groups)
+        groups[dimension.name] = tuple((name, int(np.count_nonzero(masks >> place & 1))) for place, name in names)
     classes = quality_counts(collection)
-    n_articles = max(1, len(collection))
     return Numbers(
         n_articles=len(collection),
-        unknown_region=regions[0][1] / n_articles,
-        needs_work=(classes["Stub"] + classes["Start"]) / n_articles,
-        regions=tuple(regions),
+        needs_work=(classes["Stub"] + classes["Start"]) / max(1, len(collection)),
+        groups=groups,
         classes=tuple((UNASSESSED if name == "none" else name, count) for name, count in classes.items()),
     )

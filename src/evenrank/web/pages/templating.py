@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from evenrank.web.articles.article import article_links
+from evenrank.web.articles.groups import address_name, shown_dimensions
+from evenrank.web.request.address import root_of
 
 if TYPE_CHECKING:
     from evenrank.web.desk import Desk
@@ -43,7 +45,12 @@ def environment() -> Environment:
         auto_reload=False,  # templates do not change while a server runs, and asking costs as much as a row of a list
     )
     made.filters.update(FILTERS)
-    made.globals.update(static=static_url, article_links=article_links)
+    made.globals.update(
+        static=static_url,
+        article_links=article_links,
+        shown_dimensions=shown_dimensions,
+        address_name=address_name,
+    )
     return made
 
 
@@ -57,5 +64,7 @@ def static_url(name: str) -> str:
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
     """A whole page, or a part of one, from a template."""
     desk: Desk | None = getattr(request.app.state, "desk", None)
-    text = environment().get_template(template).render(desk=desk, path=request.url.path, **context)
+    text = (
+        environment().get_template(template).render(desk=desk, root=root_of(request), path=request.url.path, **context)
+    )
     return HTMLResponse(text, status)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from evenrank.sqlite import SqliteFile
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
+from evenrank.web.request.address import see_other
 from evenrank.web.request.choices import policy_choices, strength_choices
 from evenrank.web.request.preview import make_preview
 from evenrank.web.request.question import QuestionError
 from evenrank.web.request.visitor import remember
-
-T = TypeVar("T")
 
 
 def ask(request: Request, kind: str, fields: Mapping[str, str], faults: Mapping[str, str] | None = None) -> Response:
@@ -42,15 +38,7 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
         address = make(desk_of(request))
     except QuestionError as error:
         return ask(request, kind, fields, error.by_field)
-    return remember(request, RedirectResponse(address, 303))
-
-
-def found(load: Callable[[SqliteFile, str], T | None], request: Request) -> T:
-    """What the token in the address names, loaded from the store; 404 when there is none."""
-    kept = load(desk_of(request).store, request.path_params["token"])
-    if kept is None:
-        raise HTTPException(404)
-    return kept
+    return remember(request, see_other(request, address))
 
 
 def show_preview(request: Request) -> Response:

@@ -15,7 +15,10 @@ from starlette.responses import Response
 
 from evenrank.web.pages.errors import BadRequestError
 
-MAX_FIELDS = 50
+MAX_FIELDS = 100
+MAX_FILES = 10
+MAX_PART_BYTES = 4 * 1024 * 1024
+"""Longest field of a form with files; the limit on request bodies comes first."""
 Fields = Mapping[str, str]
 FormHandler = Callable[[Request, Fields], Response]
 JsonHandler = Callable[[Request, dict[str, Any]], Response]
@@ -27,7 +30,9 @@ def with_form(handler: FormHandler) -> Endpoint:
 
     @wraps(handler)
     async def endpoint(request: Request) -> Response:
-        fields = parse_form(await request.body())
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        has_parts = kind == "multipart/form-data"
+        fields = await read_parts(request) if has_parts else parse_form(await request.body())
         return await run_in_threadpool(handler, request, fields)
 
     return endpoint
@@ -54,6 +59,27 @@ def parse_form(body: bytes) -> dict[str, str]:
     except ValueError as error:
         raise BadRequestError("The form could not be read.") from error
     return dict(pairs)
+
+
+async def read_parts(request: Request) -> dict[str, str]:
+    """The fields of a form with files: of a file its text, and its name as `NAME-file`; an empty file is no field."""
+    fields: dict[str, str] = {}
+    async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES) as form:
+        for name, value in form.multi_items():
+            if isinstance(value, str):
+                fields[name] = value
+            elif value.filename:
+                fields[name] = decode_file(value.filename, await value.read())
+                fields[f"{name}-file"] = value.filename
+    return fields
+
+
+def decode_file(name: str, content: bytes) -> str:
+    """The text of a file that was sent."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadRequestError(f"{name} is not a text file in UTF-8; save it as UTF-8 and send it again.") from error
 
 
 def parse_json(body: bytes) -> dict[str, Any]:

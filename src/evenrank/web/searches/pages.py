@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.articles.article import ArticleList
-from evenrank.web.articles.reasons import Reasons
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
-from evenrank.web.request.asking import answer, ask, found, show_preview
+from evenrank.web.request.address import own, see_other
+from evenrank.web.request.asking import answer, ask, show_preview
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import remember, visitor_of
-from evenrank.web.searches.draws import Draw, NothingLeftError, load_draw, make_draw, recent_draws
+from evenrank.web.searches.draws import NothingLeftError, make_draw, recent_draws
 from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
 from evenrank.web.searches.progress import progress_of
-from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
+from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
 from evenrank.web.storage.links import draw_path, search_path
 
 
@@ -39,23 +38,9 @@ def create_search(request: Request, fields: Fields) -> Response:
     return answer(request, "search", fields, make)
 
 
-def found_search(request: Request) -> SavedSearch:
-    """The search that the address names."""
-    return found(load_search, request)
-
-
-def found_draw(request: Request, search: SavedSearch) -> Draw:
-    """The draw that the address names."""
-    number = request.path_params["number"]
-    draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
-    if draw is None:
-        raise HTTPException(404, f"Draw {number} of this search was not made yet.")
-    return draw
-
-
 def show_search(request: Request) -> Response:
     """The search with all its draws so far."""
-    desk, search = desk_of(request), found_search(request)
+    desk, search = desk_of(request), requested_search(request)
     return page(
         request,
         "search.html",
@@ -63,30 +48,23 @@ def show_search(request: Request) -> Response:
         draws=recent_draws(desk.store.connection, search),
         marks=count_marks(desk.store, search),
         progress=progress_of(desk, search),
-        address=search_path(search.token),
+        address=own(request, search_path(search.token)),
     )
 
 
 def create_draw(request: Request, _: Fields) -> Response:
     """Makes the next draw and goes to its link."""
-    search = found_search(request)
+    search = requested_search(request)
     try:
         draw = make_draw(desk_of(request), search, visitor_of(request))
     except NothingLeftError:
         raise BadRequestError("Every article of this search is done, or not for you. Save a wider search.") from None
-    return remember(request, RedirectResponse(draw_path(search.token, draw.number), 303))
-
-
-def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
-    """The articles of a draw with what is known of them."""
-    places = search.places_of(draw.page_ids)
-    reasons = Reasons(search.reasons.words, search.reasons.bits[places])
-    return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)
+    return remember(request, see_other(request, draw_path(search.token, draw.number)))
 
 
 def show_draw(request: Request) -> Response:
-    desk, search = desk_of(request), found_search(request)
-    draw = found_draw(request, search)
+    desk, search = desk_of(request), requested_search(request)
+    draw = requested_draw(request, search)
     return page(
         request,
         "draw.html",
@@ -95,14 +73,14 @@ def show_draw(request: Request) -> Response:
         articles=draw_articles(desk, search, draw).articles(),
         marks=marks_seen_by(desk.store, search, visitor_of(request)),
         formats=FORMATS.values(),
-        address=search_path(search.token),
-        draw_address=draw_path(search.token, draw.number),
+        address=own(request, search_path(search.token)),
+        draw_address=own(request, draw_path(search.token, draw.number)),
     )
 
 
 def export_draw(request: Request) -> Response:
-    desk, search = desk_of(request), found_search(request)
-    draw = found_draw(request, search)
+    desk, search = desk_of(request), requested_search(request)
+    draw = requested_draw(request, search)
     base = desk.base_url(request)
     listing = Listing(
         title=f"{search.question.title}, draw {draw.number}",
@@ -120,12 +98,12 @@ def export_draw(request: Request) -> Response:
 
 def mark_article(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
-    desk, search = desk_of(request), found_search(request)
+    desk, search = desk_of(request), requested_search(request)
     number, page_id = (_number(fields.get(name, "")) for name in ("draw", "page_id"))
     set_mark(desk.store, search, page_id, fields.get("mark", ""), visitor_of(request))
     if "hx-request" in request.headers:
         return remember(request, mark_buttons(request, search, page_id, number))
-    return remember(request, RedirectResponse(f"{draw_path(search.token, number)}#page-{page_id}", 303))
+    return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
 
 
 def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int) -> Response:
@@ -138,7 +116,7 @@ def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: in
         mark=mark,
         number=number,
         is_swapped=True,
-        address=search_path(search.token),
+        address=own(request, search_path(search.token)),
     )
 
 

@@ -1,0 +1,35 @@
+"""The groups of articles as pages show them: the collection's dimensions, without those that describe a person."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.dimension import Dimension
+from evenrank.collection.collection import Collection
+
+UNKNOWN_MASK = 1
+"""Mask of a page of which nothing is known."""
+ADDRESS_NAMES = {"geography": "region"}
+"""Names of filters in addresses where they differ from the dimension's name."""
+
+
+def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:
+    """The dimensions whose groups may be shown beside an article."""
+    return tuple(dimension for dimension in collection.dimensions if not dimension.is_personal)
+
+
+def address_name(dimension: Dimension) -> str:
+    """What a dimension is called in the address of a filtered list."""
+    return ADDRESS_NAMES.get(dimension.name, dimension.name)
+
+
+def masks_of_rows(collection: Collection, rows: NDArray[np.intp], dimension: Dimension) -> NDArray[np.integer]:
+    """The mask of each row in a dimension; a page without metadata is unknown."""
+    return np.where(rows >= 0, collection.masks[dimension.name][rows], UNKNOWN_MASK)
+
+
+def groups_in(mask: int, dimension: Dimension) -> tuple[str, ...]:
+    """The groups in a mask, in words."""
+    names = dimension.readable_groups
+    return tuple(name for place, name in enumerate(names) if mask >> place & 1) or (names[0],)
