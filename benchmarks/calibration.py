@@ -19,9 +19,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration_figure import check_figure, write_reliability
+from calibration_figure import write_reliability
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
+from evenrank.figures import check_figure
 from evenrank.formats.faults import FaultLog
 from evenrank.ranking.sources import CALIBRATION
 from evenrank.rng import derive

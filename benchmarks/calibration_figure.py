@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.evaluation.figures.style import FAINT, FORMATS, clean, figure_style, look_of, new_figure
-from evenrank.formats.atomic import atomic_file
+from evenrank.figures import FAINT, clean, figure_style, look_of, new_figure, save_figure_as
 from evenrank.search.learn.reliability import ReliabilityBins
 
 if TYPE_CHECKING:
@@ -17,19 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def check_figure(path: Path) -> None:
-    """End before any work when the figure cannot be written."""
-    if path.suffix[1:] not in FORMATS:
-        raise SystemExit(f"{path}: a figure is written as {', '.join(FORMATS)}: give a name that ends so")
-    with figure_style():
-        pass
-
-
 def write_reliability(curves: Mapping[str, ReliabilityBins], title: str, path: Path) -> None:
     """Write the diagram of several models; the same numbers give the same bytes."""
-    ending = path.suffix[1:]
-    with figure_style(), atomic_file(path) as file:
-        draw_reliability(curves, title).savefig(file, format=ending, **FORMATS[ending])
+    with figure_style():
+        save_figure_as(draw_reliability(curves, title), path)
 
 
 def draw_reliability(curves: Mapping[str, ReliabilityBins], title: str) -> Figure:
@@ -48,7 +38,7 @@ def draw_reliability(curves: Mapping[str, ReliabilityBins], title: str) -> Figur
 
 
 def draw_model(shares: Axes, counts: Axes, number: int, name: str, bins: ReliabilityBins) -> None:
-    """One model's points, joined; its expected calibration error stands in the legend."""
+    """One model's points, joined; its expected calibration error appears in the legend."""
     colour, marker = look_of(number)
     label = f"{name}: ECE {bins.expected_calibration_error:.3f}"
     look = {"color": colour, "marker": marker, "ms": 6, "mec": "white", "mew": 0.7, "lw": 1.4}

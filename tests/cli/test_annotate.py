@@ -87,7 +87,7 @@ def test_the_figure_is_the_same_every_time(options, tmp_path, suffix):
 
 def test_a_figure_of_an_unknown_kind_is_refused_before_any_work(options, tmp_path):
     result = CliRunner().invoke(cli, ["annotate", *options, "--figure", str(tmp_path / "x.bmp")])
-    assert "a figure is written as pdf, png, svg" in str(result.exception)
+    assert "choose an ending from .pdf, .svg, .png" in str(result.exception)
     assert not Path(options[0]).exists()
 
 

@@ -71,8 +71,7 @@ def test_every_group_has_candidates_as_far_as_it_has_pages(indexed: Collection, 
 def test_probabilities_do_not_depend_on_evaluation_judgments(indexed: Collection, source: SearchSource) -> None:
     assert source.calibration is not None
     blind = tuple(t if t.split == "train" else Topic(t.id, t.title, t.keywords, split="eval") for t in indexed.topics)
-    other = Collection.open(indexed.path)
-    other.__dict__["topics"] = blind
+    other = Collection.open(indexed.path).with_topics(blind)
     again = open_source(other, None, BuildSettings(n_candidates=200), 50)
     assert isinstance(again, SearchSource)
     assert np.array_equal(again.calibration.coefficients, source.calibration.coefficients)

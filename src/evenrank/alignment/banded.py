@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evenrank.alignment.dimension import Dimension, listed_values
+from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension, listed_values
 
 NOT_BLENDED = "equal shares; the 2022 track did not blend this dimension with a background"
 
@@ -28,12 +28,12 @@ def named_dimension(
         mask = 0
         for each in listed_values(value):
             if each is None:
-                mask |= 1
+                mask |= UNKNOWN_MASK
             elif isinstance(each, str) and each in bits:
                 mask |= bits[each]
             else:
                 raise ValueError(f"{field} {each!r} is not one of: {', '.join(groups)}")
-        return mask or 1
+        return mask or UNKNOWN_MASK
 
     shares = tuple(background) if background is not None else (1 / len(known),) * len(known)
     return Dimension(name, field, groups, shares, encode, source, is_personal=is_personal)

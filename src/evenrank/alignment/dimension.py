@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 MAX_GROUPS = 63
 """A mask is at most 63 bits wide, so that it fits a signed integer too."""
+UNKNOWN_MASK = 1
+"""Mask of a page of which nothing is known: bit 0, the first group. A mask of 0 puts a page in no group at all."""
 
 
 @dataclass(frozen=True, slots=True)

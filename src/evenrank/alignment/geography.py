@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.alignment.dimension import Dimension, listed_values
+from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension, listed_values
 
 GROUPS = (
     "Unknown",
@@ -22,12 +22,12 @@ def encode_geography(value: object) -> int:
     mask = 0
     for name in listed_values(value):
         if name is None:
-            mask |= 1
+            mask |= UNKNOWN_MASK
         elif isinstance(name, str) and name in _BIT:
             mask |= _BIT[name]
         else:
             raise ValueError(f"continent {name!r} is not one of: {', '.join(GROUPS)}")
-    return mask or 1
+    return mask or UNKNOWN_MASK
 
 
 GEOGRAPHY = Dimension(

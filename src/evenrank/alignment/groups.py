@@ -33,6 +33,20 @@ class GroupSpace:
         """Names of the groups in order, e.g. `Africa|female`."""
         return tuple("|".join(cell) for cell in product(*(d.groups for d in self.dimensions)))
 
+    def dimension(self, name: str) -> Dimension:
+        """The dimension of that name."""
+        return self.dimensions[self._axis(name)]
+
+    def margin(self, values: NDArray[np.float64], dimension: str) -> NDArray[np.float64]:
+        """Values by group (the last axis) summed over all dimensions but one: values by group of that dimension."""
+        cells = values.reshape(*values.shape[:-1], *self.shape)
+        first = values.ndim - 1
+        others = tuple(first + axis for axis in range(len(self.shape)) if axis != self._axis(dimension))
+        return np.asarray(cells.sum(axis=others))
+
+    def _axis(self, name: str) -> int:
+        return [dimension.name for dimension in self.dimensions].index(name)
+
     def sections(self) -> Iterator[tuple[tuple[slice, ...], NDArray[np.float64]]]:
         """Each pattern of known and unknown dimensions but the fully unknown one.
 

@@ -1,18 +1,26 @@
-"""How much of the pages the data covers, and for whom it is missing: counts over groups, never over one person."""
+"""Coverage: how many pages have an item, a continent or a gender, by group of pages and never for one person."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.annotate import gender, geography
 from evenrank.annotate.record import Page
+from evenrank.figures import clean, figure_style, new_figure, save_figure_as
 
 SMALL = 10
-"""Groups of people smaller than this are not told apart in a report."""
+"""Groups of people smaller than this are left out of the report."""
 FACTS = ("item", "continent", "citizenship", "gender")
 """What a page may have: an item, a continent, and if it is about a person a citizenship and a gender."""
+SHOWN = {
+    "item": ("o", "has an item"),
+    "continent": ("s", "has a continent"),
+    "citizenship": ("^", "citizenship stated"),
+}
+"""Facts in the figure, with marker and label."""
 OF_PEOPLE = frozenset({"citizenship", "gender"})
 
 Key = tuple[str, str, str]
@@ -96,3 +104,18 @@ def coverage_table(rows: list[CoverageRow]) -> str:
         name = row.group if row.kind == "all" else f"  {row.kind}: {row.group}"
         lines.append(f"{name:<28}{row.n_pages:>12,}{row.n_people:>12,}{cells}")
     return "\n".join(lines)
+
+
+def draw_coverage(rows: list[CoverageRow], path: Path) -> None:
+    """Write the rows as a figure; the same rows give the same bytes."""
+    with figure_style():
+        figure, axes = new_figure(7, 1.2 + 0.28 * len(rows))
+        names = [row.group if row.kind == "all" else f"{row.kind}: {row.group}" for row in rows]
+        for fact, (marker, label) in SHOWN.items():
+            shares = [float("nan") if (share := row.shares[fact]) is None else share for row in rows]
+            axes.plot(shares, names, marker, label=label, alpha=0.8)
+        axes.set(xlim=(-0.02, 1.02), xlabel="share of the group's pages (of its people, for citizenship)")
+        axes.invert_yaxis()
+        clean(axes)
+        figure.legend(loc="outside upper center", ncols=len(SHOWN), frameon=False)
+        save_figure_as(figure, path)

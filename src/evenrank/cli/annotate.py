@@ -74,9 +74,10 @@ def command(
     Beside OUT a file .about.json says how it was made, what it covers and what to be careful about. A run that was
     stopped goes on when the same command is given again.
     """
-    from evenrank.annotate.coverage_figure import check_figure, draw_coverage
+    from evenrank.annotate.coverage import draw_coverage
     from evenrank.annotate.labeller import annotate
     from evenrank.annotate.settings import Inputs
+    from evenrank.figures import check_figure
 
     if figure is not None:
         check_figure(figure)

@@ -85,14 +85,14 @@ def command(
 
 def check_outputs(outputs: Sequence[Path]) -> None:
     """Refuse names whose ending is no known format, and figures that cannot be drawn."""
-    from evenrank.ranking.pareto_figure import FIGURES, check_matplotlib
+    from evenrank.figures import FORMATS, require_matplotlib
 
-    wrong = [str(path) for path in outputs if path.suffix[1:] not in (*TABLES, *FIGURES)]
+    wrong = [str(path) for path in outputs if path.suffix[1:] not in (*TABLES, *FORMATS)]
     if wrong:
-        endings = ", ".join(f".{ending}" for ending in (*TABLES, *FIGURES))
+        endings = ", ".join(f".{ending}" for ending in (*TABLES, *FORMATS))
         raise click.BadParameter(f"{', '.join(wrong)}: give a name that ends in {endings}", param_hint="-o")
-    if any(path.suffix[1:] in FIGURES for path in outputs):
-        check_matplotlib()
+    if any(path.suffix[1:] in FORMATS for path in outputs):
+        require_matplotlib()
 
 
 def parse_weights(text: str) -> tuple[float, ...]:

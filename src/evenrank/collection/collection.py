@@ -46,6 +46,8 @@ class Collection:
     """Group masks by dimension name; bit i is the dimension's group i, bit 0 is unknown."""
     size_bytes: NDArray[np.int32] | None
     """Length of each article's text; None without a corpus."""
+    other_topics: tuple[Topic, ...] | None = None
+    """Topics in place of those on disk; None for those on disk."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Collection:
@@ -86,6 +88,8 @@ class Collection:
     @cached_property
     def topics(self) -> tuple[Topic, ...]:
         """All topics: training topics, then evaluation topics."""
+        if self.other_topics is not None:
+            return self.other_topics
         try:
             return load_topics(self.data)
         except DAMAGE as error:
@@ -105,9 +109,7 @@ class Collection:
 
     def with_topics(self, topics: Iterable[Topic]) -> Collection:
         """The same pages with other topics or judgments."""
-        other = replace(self)
-        other.__dict__["topics"] = tuple(topics)
-        return other
+        return replace(self, other_topics=tuple(topics))
 
     @property
     def corpus(self) -> Path | None:

@@ -33,13 +33,9 @@ class GroupExposure:
 
     def margin(self, dimension: str) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]:
         """(groups, exposure, target) of one dimension, summed over the others."""
-        names = [d.name for d in self.space.dimensions]
-        place = names.index(dimension)
-        others = tuple(axis for axis in range(len(names)) if axis != place)
-        exposure, target = (
-            values.reshape(self.space.shape).sum(axis=others) for values in (self.exposure, self.target)
-        )
-        return self.space.dimensions[place].groups, exposure, target
+        exposure = self.space.margin(self.exposure, dimension)
+        target = self.space.margin(self.target, dimension)
+        return self.space.dimension(dimension).groups, exposure, target
 
 
 def exposure_by_group(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault, InputError
@@ -40,7 +41,7 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
     if protocol.repeated_page == "rejected":
         _refuse_repeated(run, pages, ranking_of)
     rows = collection.rows_of(pages)
-    missing = 1 if protocol.unlisted_page == "unknown" else 0
+    missing = UNKNOWN_MASK if protocol.unlisted_page == "unknown" else 0
     alignment = align(collection.masks_of(rows, space, missing), space, normalise_flags(protocol, space))
     by_topic = {}
     for topic in dict.fromkeys(run.topic_ids[keep].tolist()):

@@ -39,13 +39,11 @@ def fuse(rankings: Sequence[NDArray[np.intp]], n_pages: int, method: Method, k: 
 
 def by_dimension(candidates: Candidates, target: EstimatedTarget) -> Iterator[tuple[Candidates, EstimatedTarget]]:
     """Candidates and target as seen through each dimension alone."""
-    shape = target.space.shape
-    for axis, dimension in enumerate(target.space.dimensions):
-        others = tuple(other for other in range(len(shape)) if other != axis)
-        rows = candidates.alignment.rows.reshape(-1, *shape).sum(axis=tuple(other + 1 for other in others))
+    for dimension in target.space.dimensions:
+        rows = target.space.margin(candidates.alignment.rows, dimension.name)
         distinct, type_of = np.unique(rows, axis=0, return_inverse=True)
         alignment = Alignment(distinct, type_of.reshape(-1)[candidates.alignment.page_type])
-        values = target.values.reshape(shape).sum(axis=others)
+        values = target.space.margin(target.values, dimension.name)
         yield (
             replace(candidates, alignment=alignment),
             EstimatedTarget(target.topic_id, GroupSpace((dimension,)), values),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import align
+from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
@@ -18,9 +19,6 @@ from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, Task
 from evenrank.targets.estimated import estimated_target, known_dimensions
 from evenrank.targets.target import EstimatedTarget
-
-UNKNOWN = 1
-"""Mask of a page of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(collection.masks_of(rows, space, UNKNOWN), space, [True] * len(space.dimensions)),
+        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, [True] * len(space.dimensions)),
         vectors=_vectors(collection, rows) if with_text else None,
     )
 

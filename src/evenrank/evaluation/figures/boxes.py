@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.evaluation.figures.style import COLOURS, INK, clean, direction, new_figure
 from evenrank.evaluation.results import Results
+from evenrank.figures import COLOURS, INK, clean, direction, new_figure
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, measures_of
 from evenrank.records import Task

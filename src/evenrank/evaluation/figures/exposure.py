@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.evaluation.exposure_by_group import GroupExposure
-from evenrank.evaluation.figures.style import COLOURS, INK, clean, new_figure
+from evenrank.figures import COLOURS, INK, clean, new_figure
 from evenrank.records import Task
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from evenrank.evaluation.exposure_by_group import GroupExposure
 from evenrank.evaluation.figures.boxes import distribution_figure, topic_figure
 from evenrank.evaluation.figures.exposure import exposure_figure
 from evenrank.evaluation.figures.scatter import scatter_figure
-from evenrank.evaluation.figures.style import figure_style, save_figure
 from evenrank.evaluation.results import Results
+from evenrank.figures import figure_style, save_figure
 from evenrank.records import Task
 
 SCATTER_NAMES: dict[Task, str] = {1: "task1-ndcg-awrf", 2: "task2-eer-eed"}

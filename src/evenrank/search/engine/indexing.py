@@ -16,6 +16,7 @@ from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import n_cores
 from evenrank.progress import Progress
+from evenrank.records import NO_CLASS
 from evenrank.search.engine.build_state import BuildState, Checkpoint, read_state, sources_of, write_state
 from evenrank.search.engine.fields import PageFields, page_fields
 from evenrank.search.engine.page_set import PageSet
@@ -124,7 +125,7 @@ class _Build:
         rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
         known = rows >= 0
         masks = {name: np.where(known, collection.masks[name][rows], 1).tolist() for name in GROUP_FIELDS}
-        classes = np.where(known, collection.quality_class[rows], 6).tolist()
+        classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
         scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
         for at, page in enumerate(fields):
             groups = {name: masks[name][at] for name in GROUP_FIELDS}

@@ -9,6 +9,9 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.records import NO_CLASS
+
 TextField = Literal["title", "lead", "text", "categories", "infobox"]
 TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox")
 """Fields that can be searched."""
@@ -31,10 +34,10 @@ class IndexPage:
     """The whole article, lead included."""
     categories: str = ""
     infobox: str = ""
-    masks: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(GROUP_FIELDS, 1))
+    masks: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(GROUP_FIELDS, UNKNOWN_MASK))
     """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown."""
-    quality_class: int = 6
-    """Class in work order; 6 when unknown."""
+    quality_class: int = NO_CLASS
+    """Class in work order (`records.WORK_ORDER`); `records.NO_CLASS` when unknown."""
     quality_score: float = float("nan")
 
 

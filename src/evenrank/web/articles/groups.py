@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension
 from evenrank.collection.collection import Collection
 
-UNKNOWN_MASK = 1
-"""Mask of a page of which nothing is known."""
 ADDRESS_NAMES = {"geography": "region"}
 """Names of filters in addresses where they differ from the dimension's name."""
 

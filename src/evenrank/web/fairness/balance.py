@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
-from evenrank.web.articles.groups import UNKNOWN_MASK
 
 FEWEST = 5
 """A group of fewer articles is not told apart: a total of one article would be a label of a person."""
@@ -61,24 +61,22 @@ class Balance:
 
     def by_dimension(self, name: str) -> list[GroupShare]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""
-        axis = [dimension.name for dimension in self.space.dimensions].index(name)
-        others = tuple(at for at in range(len(self.space.shape)) if at != axis)
-        return self._shares(self.space.dimensions[axis].readable_groups, others)
+        return self._shares(self.space.dimension(name).readable_groups, name)
 
     def by_product(self) -> list[GroupShare]:
         """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
         if len(self.space.dimensions) < 2:
             return []
         cells = product(*(dimension.readable_groups for dimension in self.space.dimensions))
-        return self._shares([": ".join(cell) for cell in cells], ())
+        return self._shares([": ".join(cell) for cell in cells])
 
-    def _shares(self, labels: Sequence[str], over: tuple[int, ...]) -> list[GroupShare]:
-        """Totals after adding up some dimensions."""
+    def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupShare]:
+        """Totals of one dimension, or of each combination."""
         parts = (self._compared(self.exposure), self.goal, self.n_articles)
-        shares, goals, counts = (part.reshape(self.space.shape).sum(axis=over).reshape(-1) for part in parts)
+        shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
         counts = counts.round()
         is_hidden = (counts > 0) & (counts < FEWEST)
-        if not over:
+        if dimension is None:
             is_hidden |= _reveals(counts.reshape(self.space.shape), self.space).reshape(-1)
         rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
         made = [GroupShare(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]

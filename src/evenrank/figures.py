@@ -1,4 +1,4 @@
-"""The look of all figures, and saving them so that the same figure gives the same bytes."""
+"""The style of every figure, and saving figures so that the same figure gives the same bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.errors import MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.formats.atomic import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,16 +47,31 @@ FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"metadata": {"Date": None, "Creator": None}},
     "png": {"metadata": {"Software": None}, "dpi": 200},
 }
-"""Endings, and what keeps dates and versions out of the files."""
+"""File endings, each with the options that keep dates and versions out of the file."""
+
+
+def check_figure(path: Path) -> None:
+    """Raise before any work when a figure cannot be drawn or its file name has an unknown ending."""
+    if path.suffix[1:] not in FORMATS:
+        endings = ", ".join(f".{ending}" for ending in FORMATS)
+        raise EvenrankError(f"{path}: not a figure's file name (choose an ending from {endings})")
+    require_matplotlib()
+
+
+def require_matplotlib() -> None:
+    """MissingExtraError when matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("a figure", "report") from None
 
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Figures drawn inside have the look of this package; MissingExtraError when matplotlib is not installed."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtraError("drawing figures", "report") from error
+    """Figures drawn inside have the style of this package; MissingExtraError when matplotlib is not installed."""
+    require_matplotlib()
+    import matplotlib
+
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
         yield
 
@@ -71,12 +87,17 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """The figure as PDF, SVG and PNG; saved again it gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for ending, options in FORMATS.items():
-        path = folder / f"{name}.{ending}"
-        figure.savefig(path, **options)
-        paths.append(path)
+    paths = [folder / f"{name}.{ending}" for ending in FORMATS]
+    for path in paths:
+        save_figure_as(figure, path)
     return paths
+
+
+def save_figure_as(figure: Figure, path: Path) -> None:
+    """The figure in the format of the file's ending; saved again it gives the same bytes."""
+    ending = path.suffix[1:]
+    with atomic_file(path) as file:
+        figure.savefig(file, format=ending, **FORMATS[ending])
 
 
 def look_of(number: int) -> tuple[str, str]:
@@ -94,7 +115,7 @@ def dark(colour: str) -> tuple[float, float, float]:
 
 
 def direction(higher_is_better: bool, *, vertical: bool = False) -> str:
-    """Which way is better, to stand beside a measure's name on an axis."""
+    """Which way is better, to appear beside a measure's name on an axis."""
     arrow = ("↑" if higher_is_better else "↓") if vertical else ("→" if higher_is_better else "←")
     return f"({'higher' if higher_is_better else 'lower'} is better {arrow})"
 
