@@ -300,9 +300,9 @@ def test_spaces(tmp_path: Path, files: ImportFiles) -> None:
     assert collection.space("gender,geography").shape == (4, 8)
     with pytest.raises(EvenrankError, match="intersection, geography, gender"):
         collection.space("religion")
-    with pytest.raises(EvenrankError, match="stands twice"):
+    with pytest.raises(EvenrankError, match="appears twice"):
         collection.space("gender,gender")
-    with pytest.raises(EvenrankError, match="stands alone"):
+    with pytest.raises(EvenrankError, match="give intersection alone"):
         collection.space("intersection,gender")
 
 
