@@ -1,9 +1,14 @@
-"""Fair work lists for Wikipedia, and the bench that proves them fair.
+"""Rankings that are relevant and fair: make them, score them, and prove how near to the best they are.
 
-    from evenrank import Collection, evaluate
-    evaluate("my-collection", ["run1.gz", "run2.gz"])
+    import evenrank
 
-Names are imported from their rooms when they are first used, so that starting is fast.
+    collection = evenrank.generate_collection("demo", n_pages=5000)
+    evenrank.build_index(collection)
+    fair = evenrank.rank(collection, task=1, policy="optimal")
+    plain = evenrank.rank(collection, task=1, policy="relevance")
+    evenrank.evaluate(collection, [fair.run, plain.run]).plot()
+
+Names are imported from their modules when they are first used, so that starting is fast.
 """
 
 from __future__ import annotations
@@ -12,95 +17,169 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evenrank import errors
     from evenrank.alignment.dimensions import DIMENSIONS
+    from evenrank.annotate.labeller import annotate
+    from evenrank.annotate.settings import AnnotateSettings
+    from evenrank.annotate.settings import Inputs as AnnotateInputs
+    from evenrank.assessment.pool import Pool
+    from evenrank.assessment.pool_file import read_pool, write_pool
+    from evenrank.assessment.pool_runs import pool
     from evenrank.collection.collection import Collection
+    from evenrank.collection.generate.settings import GenerateSettings
     from evenrank.collection.import_files import ImportFiles, import_collection
+    from evenrank.collection.make import generate_collection
     from evenrank.errors import EvenrankError, InputError
     from evenrank.evaluation.compare import Comparisons, compare
     from evenrank.evaluation.evaluate import evaluate
+    from evenrank.evaluation.oracle import oracle_run
+    from evenrank.evaluation.report.make import report
     from evenrank.evaluation.report.report import write_report
     from evenrank.evaluation.results import Results, RunResult
     from evenrank.evaluation.topic_stats import topic_stats
     from evenrank.evaluation.topic_targets import TopicTargets, topic_targets
+    from evenrank.evaluation.topic_targets import topic_targets as targets
     from evenrank.formats.runs import read_run, write_run
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.metrics.registry import MEASURES
+    from evenrank.policies.registry import POLICIES
     from evenrank.protocol import PROTOCOLS, Protocol
+    from evenrank.ranking.pareto import Frontiers, pareto
+    from evenrank.ranking.rank import RankedTopics, rank
     from evenrank.records import Article, Run, Topic
+    from evenrank.search.engine.indexing import build_index
+    from evenrank.search.find import SearchResults, search
+    from evenrank.search.learn.learn import Learned, learn
 
-_ROOM_OF = {
-    "DIMENSIONS": "alignment.dimensions",
+    __version__: str
+
+_HOME_OF = {
+    "AnnotateInputs": "annotate.settings:Inputs",
+    "AnnotateSettings": "annotate.settings",
+    "Article": "records",
     "Collection": "collection.collection",
-    "ImportFiles": "collection.import_files",
-    "import_collection": "collection.import_files",
-    "EvenrankError": "errors",
-    "InputError": "errors",
     "Comparisons": "evaluation.compare",
+    "DIMENSIONS": "alignment.dimensions",
+    "EvenrankError": "errors",
+    "Frontiers": "ranking.pareto",
+    "GenerateSettings": "collection.generate.settings",
+    "ImportFiles": "collection.import_files",
+    "InputError": "errors",
+    "Learned": "search.learn.learn",
+    "MEASURES": "metrics.registry",
+    "POLICIES": "policies.registry",
+    "PROTOCOLS": "protocol",
+    "Pool": "assessment.pool",
+    "Protocol": "protocol",
+    "RankedTopics": "ranking.rank",
+    "Results": "evaluation.results",
+    "Run": "records",
+    "RunResult": "evaluation.results",
+    "SearchResults": "search.find",
+    "Topic": "records",
+    "TopicTargets": "evaluation.topic_targets",
+    "build_index": "search.engine.indexing",
+    "calc_aggregate": "interop.measure_strings",
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
-    "write_report": "evaluation.report.report",
-    "Results": "evaluation.results",
-    "RunResult": "evaluation.results",
-    "topic_stats": "evaluation.topic_stats",
-    "TopicTargets": "evaluation.topic_targets",
-    "topic_targets": "evaluation.topic_targets",
-    "read_run": "formats.runs",
-    "write_run": "formats.runs",
+    "generate_collection": "collection.make",
+    "import_collection": "collection.import_files",
+    "iter_calc": "interop.measure_strings",
+    "learn": "search.learn.learn",
+    "oracle_run": "evaluation.oracle",
+    "pareto": "ranking.pareto",
+    "parse_measure": "interop.measure_strings",
+    "pool": "assessment.pool_runs",
     "qrels_frame": "interop.frames",
+    "rank": "ranking.rank",
+    "read_pool": "assessment.pool_file",
+    "read_run": "formats.runs",
+    "report": "evaluation.report.make",
     "run_from_frame": "interop.frames",
     "run_to_frame": "interop.frames",
+    "topic_stats": "evaluation.topic_stats",
+    "topic_targets": "evaluation.topic_targets",
     "topics_frame": "interop.frames",
-    "calc_aggregate": "interop.measure_strings",
-    "iter_calc": "interop.measure_strings",
-    "parse_measure": "interop.measure_strings",
-    "PROTOCOLS": "protocol",
-    "Protocol": "protocol",
-    "MEASURES": "metrics.registry",
-    "Article": "records",
-    "Run": "records",
-    "Topic": "records",
+    "write_pool": "assessment.pool_file",
+    "write_report": "evaluation.report.report",
+    "write_run": "formats.runs",
 }
-"""Public name → module that holds it."""
+"""Public name → the module that holds it, and `:name` where it has another name there."""
+_PACKAGES = ("annotate", "errors", "search", "targets")
+"""Public names that are packages or modules; all but `errors` can be called (see `callable_package.py`)."""
 
 __all__ = [
     "DIMENSIONS",
     "MEASURES",
+    "POLICIES",
     "PROTOCOLS",
+    "AnnotateInputs",
+    "AnnotateSettings",
     "Article",
     "Collection",
     "Comparisons",
     "EvenrankError",
+    "Frontiers",
+    "GenerateSettings",
     "ImportFiles",
     "InputError",
+    "Learned",
+    "Pool",
     "Protocol",
+    "RankedTopics",
     "Results",
     "Run",
     "RunResult",
+    "SearchResults",
     "Topic",
     "TopicTargets",
+    "__version__",
+    "annotate",
+    "build_index",
     "calc_aggregate",
     "compare",
+    "errors",
     "evaluate",
+    "generate_collection",
     "import_collection",
     "iter_calc",
+    "learn",
+    "oracle_run",
+    "pareto",
     "parse_measure",
+    "pool",
     "qrels_frame",
+    "rank",
+    "read_pool",
     "read_run",
+    "report",
     "run_from_frame",
     "run_to_frame",
+    "search",
+    "targets",
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "write_pool",
     "write_report",
     "write_run",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOM_OF:
+    if name in _PACKAGES:
+        return import_module(f"evenrank.{name}")
+    value: object
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value = version("evenrank")
+    elif name in _HOME_OF:
+        module, _, inner = _HOME_OF[name].partition(":")
+        value = getattr(import_module(f"evenrank.{module}"), inner or name)
+    else:
         raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
-    value: object = getattr(import_module(f"evenrank.{_ROOM_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -1,9 +1,25 @@
-"""What a user did wrong, said so that it can be fixed: file, line, what was found, what to do."""
+"""What a user did wrong, reported so that it can be fixed: file, line, what was found, what to do.
+
+EvenrankError
+├── InputError               bad files: every fault with its line
+├── UnknownNameError         a name that is in no list, with the names that are
+├── WrongTypeError           a value of a type that a function does not take
+├── NoCollectionError        the folder holds no collection
+├── DamagedCollectionError   files of a collection are missing or not as they were written
+├── NoIndexError             the collection has no finished index
+├── NoModelError             the collection has no learned model
+├── ExistingFileError        a file that would be overwritten
+├── MissingExtraError        an optional package that is not installed
+└── StoreError               a SQLite file: StoreUnavailableError, DamagedStoreError
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+MAX_CHOICES = 60
+"""Names listed after "choose from"; longer lists are cut."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -52,17 +68,50 @@ class InputError(EvenrankError):
 
 
 class UnknownNameError(EvenrankError):
-    """A name that is not in a list: of policies, protocols, dimensions, settings and the like."""
+    """A name that is in no list: `unknown policy 'optimol'; choose from …; did you mean 'optimal'?`"""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} {name!r}; choose from {', '.join(known) or '(none)'}")
+    def __init__(self, kind: str, name: object, known: Iterable[object], hint: str = "") -> None:
+        self.kind = kind
         self.name = name
+        self.known = tuple(map(str, known))
+        self.hint = hint
+        super().__init__(unknown_name(kind, name, self.known, hint))
+
+
+class WrongTypeError(EvenrankError, TypeError):
+    """A value of a type that a function does not take."""
+
+    def __init__(self, value: object, what: str, wanted: str) -> None:
+        shown = "None" if value is None else f"a value of type {type(value).__name__}"
+        super().__init__(f"{shown} is no {what} (give {wanted})")
+
+
+class NoCollectionError(EvenrankError):
+    """The folder holds no collection."""
+
+
+class DamagedCollectionError(EvenrankError):
+    """Files of a collection are missing, or are not as they were written."""
+
+
+class NoIndexError(EvenrankError):
+    """The collection has no finished index of its present files."""
+
+
+class NoModelError(EvenrankError):
+    """The collection has no learned relevance model."""
+
+
+class ExistingFileError(EvenrankError):
+    """A file that is there already, and would be overwritten."""
 
 
 class MissingExtraError(EvenrankError):
-    """An optional part is asked for that is not installed."""
+    """An optional package is needed that is not installed."""
 
     def __init__(self, need: str, extra: str) -> None:
+        self.need = need
+        self.extra = extra
         super().__init__(f"{need} needs the extra '{extra}': pip install 'evenrank[{extra}]'")
 
 
@@ -91,3 +140,23 @@ class DamagedStoreError(StoreError):
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:
     """An InputError of one fault."""
     return InputError([Fault(str(path), line, found, fix)])
+
+
+def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "") -> str:
+    """`unknown KIND 'name'; choose from …`, with the nearest known name where one is near."""
+    names = [str(one) for one in known]
+    near = closest(str(name), names)
+    shown = ", ".join(names[:MAX_CHOICES]) + (", …" if len(names) > MAX_CHOICES else "")
+    text = f"unknown {kind} {str(name)!r}; choose from {shown or '(none)'}"
+    if near:
+        text += f"; did you mean {near!r}?"
+    return text + (f" ({hint})" if hint else "")
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that a mistyped one most likely stands for; empty when none is near."""
+    import difflib
+
+    by_folded = {one.casefold().replace("_", "-"): one for one in known}
+    near = difflib.get_close_matches(name.casefold().replace("_", "-"), by_folded, n=1, cutoff=0.7)
+    return by_folded[near[0]] if near else ""

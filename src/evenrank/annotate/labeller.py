@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -38,8 +39,8 @@ OF_WIKIDATA = ("entities", "give the JSON dump of Wikidata, one entity a line")
 
 
 def annotate(
-    out: Path,
-    inputs: Inputs,
+    out: str | os.PathLike[str],
+    inputs: Inputs | str | os.PathLike[str],
     settings: AnnotateSettings | None = None,
     *,
     engine: Engine | None = None,
@@ -47,12 +48,14 @@ def annotate(
     is_fresh: bool = False,
     batch_bytes: int = BATCH,
 ) -> Report:
-    """Write the metadata file `out` and its sidecar.
+    """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
     call goes on where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts anew. The dumps
     are read by `engine`; without one, by `n_workers` processes of this machine.
     """
+    out = Path(out)
+    inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
     settings = settings or AnnotateSettings()
     engine = engine or partial(run_locally, n_workers=n_workers)
     model = _quality_model(settings)

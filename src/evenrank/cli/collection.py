@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import orjson
 
+import evenrank
 from evenrank.cli.option_types import SEED, NamedPath
 
 FILE = NamedPath(path_type=Path)
@@ -41,10 +42,9 @@ def import_command(
     old collection, or none.
     """
     from evenrank.collection.describe import table_text
-    from evenrank.collection.import_files import ImportFiles, import_collection
 
-    files = ImportFiles(metadata, topics, eval_topics, corpus)
-    collection = import_collection(folder, files, warn=_warn)
+    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus)
+    collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))
 
 
@@ -53,10 +53,9 @@ def import_command(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def describe_command(folder: Path, form: str) -> None:
     """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
-    from evenrank.collection.collection import Collection
     from evenrank.collection.describe import describe, table_text
 
-    collection = Collection.open(folder)
+    collection = evenrank.Collection.open(folder)
     if form == "json":
         click.echo(orjson.dumps(describe(collection), option=orjson.OPT_INDENT_2).decode())
     else:
@@ -70,17 +69,18 @@ def describe_command(folder: Path, form: str) -> None:
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
 def generate_command(folder: Path, pages: int, topics: int, seed: int, text: bool) -> None:
-    """Make an invented collection in FOLDER: official-format files under source/, then imported.
+    """Make a synthetic collection in FOLDER: official-format files under source/, then imported.
 
-    People, places and articles are invented; groups and quality are mixed as in the published counts.
+    People, places and articles are made up; groups and quality are mixed as in the published counts.
     """
     from evenrank.collection.describe import table_text
-    from evenrank.collection.generate.settings import GenerateSettings, split_topics
-    from evenrank.collection.make import generate_collection
+    from evenrank.collection.generate.settings import split_topics
 
     n_train, n_eval = split_topics(topics)
-    settings = GenerateSettings(n_pages=pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed, with_text=text)
-    click.echo(table_text(generate_collection(folder, settings)))
+    settings = evenrank.GenerateSettings(
+        n_pages=pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed, with_text=text
+    )
+    click.echo(table_text(evenrank.generate_collection(folder, settings)))
 
 
 @command.command("download")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import evenrank
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import FiniteRange
 from evenrank.cli.pool_effects import judged, leave_one_out
-from evenrank.cli.topic_choice import chosen_topics
+from evenrank.cli.rank import TOPICS
 
 if TYPE_CHECKING:
     from evenrank.assessment.pool import Pool
@@ -44,7 +45,7 @@ command.add_command(leave_one_out)
     help="A tier, the first one first; may be given many times.  [default: 1:20 and 2:5x25, as in 2021]",
 )
 @click.option("--budget", type=click.IntRange(min=1), help="Most pages of one topic.")
-@click.option("--topics", default="eval", show_default=True, help="eval, train, all, or ids joined by commas.")
+@TOPICS
 @click.option("--new", is_flag=True, help="Start over instead of adding to the POOL that is there.")
 def build(
     collection: Path,
@@ -52,29 +53,14 @@ def build(
     output: Path,
     tiers: Sequence[str],
     budget: int | None,
-    topics: str,
+    topics: tuple[str, ...],
     new: bool,
 ) -> None:
     """Pool the heads of runs; a POOL that is there is added to, and its pages keep their tier."""
-    from evenrank.assessment.pool import build_pool
-    from evenrank.assessment.pool_file import read_pool, write_pool
-    from evenrank.assessment.tiers import TRACK_TIERS, parse_tier
-    from evenrank.collection.collection import Collection
-    from evenrank.errors import EvenrankError
-    from evenrank.evaluation.score_files import read_runs
-
-    start = read_pool(output) if output.exists() and not new else None
-    opened = Collection.open(collection)
-    loaded = read_runs(runs)
-    chosen = tuple(map(parse_tier, tiers)) or (start.tiers if start else TRACK_TIERS)
-    limit = budget if budget is not None or start is None else start.budget
-    pool = build_pool(loaded, chosen, limit, chosen_topics(opened, topics), start)
-    if not pool.pages:
-        raise EvenrankError(
-            f"nothing to pool: no run of the tasks of tiers {', '.join(map(str, chosen))} ranks a page for "
-            f"the topics {topics!r} of {collection} (choose other tiers or topics)"
-        )
-    write_pool(output, pool)
+    start = evenrank.read_pool(output) if output.exists() and not new else None
+    opened = evenrank.Collection.open(collection)
+    pool = evenrank.pool(opened, runs, tiers=tiers, budget=budget, topics=topics, start=start)
+    evenrank.write_pool(output, pool)
     _tell(pool, start, opened)
 
 

@@ -33,7 +33,7 @@ def judged(collection: Path, runs: Sequence[Path], depths: Sequence[int], judgme
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.assessment.judged import judged_at, judged_pages
     from evenrank.collection.collection import Collection
-    from evenrank.evaluation.score_files import read_runs
+    from evenrank.formats.run_files import read_runs
 
     known = judged_pages(topics_with_judgments(Collection.open(collection), judgments))
     rows: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ def leave_one_out(
     from evenrank.assessment.pool_file import read_pool
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.rejudged import scorer
-    from evenrank.evaluation.score_files import read_runs
+    from evenrank.formats.run_files import read_runs
     from evenrank.metrics.registry import MAIN
 
     opened = Collection.open(collection)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+import evenrank
 from evenrank.cli.evaluate import say_notes
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.formats.run_files import split_name
 
 
 @click.command("report")
@@ -36,27 +38,26 @@ def command(
 
     OUTDIR is replaced when it holds an older report, and only when the new one is whole. Needs the extra `report`.
     """
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.evaluate import evaluate
-    from evenrank.evaluation.report.report import refuse_other_folder, write_report
-    from evenrank.evaluation.score_files import judged_part, read_runs
-    from evenrank.formats.runs import run_name
-
-    refuse_other_folder(output)
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
-    opened = Collection.open(collection)
-    loaded = read_runs(runs)
-    if judged_only:
-        loaded = [judged_part(run, opened) for run in loaded]
-    results = evaluate(opened, loaded, options.protocol, options.groups, **options.settings)
     chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)
     commands = {
-        run_name(path): shlex.join(["evenrank", "evaluate", str(collection), str(path), *chosen]) for path in runs
+        split_name(path)[0]: shlex.join(["evenrank", "evaluate", str(collection), str(path), *chosen]) for path in runs
     }
-    whole = shlex.join(["evenrank", "report", str(collection), *map(str, runs), *chosen, "-o", str(output)])
-    page = write_report(output, opened, loaded, results, commands, whole, title)
+    complete = shlex.join(["evenrank", "report", str(collection), *map(str, runs), *chosen, "-o", str(output)])
+    results = evenrank.report(
+        collection,
+        runs,
+        output,
+        options.protocol,
+        options.groups,
+        title=title,
+        judged_only=judged_only,
+        commands=commands,
+        report_command=complete,
+        **options.settings,
+    )
     say_notes(results, with_settings=True)
-    click.echo(page)
+    click.echo(output / "index.html")
 
 
 def chosen_options(

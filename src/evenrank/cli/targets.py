@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+import evenrank
 from evenrank.cli.scoring_options import protocol_options, scoring_options
 from evenrank.records import Task
 
@@ -25,10 +26,8 @@ def command(collection: Path, task: str, protocol: str, groups: str, settings: t
     Gender targets rest on categories that collapse identities and on data with errors; they are for totals over groups,
     never for single people.
     """
-    from evenrank.evaluation.topic_targets import topic_targets
-
     options = scoring_options(protocol, groups, settings)
-    targets = topic_targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.settings)
+    targets = evenrank.targets(collection, cast(Task, int(task)), options.protocol, options.groups, **options.settings)
     click.echo(_json(targets) if form == "json" else _tsv(targets), nl=False)
 
 

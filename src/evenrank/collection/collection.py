@@ -18,7 +18,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.judged_pages import load_topics
 from evenrank.collection.manifest import Manifest, read_manifest
 from evenrank.collection.titles import Titles, has_titles
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import DamagedCollectionError, EvenrankError, UnknownNameError
 from evenrank.records import Topic
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
@@ -26,9 +26,9 @@ DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
 """What reading files raises that are not as `collection import` wrote them."""
 
 
-def damaged(folder: Path, error: Exception) -> EvenrankError:
+def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
     """The error to raise about a collection whose files are not whole."""
-    return EvenrankError(f"{folder}: damaged collection: {error} (import it again)")
+    return DamagedCollectionError(f"{folder}: damaged collection: {error} (import it again)")
 
 
 @dataclass(frozen=True)

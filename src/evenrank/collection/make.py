@@ -8,15 +8,28 @@ from pathlib import Path
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.files import generate_files
-from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.collection.generate.settings import GenerateSettings, split_topics
 from evenrank.collection.import_files import ImportFiles, import_collection
 
 SOURCE = "source"
 """Folder of the official-format files, inside the collection."""
 
 
-def generate_collection(folder: str | os.PathLike[str], settings: GenerateSettings) -> Collection:
-    """The collection that `settings` describe, made in `folder`; equal settings give equal bytes."""
+def generate_collection(
+    folder: str | os.PathLike[str],
+    settings: GenerateSettings | None = None,
+    *,
+    n_pages: int = 20_000,
+    n_topics: int = 48,
+    seed: int = 0,
+) -> Collection:
+    """A synthetic collection made in `folder`; equal settings give equal bytes.
+
+    Its size and seed are the keywords, half of the topics being for training; or `settings` says everything.
+    """
+    if settings is None:
+        n_train, n_eval = split_topics(n_topics)
+        settings = GenerateSettings(n_pages=n_pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed)
     files = generate_files(Path(folder) / SOURCE, settings)
     chosen = ImportFiles(files.metadata, files.topics, (files.eval_qrels, files.eval_topics), files.corpus)
     return import_collection(folder, chosen, settings={"generated": asdict(settings)})

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError
 from evenrank.formats.atomic import atomic_file
 
 FORMAT_VERSION = 1
@@ -48,7 +48,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE_NAME
     if not path.exists():
         what = "a folder without a manifest" if folder.is_dir() else "no such folder"
-        raise EvenrankError(
+        raise NoCollectionError(
             f"{folder}: {what}, so not a collection "
             f"(make one: evenrank collection import {folder} --metadata FILE, or collection generate {folder})"
         )
@@ -64,7 +64,7 @@ def read_manifest(folder: Path) -> Manifest:
         sources = {name: Source(**source) for name, source in record.pop("sources").items()}
         return Manifest(**{**record, "sources": sources, "dimensions": tuple(record["dimensions"])})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise EvenrankError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
+        raise DamagedCollectionError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.evaluation.given import given_collection, given_runs, joined_groups
+from evenrank.evaluation.given import given_runs, joined_groups
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages

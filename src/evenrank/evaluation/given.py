@@ -1,24 +1,13 @@
-"""What was given to a function of Python: a collection, runs and names of groups in their several forms."""
+"""What a function of Python is given: runs and names of groups in their several forms."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.collection.given import FilePath
+from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.records import Run
-
-FilePath = str | os.PathLike[str]
-
-
-def given_collection(collection: Collection | FilePath) -> Collection:
-    """The collection itself, or the one in a folder."""
-    if isinstance(collection, Collection):
-        return collection
-    if not isinstance(collection, (str, os.PathLike)):
-        raise EvenrankError(f"{_kind(collection)} is no collection (give a Collection, or the path of its folder)")
-    return Collection.open(collection)
 
 
 def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
@@ -27,7 +16,7 @@ def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | Fi
     listed: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
     for run in listed:
         if not isinstance(run, (Run, str, os.PathLike)):
-            raise EvenrankError(f"{_kind(run)} is no run (give a Run, the path of its file, or a list of these)")
+            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
     return listed
 
 
@@ -37,8 +26,3 @@ def joined_groups(groups: str | Iterable[str]) -> str:
     if not listed or not all(isinstance(name, str) for name in listed):
         raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
     return ",".join(listed)
-
-
-def _kind(value: object) -> str:
-    """A value as errors show it: None, or what type it has."""
-    return "None" if value is None else f"a value of type {type(value).__name__}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenrank.errors import EvenrankError
 from evenrank.evaluation.intervals import Interval
 from evenrank.metrics.registry import MAIN
 from evenrank.protocol import Protocol
@@ -12,6 +13,7 @@ from evenrank.records import Task
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,17 @@ class Results:
                 for r in self.runs
             ]
         )
+
+    def plot(self, task: Task | None = None) -> Figure:
+        """The paper's figure of a task's two component measures: nDCG against AWRF, or EE-R against EE-D.
+
+        A notebook shows it; `.savefig(path)` keeps it. With runs of both tasks, say which one.
+        """
+        from evenrank.evaluation.figures.scatter import scatter_figure
+
+        if task is None and len(self.tasks) > 1:
+            raise EvenrankError("runs of both tasks (say which one to plot: task=1 or task=2)")
+        return scatter_figure(self, self.tasks[0] if task is None else task)
 
     def __str__(self) -> str:
         from evenrank.evaluation.tables.results import text_table

@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from evenrank.assessment.judged import judged_only as without_unjudged
 from evenrank.assessment.judged import judged_pages
 from evenrank.collection.collection import Collection
-from evenrank.errors import Fault, InputError
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.results import Results
-from evenrank.formats.runs import read_run, run_name
+from evenrank.formats.run_files import FilePath, read_runs
 from evenrank.protocol import Protocol
 from evenrank.records import Run
 
 
-def read_runs(paths: Sequence[Path]) -> list[Run]:
-    """The runs in some files; InputError lists the faults of all files."""
-    runs: list[Run] = []
-    faults: list[Fault] = []
-    n_more = 0
-    for path in paths:
-        try:
-            runs.append(read_run(path))
-        except InputError as error:
-            faults += error.faults
-            n_more += error.n_more
-    faults += _same_names(paths)
-    if faults:
-        raise InputError(faults, n_more)
-    return runs
-
-
-def _same_names(paths: Sequence[Path]) -> list[Fault]:
-    """A fault for each file whose run has the name of an earlier one."""
-    first: dict[str, Path] = {}
-    faults = []
-    for path in paths:
-        other = first.setdefault(run_name(path), path)
-        if other is not path:
-            faults.append(Fault(str(path), 0, f"run name {run_name(path)!r} is that of {other} too", "rename one"))
-    return faults
-
-
 def score_files(
     collection: Collection,
-    paths: Sequence[Path],
+    paths: Sequence[FilePath],
     protocol: str | Protocol = "official-2021",
     groups: str = "intersection",
     settings: ProtocolSettings | None = None,

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import settle_protocol
-from evenrank.evaluation.given import given_collection, joined_groups
+from evenrank.evaluation.given import joined_groups
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.protocol import Protocol

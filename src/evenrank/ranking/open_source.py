@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import NoIndexError
 from evenrank.formats.runs import read_run
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.run_source import calibrated
 from evenrank.ranking.search_source import search_source
 from evenrank.ranking.sources import Source, Supplemented
+from evenrank.records import Run
 from evenrank.search.engine.indexing import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 
 
 def open_source(
     collection: Collection,
-    run_path: str | os.PathLike[str] | None,
+    run: Run | str | os.PathLike[str] | None,
     settings: BuildSettings,
     n_wanted: int,
     model: ModelChoice = UNTRAINED,
@@ -27,12 +28,12 @@ def open_source(
     `model` scores the pages that come from the index.
     """
     n_pages = max(settings.n_candidates, n_wanted)
-    if run_path is None:
+    if run is None:
         return search_source(collection, n_pages, settings.information, model)
     has_index = index_folder(collection).exists()
     if model != UNTRAINED and not has_index:
-        raise EvenrankError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
-    from_run = calibrated(read_run(run_path), collection.topics)
+        raise NoIndexError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
+    from_run = calibrated(run if isinstance(run, Run) else read_run(run), collection.topics)
     if not has_index:
         return from_run
     return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)

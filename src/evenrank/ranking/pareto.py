@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
-from evenrank.parallel import map_batches
+from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
+from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
-from evenrank.records import Task
+from evenrank.ranking.rank import Settings, make_job
+from evenrank.records import Run, Task
 from evenrank.rng import derive
+from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.targets.target import EstimatedTarget
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WEIGHTS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Weights of fairness from the order by relevance to fairness nearly alone."""
@@ -23,6 +34,9 @@ MEASURES: dict[Task, str] = {1: "AWRF", 2: "EE-L"}
 """The measure of fairness of each task, estimated from what the policy knows."""
 SECOND: dict[Task, str] = {1: "Score", 2: "expected_precision"}
 """A second number of each task: relevance share × AWRF, or the expected share of relevant pages."""
+
+MAX_WEIGHT = 1e9
+"""Heaviest weight of fairness; beyond it, relevance is lost in rounding."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,83 @@ class FrontierPoint:
             SECOND[task]: self.second,
             "gap": self.gap,
         }
+
+
+@dataclass(frozen=True)
+class Frontiers:
+    """The trade-offs between relevance and fairness: of each topic, and their mean."""
+
+    task: Task
+    topics: dict[int, list[FrontierPoint]]
+    """Trade-offs by topic id, one for each weight of fairness."""
+    mean: list[FrontierPoint]
+    model: dict[str, Any]
+    """The relevance model behind the estimates."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per topic and weight, the mean last."""
+        by_topic = {**{str(topic): points for topic, points in self.topics.items()}, "mean": self.mean}
+        return [{"topic": topic, **point.row(self.task)} for topic, points in by_topic.items() for point in points]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "task": self.task,
+            "model": self.model,
+            "mean": [point.row(self.task) for point in self.mean],
+            "topics": [
+                {"topic": topic, "points": [point.row(self.task) for point in points]}
+                for topic, points in self.topics.items()
+            ],
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame: a row per topic and weight, the mean last."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the frontier to a .pdf, .png or .svg file."""
+        from evenrank.ranking.pareto_figure import draw_frontier
+
+        draw_frontier(self.task, list(self.topics.values()), self.mean, Path(path))
+
+    def __repr__(self) -> str:
+        return f"<Frontiers: task {self.task}, {len(self.topics)} topics, {len(self.mean)} weights of fairness>"
+
+
+def pareto(
+    collection: Collection | FilePath,
+    task: Task = 1,
+    *,
+    weights: Sequence[float] = WEIGHTS,
+    candidates: Run | FilePath | None = None,
+    topics: TopicChoice = "eval",
+    model: str | ModelChoice = "untrained",
+    settings: Settings | None = None,
+    workers: int | None = None,
+) -> Frontiers:
+    """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
+
+    Relevance and fairness are the policy's own estimates: no judgment is looked at.
+    """
+    opened = given_collection(collection)
+    topic_ids = choose_topics(opened, topics)
+    swept = check_weights(weights)
+    choice = choose_model(opened, model) if isinstance(model, str) else model
+    job = make_job(opened, task, "optimal", settings, candidates=candidates, model=choice)
+    found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
+    by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
+    if not by_topic:
+        raise EvenrankError("no topic has candidates")
+    return Frontiers(task, by_topic, mean_frontier(by_topic.values()), choice.describe())
+
+
+def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """The distinct weights, ascending; an error when one is out of range."""
+    if not weights or not all(0.0 <= weight <= MAX_WEIGHT for weight in weights):
+        raise EvenrankError(f"weights of fairness must be from 0 to {MAX_WEIGHT:g}")
+    return tuple(sorted(set(weights)))
 
 
 def frontier(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, NoModelError
 from evenrank.search.encode.cross_encoder import CrossEncoder
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder, EncoderSettings
@@ -74,7 +74,7 @@ def choose_model(collection: Collection, name: str, encoder: EncoderSettings | N
         return ModelChoice("hybrid", encoder=use_encoder(encoder or EncoderSettings()))
     path = model_path(collection) if name == "learned" else Path(name)
     if name == "learned" and not path.is_file():
-        raise EvenrankError(f"{collection.path}: there is no learned model (run: evenrank learn {collection.path})")
+        raise NoModelError(f"{collection.path}: no learned model (run: evenrank learn {collection.path})")
     mark = fingerprint(path)
     state = _state(path, mark)
     if state.cross_encoder is not None and open_cross_encoder().fingerprint != state.cross_encoder:

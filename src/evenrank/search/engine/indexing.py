@@ -11,7 +11,8 @@ import numpy as np
 
 from evenrank.annotate.wikitext import has_markup
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.collection.given import FilePath, given_collection
+from evenrank.errors import EvenrankError, NoIndexError
 from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import n_cores
@@ -39,24 +40,28 @@ def open_index(collection: Collection) -> TantivyEngine:
     state = read_state(folder)
     run = f"run: evenrank index {collection.path}"
     if state is None:
-        raise EvenrankError(f"{collection.path}: there is no index ({run})")
+        raise NoIndexError(f"{collection.path}: no index ({run})")
     if state.sources != sources_of(collection):
-        raise EvenrankError(f"{folder}: made from other files than the collection has now ({run})")
+        raise NoIndexError(f"{folder}: made from other files than the collection has now ({run})")
     if not state.is_complete:
-        raise EvenrankError(f"{folder}: the index is not finished ({run}; it goes on where it stopped)")
+        raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
     return TantivyEngine.open(folder / "pages")
 
 
 def build_index(
-    collection: Collection,
-    faults: FaultLog,
+    collection: Collection | FilePath,
+    faults: FaultLog | None = None,
     *,
     n_threads: int | None = None,
     progress: Progress | None = None,
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
 ) -> TantivyEngine:
-    """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced."""
+    """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
+
+    `faults` gathers the records of the corpus that are skipped because they are broken.
+    """
+    collection, faults = given_collection(collection), FaultLog() if faults is None else faults
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)

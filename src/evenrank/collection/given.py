@@ -1,0 +1,47 @@
+"""What a function of Python is given: a collection or its folder, and topics by split or id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+
+FilePath = str | os.PathLike[str]
+TopicChoice = str | int | Iterable[str | int]
+"""`train`, `eval`, `all`, an id, ids joined by commas, or several of these."""
+SPLITS = ("train", "eval", "all")
+
+
+def given_collection(collection: Collection | FilePath) -> Collection:
+    """The collection itself, or the one in a folder."""
+    if isinstance(collection, Collection):
+        return collection
+    if not isinstance(collection, (str, os.PathLike)):
+        raise WrongTypeError(collection, "collection", "a Collection, or the path of its folder")
+    return Collection.open(collection)
+
+
+def choose_topics(collection: Collection, wanted: TopicChoice) -> list[int]:
+    """Ids of the chosen topics, ascending; several choices add up."""
+    chosen: set[int] = set()
+    for part in _parts(wanted):
+        if part in SPLITS:
+            chosen |= {topic.id for topic in collection.topics if part in (topic.split, "all")}
+        elif part.isdecimal() and int(part) in collection.topic_by_id:
+            chosen.add(int(part))
+        else:
+            ids = ", ".join(map(str, sorted(collection.topic_by_id)[:4]))
+            raise UnknownNameError("topic", part, SPLITS, f"or an id of {collection.path}, such as {ids}")
+    if not chosen:
+        raise EvenrankError(f"{collection.path}: no topics of {wanted!r}")
+    return sorted(chosen)
+
+
+def _parts(wanted: TopicChoice) -> list[str]:
+    if isinstance(wanted, str):
+        return [part.strip() for part in wanted.split(",")]
+    if not isinstance(wanted, Iterable):
+        return [str(wanted)]
+    return [part for one in wanted for part in _parts(one)]

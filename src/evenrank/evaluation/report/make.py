@@ -1,0 +1,49 @@
+"""`evenrank.report`: score runs and write the report on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Unpack
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import FilePath, given_collection
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.given import given_runs
+from evenrank.evaluation.protocol_settings import ProtocolSettings
+from evenrank.evaluation.report.report import refuse_other_folder, write_report
+from evenrank.evaluation.results import Results
+from evenrank.evaluation.score_files import judged_part
+from evenrank.formats.run_files import read_runs
+from evenrank.protocol import Protocol
+from evenrank.records import Run
+
+
+def report(
+    collection: Collection | FilePath,
+    runs: Run | FilePath | Iterable[Run | FilePath],
+    folder: FilePath,
+    protocol: str | Protocol = "official-2021",
+    groups: str | Iterable[str] = "intersection",
+    *,
+    title: str = "Fair ranking report",
+    judged_only: bool = False,
+    commands: Mapping[str, str] | None = None,
+    report_command: str = "",
+    **settings: Unpack[ProtocolSettings],
+) -> Results:
+    """Score runs and write tables, figures and one offline page (`index.html`) into a folder; gives the scores.
+
+    An older report in the folder is replaced once the new one is complete; a folder with anything else is refused.
+    `commands` says by run name which command makes each row again, `report_command` which one makes the report.
+    """
+    refuse_other_folder(Path(folder))
+    opened = given_collection(collection)
+    listed = given_runs(runs)
+    loaded = [run for run in listed if isinstance(run, Run)]
+    loaded += read_runs([run for run in listed if not isinstance(run, Run)])
+    if judged_only:
+        loaded = [judged_part(run, opened) for run in loaded]
+    results = evaluate(opened, loaded, protocol, groups, **settings)
+    write_report(folder, opened, loaded, results, commands, report_command, title)
+    return results

@@ -1,0 +1,168 @@
+"""`evenrank.rank`: fair rankings for the topics of a collection, from its index or from a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
+from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.formats.runs import write_run
+from evenrank.parallel import n_cores
+from evenrank.policies.policy import Policy
+from evenrank.policies.registry import policy_class
+from evenrank.progress import track
+from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.job import RankingJob, TopicRankings, full_request, rank_topics
+from evenrank.ranking.open_source import open_source
+from evenrank.ranking.record import mean_certificate, record_path, run_of, run_record, write_record
+from evenrank.records import Run, Task
+from evenrank.search.model_choice import ModelChoice, choose_model
+from evenrank.settings import parse_settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Settings = Mapping[str, object]
+"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
+SHOWN_TOPICS = 8
+
+
+@dataclass(frozen=True)
+class RankedTopics:
+    """What `rank` made: a run, and the record of all that decided it."""
+
+    run: Run
+    record: dict[str, Any]
+    """Settings, versions and the certificate of each topic, as the file beside a run holds them."""
+    topics: tuple[TopicRankings, ...]
+    notes: tuple[str, ...] = ()
+    """What is odd about the rankings, such as topics with few candidates."""
+
+    @property
+    def certificate(self) -> dict[str, float]:
+        """The mean over topics of what the policy can prove; empty for a policy that proves nothing."""
+        return mean_certificate(self.topics)
+
+    def write(self, path: FilePath, *, with_record: bool = True) -> Path:
+        """Write the run to a file (gzip by its ending), and its record beside it as `PATH.json`."""
+        if with_record:
+            write_record(self.record, record_path(path))
+        write_run(self.run, path)
+        return Path(path)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame: a row per ranked page."""
+        from evenrank.errors import MissingExtraError
+
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("a data frame", "pandas") from error
+        rows = [
+            (topic, repeat, rank, page)
+            for topic, repeat, pages in self.run.rankings()
+            for rank, page in enumerate(pages.tolist(), 1)
+        ]
+        return pd.DataFrame(rows, columns=["topic", "ranking", "rank", "page_id"])
+
+    def __repr__(self) -> str:
+        proof = ", ".join(f"{name} {value:.4g}" for name, value in self.certificate.items())
+        return f"<RankedTopics {self.run!r}" + (f", certificate: {proof}>" if proof else ">")
+
+
+def rank(
+    collection: Collection | FilePath,
+    task: Task = 1,
+    policy: str | Policy = "optimal",
+    *,
+    candidates: Run | FilePath | None = None,
+    topics: TopicChoice = "eval",
+    model: str | ModelChoice = "untrained",
+    settings: Settings | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    name: str | None = None,
+    command: Sequence[str] | None = None,
+) -> RankedTopics:
+    """Fair rankings of a collection's topics: one list a topic for Task 1, a sequence of lists for Task 2.
+
+    `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
+    filled up from the index if there is one. `settings` sets the policy and the candidates by name, as `--set` does.
+    The same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of
+    the policy; `command` is kept in the record.
+    """
+    opened = given_collection(collection)
+    topic_ids = choose_topics(opened, topics)
+    job = make_job(opened, task, policy, settings, seed=seed, candidates=candidates, model=model)
+    ranked = rank_topics(job, topic_ids, workers or n_cores())
+    results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
+    record = run_record(job, results, command or sys.argv)
+    return RankedTopics(run_of(job, name or job.policy.name, results), record, results, _notes(results, job))
+
+
+def make_job(
+    collection: Collection,
+    task: Task,
+    policy: str | Policy,
+    settings: Settings | None = None,
+    *,
+    seed: int = 0,
+    candidates: Run | FilePath | None = None,
+    model: str | ModelChoice = "untrained",
+) -> RankingJob:
+    """The job that ranks topics this way, with what it learns from the training topics filled in."""
+    if task not in (1, 2):
+        raise EvenrankError(f"task is {task!r} (give 1 or 2)")
+    if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
+        raise WrongTypeError(candidates, "run", "a Run or the path of its file")
+    texts = setting_texts(settings or {})
+    shared = {field.name for field in fields(BuildSettings)}
+    build = BuildSettings(
+        **parse_settings(BuildSettings, {name: text for name, text in texts.items() if name in shared})
+    )
+    configured = _policy(policy, task, {name: text for name, text in texts.items() if name not in shared})
+    choice = choose_model(collection, model) if isinstance(model, str) else model
+    request = full_request(task)
+    source = open_source(collection, candidates, build, request.length, choice)
+    return RankingJob(collection.path, source, configured, request, build, seed).learned()
+
+
+def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str]) -> Policy:
+    if not isinstance(policy, str):
+        if texts:
+            raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
+        policy_class(policy.name, task)
+        return policy
+    owner = policy_class(policy, task)
+    return owner(**parse_settings(owner, texts))
+
+
+def setting_texts(settings: Settings) -> dict[str, str]:
+    """Python values as `--set` would write them, so that both are checked alike."""
+    if not isinstance(settings, Mapping):
+        raise WrongTypeError(settings, "mapping of settings", "a dict such as {'fairness': 2.0}")
+    return {name: _text(value) for name, value in settings.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
+    """A note on topics with shorter rankings than the task asks for."""
+    short = [topic for topic in results if topic.page_ids.shape[1] < job.request.length]
+    if not short:
+        return ()
+    shown = ", ".join(f"{topic.topic_id} ({topic.page_ids.shape[1]})" for topic in short[:SHOWN_TOPICS])
+    more = f" and {len(short) - SHOWN_TOPICS} more" if len(short) > SHOWN_TOPICS else ""
+    return (f"fewer candidates than the {job.request.length} pages of a ranking in topics {shown}{more}",)

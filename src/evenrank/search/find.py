@@ -1,0 +1,106 @@
+"""`evenrank.search`: find articles by words, for all groups or for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import FilePath, given_collection
+from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.records import Topic
+from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.protocol import Engine, Restriction
+from evenrank.search.model_choice import ModelChoice, choose_model
+from evenrank.search.query.candidates import CandidateSettings
+from evenrank.search.query.explain import Explanation, explain_found
+from evenrank.search.query.restricted import answer
+from evenrank.search.relevance import LexicalModel, ScoredPages, SearchSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """The articles found, best first."""
+
+    words: str
+    rows: tuple[dict[str, Any], ...]
+    """rank, page_id, score, title; with a learned model also the probability of relevance."""
+    reasons: tuple[Explanation, ...] = ()
+    """Beside the rows: what brought each article; empty unless it was asked for."""
+
+    @property
+    def page_ids(self) -> list[int]:
+        return [row["page_id"] for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame: a row per article."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows))
+
+    def __repr__(self) -> str:
+        titles = "; ".join(row["title"] for row in self.rows[:3])
+        return f"<SearchResults for {self.words!r}: {len(self)} articles: {titles}{'; …' if len(self) > 3 else ''}>"
+
+
+def search(
+    collection: Collection | FilePath,
+    words: str | Sequence[str],
+    k: int = 20,
+    *,
+    groups: Mapping[str, str] | None = None,
+    model: str | ModelChoice = "untrained",
+    why: bool = False,
+) -> SearchResults:
+    """The k articles of a collection that the words describe best.
+
+    `groups` restricts the search to one group of a dimension, such as `{"geography": "Africa"}`. `model` is
+    `untrained`, `hybrid`, `learned` or a model file. `why` adds the words and features that brought each article.
+    """
+    if k < 1:
+        raise EvenrankError(f"k is {k} (at least 1)")
+    opened = given_collection(collection)
+    engine = open_index(opened)
+    allowed = restriction(groups or {})
+    choice = choose_model(opened, model) if isinstance(model, str) else model
+    topic = Topic(0, words if isinstance(words, str) else " ".join(words))
+    per_group = CandidateSettings(n_per_group=max(k, CandidateSettings().n_per_group))
+    used = choice.open(LexicalModel(engine, SearchSettings(candidates=per_group)), index_folder(opened))
+    shown, found = answer(used, topic, k, allowed)
+    reasons = explain_found(used, topic, found, shown.page_ids.tolist()) if why else []
+    rows = _rows(engine, shown, has_probabilities=choice.kind == "learned")
+    return SearchResults(topic.title, tuple(rows), tuple(reasons))
+
+
+def _rows(engine: Engine, shown: ScoredPages, *, has_probabilities: bool) -> list[dict[str, Any]]:
+    """One row for each page."""
+    titles = {page.page_id: page.title for page in engine.stored(shown.page_ids.tolist()) if page is not None}
+    columns = (shown.page_ids.tolist(), shown.scores.tolist(), shown.probabilities.tolist())
+    rows = []
+    for rank, (page, score, probability) in enumerate(zip(*columns, strict=True), 1):
+        row: dict[str, Any] = {"rank": rank, "page_id": page, "score": round(score, 4)}
+        if has_probabilities:
+            row["probability"] = round(probability, 4)
+        rows.append({**row, "title": titles.get(page, "")})
+    return rows
+
+
+def restriction(groups: Mapping[str, str]) -> Restriction:
+    """The restriction to named groups of dimensions."""
+    masks = {}
+    for name, group in groups.items():
+        if name not in DIMENSIONS:
+            raise UnknownNameError("dimension", name, DIMENSIONS)
+        try:
+            masks[name] = DIMENSIONS[name].mask_of(group)
+        except KeyError:
+            raise UnknownNameError(f"group of {name}", group, DIMENSIONS[name].groups) from None
+    return Restriction(groups=masks)

@@ -1,0 +1,84 @@
+"""`evenrank.learn`: a relevance model from the training topics of a collection, saved and reported on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import FilePath, given_collection
+from evenrank.errors import EvenrankError
+from evenrank.search.encode.encoder import EncoderSettings
+from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.learn.model_file import fingerprint, model_path, save
+from evenrank.search.learn.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings, train_on_topics
+from evenrank.search.learn.training_data import LearningSettings
+from evenrank.search.learn.training_report import TrainingReport, report
+from evenrank.search.learn.trees import import_lightgbm
+from evenrank.search.model_choice import open_cross_encoder, open_dense, use_encoder
+from evenrank.search.relevance import LexicalModel
+from evenrank.settings import parse_settings
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A saved relevance model, and how good it is on topics that it did not see."""
+
+    path: Path
+    fingerprint: str
+    """Identifies the content of the file."""
+    report: TrainingReport
+    cost: str = ""
+    """What encoding the texts cost; empty without text vectors."""
+
+
+def learn(
+    collection: Collection | FilePath,
+    output: FilePath | None = None,
+    *,
+    dense: bool = False,
+    cross: bool = False,
+    encoder: EncoderSettings | None = None,
+    settings: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Learned:
+    """Train a relevance model on the training topics of a collection, which needs an index.
+
+    It is saved to `output`, by default to the collection's folder, where `model="learned"` finds it. `dense` adds text
+    vectors (implied by an `encoder`), `cross` a cross-encoder as well. `settings` sets trees and line by name.
+    """
+    import_lightgbm()
+    opened = given_collection(collection)
+    path = model_path(opened) if output is None else Path(output)
+    has_vectors = dense or cross or encoder is not None
+    chosen = learning_settings(settings or {}, seed, has_vectors)
+    extractor = open_extractor(opened, encoder, has_vectors, cross)
+    trained = train_on_topics(extractor, opened.topics, chosen)
+    found = report(trained)
+    save(trained.state, path)
+    cost = str(extractor.dense.cost) if extractor.dense is not None else ""
+    return Learned(path, fingerprint(path), found, cost)
+
+
+def learning_settings(texts: Mapping[str, str], seed: int, has_vectors: bool) -> LearningSettings:
+    """The settings of trees and line that the texts describe."""
+    if "seed" in texts:
+        raise EvenrankError("the seed is not a setting of trees and line (give it as --seed, or as seed=)")
+    base = WITH_VECTORS if has_vectors else WITHOUT_VECTORS
+    chosen = replace(base, **parse_settings(LearningSettings, texts), seed=seed)
+    check_settings(chosen)
+    return chosen
+
+
+def open_extractor(
+    collection: Collection, encoder: EncoderSettings | None, has_vectors: bool, has_cross: bool
+) -> FeatureExtractor:
+    """What computes the features of pages, with text vectors and a cross-encoder if they are wanted."""
+    engine = open_index(collection)
+    if not has_vectors:
+        return FeatureExtractor(LexicalModel(engine))
+    used = use_encoder(encoder or EncoderSettings())
+    dense = open_dense(engine, used.settings, index_folder(collection))
+    return FeatureExtractor(LexicalModel(engine), dense, open_cross_encoder() if has_cross else None)
