@@ -166,4 +166,4 @@ def test_without_an_index_or_topics_it_is_said(golden_collection: Collection, tm
     few = generate_collection(tmp_path / "few", GenerateSettings(n_pages=300, n_train_topics=1, n_eval_topics=1))
     build_index(few, FaultLog(), n_threads=1).close()
     assert "1 training topics with relevant pages: at least 2" in told(run("learn", few.path))
-    assert "there is no learned model" in told(run("search", few.path, "river", "--model", "learned"))
+    assert "no learned model" in told(run("search", few.path, "river", "--model", "learned"))

@@ -110,7 +110,7 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
         (["--policy", "deficit", "--set", "weigth=1"], "unknown setting 'weigth'; choose from n_windows"),
         (["--policy", "deficit", "--set", "weight"], "weight: write NAME=VALUE"),
         (["--policy", "deficit", "--set", "information=age"], "unknown dimension 'age'; choose from geography, gender"),
-        (["--policy", "deficit", "--topics", "999"], "not in the collection: 999"),
+        (["--policy", "deficit", "--topics", "999"], "unknown topic '999'; choose from train, eval, all"),
         (["--policy", "mmr"], "mmr compares texts"),
     ],
 )

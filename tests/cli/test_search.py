@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from evenrank.cli.main import cli
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
+from evenrank.errors import EvenrankError
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,8 @@ def test_search_json_and_group(folder: Path) -> None:
 
 def test_a_group_that_is_none_lists_the_names(folder: Path) -> None:
     result = run("search", str(folder), "x", "--geography", "Atlantis")
-    assert result.exit_code == 2
-    assert "Oceania" in result.output
+    assert isinstance(result.exception, EvenrankError)
+    assert "Oceania" in str(result.exception)
 
 
 def test_nothing_found_is_no_failure(folder: Path) -> None:
