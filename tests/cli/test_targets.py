@@ -58,5 +58,5 @@ def test_official_2022_keeps_the_unknown_group_in_task_1(golden_collection: Coll
 
 
 def test_unknown_dimension_is_explained(golden_collection: Collection) -> None:
-    with pytest.raises(EvenrankError, match="no dimension 'age'"):
+    with pytest.raises(EvenrankError, match="unknown dimension 'age'"):
         call(golden_collection, "--groups", "age")

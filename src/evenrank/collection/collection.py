@@ -130,7 +130,7 @@ class Collection:
             if name not in self.masks:
                 if name == "intersection":
                     raise EvenrankError(f"groups {groups!r}: give intersection alone (it means geography,gender)")
-                raise UnknownNameError(f"dimension of {self.path}", name, ["intersection", *self.masks])
+                raise UnknownNameError("dimension", name, ["intersection", *self.masks], f"of {self.path}")
             if names.count(name) > 1:
                 raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
         return GroupSpace(tuple(DIMENSIONS[name] for name in names))
