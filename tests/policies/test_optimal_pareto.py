@@ -124,7 +124,7 @@ def test_command_writes_figures_and_numbers(
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["-o", "frontier.doc"], "give a name that ends in .tsv, .json, .pdf, .png, .svg"),
+        (["-o", "frontier.doc"], "give a name that ends in .tsv, .json, .pdf, .svg, .png"),
         (["--weights", "1,many"], "not a list of numbers"),
         (["--weights", "-1"], "from 0 to"),
     ],
