@@ -64,6 +64,12 @@ def test_a_group_that_is_none_lists_the_names(folder: Path) -> None:
     assert "Oceania" in str(result.exception)
 
 
+def test_a_dimension_that_the_collection_lacks_is_named(folder: Path) -> None:
+    result = run("search", str(folder), "x", "--occupation", "scientist")
+    assert isinstance(result.exception, EvenrankError)
+    assert "'occupation'; choose from geography, gender" in str(result.exception)
+
+
 def test_nothing_found_is_no_failure(folder: Path) -> None:
     result = run("search", str(folder), "zzzzqqq")
     assert result.exit_code == 0

@@ -26,4 +26,4 @@ def make_engine(tmp_path: Path) -> MakeEngine:
 
 def page(page_id: int, title: str = "", text: str = "", **more: object) -> IndexPage:
     """A page whose lead is its text."""
-    return IndexPage(page_id, title, lead=text, text=text, **more)  # type: ignore[arg-type]
+    return IndexPage(page_id, title, **{"lead": text, "text": text, **more})  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from evenrank.search.learn.training import train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.model_choice import UNTRAINED, choose_model, open_cross_encoder, open_dense, use_encoder
 from evenrank.search.query.explain import explain
-from evenrank.search.query.restricted import answer
+from evenrank.search.query.search_pages import search_pages
 from evenrank.search.relevance import LexicalModel
 
 from .small_collection import make_small
@@ -98,7 +98,7 @@ def test_groups_restrict_every_model(small: Collection, lexical: LexicalModel, t
     europe = DIMENSIONS["geography"].mask_of("Europe")
     for name in ("untrained", "learned"):
         model = choose_model(small, name).open(lexical, tmp_path)
-        shown, found = answer(model, topic, 10, Restriction(groups={"geography": europe}))
+        shown, found = search_pages(model, topic, 10, Restriction(groups={"geography": europe}))
         masks = small.masks["geography"][small.rows_of(shown.page_ids)]
         assert len(shown) == 10
         assert (masks & europe).all()

@@ -10,11 +10,17 @@ import click
 
 @click.command("index")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="Where the index lives.  [default: where it is already, or tantivy: a folder on this machine]",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
-def command(folder: Path, threads: int | None) -> None:
+def command(folder: Path, threads: int | None, engine: str | None) -> None:
     """Build the text index of the collection DIR from its corpus, under DIR/index.
 
-    A stopped build goes on where it stopped; a finished one is left as it is. Broken records are skipped and reported.
+    An interrupted build resumes where it stopped; a finished one is left as it is. Broken records are skipped and
+    reported.
     """
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
@@ -27,12 +33,12 @@ def command(folder: Path, threads: int | None) -> None:
     bar = progress_bar(size, "index", "B", scale=True)
     start = time.monotonic()
     try:
-        engine = build_index(collection, faults, n_threads=threads, progress=bar)
+        opened = build_index(collection, faults, engine=engine, n_threads=threads, progress=bar)
     finally:
         bar.close()
     if report := faults.report():
         click.echo(report, err=True)
-    facts = engine.statistics()
+    facts = opened.statistics()
     seconds = time.monotonic() - start
     click.echo(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"

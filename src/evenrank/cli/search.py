@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import evenrank
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.listing import print_listing
 from evenrank.cli.model_options import chosen_model, model_options
 
 if TYPE_CHECKING:
     from evenrank.search.query.explain import Explanation
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 CAUTION = "note: gender is incomplete and coarse data about people; use the result for totals only"
 N_REASONS = 4
 """Words and features shown of each article in a table."""
+
+
+def group_options(command: Command) -> Command:
+    """Add an option for each dimension: only articles of one of its groups."""
+    for name, dimension in reversed(DIMENSIONS.items()):
+        text = f"Only articles of this group: {', '.join(dimension.groups[1:4])}, …"
+        if name == "gender":
+            text = "Only articles of this group; for totals, never about a person."
+        command = click.option(f"--{name}", name.replace("-", "_"), metavar="NAME", help=text)(command)
+    return command
 
 
 @click.command("search")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, required=True)
 @click.option("-k", "n_pages", type=click.IntRange(min=1), default=20, show_default=True, help="Articles to show.")
-@click.option("--geography", metavar="NAME", help="Only articles of this continent.")
-@click.option("--gender", metavar="NAME", help="Only articles of this group; for totals, never about a person.")
+@group_options
 @model_options
 @click.option("--why", is_flag=True, help="Show the words, and with a model the features, that brought each article.")
 @click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
@@ -32,22 +45,20 @@ def command(
     folder: Path,
     words: tuple[str, ...],
     n_pages: int,
-    geography: str | None,
-    gender: str | None,
     model: str,
     encoder: Path | None,
     pooling: str | None,
     why: bool,
     form: str,
+    **groups: str | None,
 ) -> None:
     """Find the articles of the collection DIR that WORDS describe."""
     collection = evenrank.Collection.open(folder)
-    wanted = {"geography": geography, "gender": gender}
     choice = chosen_model(collection, model, encoder, pooling)
-    if gender:
+    if groups["gender"]:
         click.echo(CAUTION, err=True)
-    groups = {name: group for name, group in wanted.items() if group is not None}
-    found = evenrank.search(collection, words, n_pages, groups=groups, model=choice, why=why)
+    wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
+    found = evenrank.search(collection, words, n_pages, groups=wanted, model=choice, why=why)
     rows = list(found.rows)
     for row, reason in zip(rows, found.reasons, strict=False):
         row |= why_columns(reason, form, has_features=choice.kind != "untrained")

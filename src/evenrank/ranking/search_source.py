@@ -15,7 +15,7 @@ from evenrank.progress import track
 from evenrank.ranking.sources import CALIBRATION, Found
 from evenrank.records import Topic
 from evenrank.search.engine.indexing import index_folder, open_index
-from evenrank.search.engine.protocol import GROUP_FIELDS, Engine
+from evenrank.search.engine.protocol import Engine
 from evenrank.search.learn.calibration import Calibration, fit_calibration
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
@@ -82,7 +82,7 @@ def search_source(
     collection: Collection, n_pages: int, information: tuple[str, ...], choice: ModelChoice = UNTRAINED
 ) -> SearchSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
-    dimensions = tuple(name for name in information if name in GROUP_FIELDS)
+    dimensions = tuple(name for name in information if name in collection.masks)
     return calibrated(SearchSource(collection.path, n_pages, dimensions, choice=choice), collection.topics)
 
 

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import FilePath, given_collection
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.engine.indexing import index_folder, open_index
-from evenrank.search.engine.protocol import Engine, Restriction
+from evenrank.search.engine.protocol import Engine
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.search.query.candidates import CandidateSettings
 from evenrank.search.query.explain import Explanation, explain_found
-from evenrank.search.query.restricted import answer
+from evenrank.search.query.search_pages import group_restriction, search_pages
 from evenrank.search.relevance import LexicalModel, ScoredPages, SearchSettings
 
 if TYPE_CHECKING:
@@ -69,12 +68,12 @@ def search(
         raise EvenrankError(f"k is {k} (at least 1)")
     opened = given_collection(collection)
     engine = open_index(opened)
-    allowed = restriction(groups or {})
+    allowed = group_restriction(opened, groups or {})
     choice = choose_model(opened, model) if isinstance(model, str) else model
     topic = Topic(0, words if isinstance(words, str) else " ".join(words))
     per_group = CandidateSettings(n_per_group=max(k, CandidateSettings().n_per_group))
     used = choice.open(LexicalModel(engine, SearchSettings(candidates=per_group)), index_folder(opened))
-    shown, found = answer(used, topic, k, allowed)
+    shown, found = search_pages(used, topic, k, allowed)
     reasons = explain_found(used, topic, found, shown.page_ids.tolist()) if why else []
     rows = _rows(engine, shown, has_probabilities=choice.kind == "learned")
     return SearchResults(topic.title, tuple(rows), tuple(reasons))
@@ -91,16 +90,3 @@ def _rows(engine: Engine, shown: ScoredPages, *, has_probabilities: bool) -> lis
             row["probability"] = round(probability, 4)
         rows.append({**row, "title": titles.get(page, "")})
     return rows
-
-
-def restriction(groups: Mapping[str, str]) -> Restriction:
-    """The restriction to named groups of dimensions."""
-    masks = {}
-    for name, group in groups.items():
-        if name not in DIMENSIONS:
-            raise UnknownNameError("dimension", name, DIMENSIONS)
-        try:
-            masks[name] = DIMENSIONS[name].mask_of(group)
-        except KeyError:
-            raise UnknownNameError(f"group of {name}", group, DIMENSIONS[name].groups) from None
-    return Restriction(groups=masks)

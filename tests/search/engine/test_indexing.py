@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -22,10 +21,10 @@ from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.engine import indexing
-from evenrank.search.engine.build_state import BuildState, Checkpoint, read_state
+from evenrank.search.engine.build_state import read_state
 from evenrank.search.engine.fields import page_fields
-from evenrank.search.engine.page_set import PageSet
 from evenrank.search.engine.protocol import Restriction, WeightedTerm
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 
 N_PAGES = 60
 
@@ -95,36 +94,36 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("when", ["before the commit", "after the commit"])
-def test_a_stopped_build_goes_on_where_it_stopped(
+def test_a_stopped_build_resumes_where_it_stopped(
     collection: Collection, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     small_batches(monkeypatch)
-    commit = indexing.TantivyEngine.commit
+    commit = TantivyEngine.commit
     n_commits = 0
 
-    def stop_at_the_third(engine: indexing.TantivyEngine) -> None:
+    def stop_at_the_third(engine: TantivyEngine, mark: str) -> None:
         nonlocal n_commits
         n_commits += 1
         if n_commits == 3 and when == "before the commit":
             engine.close()
             raise KilledError
-        commit(engine)
+        commit(engine, mark)
         if n_commits == 3:
             engine.close()
             raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(indexing.TantivyEngine, "commit", stop_at_the_third)
+        patch.setattr(TantivyEngine, "commit", stop_at_the_third)
         with pytest.raises(KilledError):
             build(collection, commit_every=5)
     with pytest.raises(EvenrankError, match="not finished"):
         indexing.open_index(collection)
-    state = read_state(indexing.index_folder(collection))
-    assert state is not None
-    assert 0 < state.checkpoints[0].n_added < N_PAGES
+    with TantivyEngine.open(indexing.index_folder(collection) / "pages") as stopped:
+        reached = indexing.Checkpoint.parse(stopped.mark())
+    assert 0 < reached.n_added < N_PAGES
     added: list[int] = []
     assert build(collection, commit_every=5, on_commit=added.append) == list(range(1, N_PAGES + 1))
-    assert added[0] > state.checkpoints[0].n_added  # it did not start over
+    assert added[0] > reached.n_added  # it did not start over
 
 
 KILLED_BUILD = """
@@ -192,22 +191,23 @@ def test_what_is_missing_is_said(collection: Collection, tmp_path: Path) -> None
         indexing.build_index(without, FaultLog())
 
 
-def test_the_state_tells_which_commit_holds() -> None:
-    state = BuildState({}).reached(Checkpoint(5, Position(0, 9, 2))).reached(Checkpoint(8, Position(0, 20, 4)))
-    assert state.resume_at(5) == Checkpoint(5, Position(0, 9, 2))
-    assert state.resume_at(8) == Checkpoint(8, Position(0, 20, 4))
-    assert state.resume_at(6) is None
+@given(st.integers(0, 10**7), st.tuples(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(1, 2**40)))
+def test_a_checkpoint_survives_as_a_mark(n_added: int, position: tuple[int, int, int]) -> None:
+    checkpoint = indexing.Checkpoint(n_added, Position(*position))
+    assert indexing.Checkpoint.parse(str(checkpoint)) == checkpoint
+    assert indexing.Checkpoint.parse("") == indexing.Checkpoint()
 
 
-def test_page_set(tmp_path: Path) -> None:
-    pages = PageSet()
-    assert pages.add([5, 9, 70_000_000]) == []
-    assert pages.add([9, 10, 9]) == [9]
-    assert pages.add([]) == []
-    pages.save(tmp_path / "set.npy")
-    assert PageSet.load(tmp_path / "set.npy").add([5, 6, 70_000_000]) == [5, 70_000_000]
-    assert PageSet.load(tmp_path / "none.npy").add([5]) == []
-    assert os.path.getsize(tmp_path / "set.npy") < 10_000_000
+def test_an_unknown_engine_is_refused_with_the_known_ones(collection: Collection) -> None:
+    with pytest.raises(EvenrankError, match=r"unknown engine 'lucene://x'; choose from tantivy"):
+        indexing.build_index(collection, FaultLog(), engine="lucene://x")
+
+
+def test_the_manifest_names_engine_and_groups(collection: Collection) -> None:
+    build(collection)
+    state = read_state(indexing.index_folder(collection))
+    assert state is not None
+    assert (state.engine, state.layout.groups, state.is_complete) == ("tantivy", tuple(collection.masks), True)
 
 
 @given(st.text(st.sampled_from("ab \n\t.[{'=*é"), max_size=40))

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.protocol import EVERYTHING, Restriction, WeightedTerm
-from evenrank.search.engine.tantivy_engine import TantivyEngine, order_of_ties
-from evenrank.search.engine.tantivy_query import fold
+from evenrank.search.engine.protocol import (
+    EVERYTHING,
+    IndexLayout,
+    Query,
+    Restriction,
+    WeightedTerm,
+    merge_terms,
+    order_of_ties,
+)
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 from evenrank.search.engine.tantivy_schema import groups_in
 
 HORSE = [WeightedTerm("text", ("hors",))]
@@ -54,7 +61,7 @@ def test_a_repeated_term_is_folded_into_its_weight(make_engine: MakeEngine) -> N
     engine = make_engine([page(1, text="horse"), page(2, text="cow")])
     twice = engine.search(HORSE * 2, 5).scores[0]
     assert twice == pytest.approx(2 * engine.search(HORSE, 5).scores[0], abs=1e-3)
-    assert fold([*HORSE, WeightedTerm("text", ("hors",), -1.0)]) == []
+    assert merge_terms([*HORSE, WeightedTerm("text", ("hors",), -1.0)]) == []
 
 
 def test_of_alternatives_the_best_counts(make_engine: MakeEngine) -> None:
@@ -112,16 +119,74 @@ def test_changes_are_invisible_until_the_commit_and_dropped_without_one(make_eng
         assert found(again, HORSE) == [1, 3]
 
 
+class KilledError(Exception):
+    """Stands in for the end of the process."""
+
+
+class KilledWriter:
+    """A writer whose process ends before its commit."""
+
+    def __init__(self, writer: object) -> None:
+        self.writer = writer
+
+    def commit(self) -> None:
+        raise KilledError
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.writer, name)
+
+
+def test_the_mark_is_that_of_the_commit_that_holds(make_engine: MakeEngine) -> None:
+    engine = make_engine([page(1)])
+    engine.add([page(2)])
+    engine.commit("two")
+    assert engine.mark() == "two"
+    engine.add([page(3)])
+    engine._writer = KilledWriter(engine.writer)  # type: ignore[assignment]
+    with pytest.raises(KilledError):
+        engine.commit("three")
+    engine.close()
+    again = TantivyEngine.open(engine.path)
+    assert again.mark() == "two"
+    again.add([page(3)])
+    again.commit("three")
+    assert again.mark() == "three"
+
+
+def test_a_page_that_is_added_again_replaces_the_earlier_one(make_engine: MakeEngine) -> None:
+    engine = make_engine([page(1, text="horse"), page(2, text="horse")])
+    engine.add([page(1, text="cow"), page(3, text="cow"), page(3, text="horse")])
+    engine.commit()
+    assert found(engine, HORSE) == [2, 3]
+    assert engine.statistics().n_pages == 3
+
+
+def test_many_searches_are_answered_as_one_by_one(make_engine: MakeEngine) -> None:
+    engine = make_engine([page(1, text="horse cow"), page(2, text="horse")])
+    cow = [WeightedTerm("text", ("cow",))]
+    first, second = engine.search_many([Query(HORSE, 1), Query(cow, 5, Restriction(page_ids=[1]))])
+    assert first.page_ids.tolist() == found(engine, HORSE, 1)
+    assert second.page_ids.tolist() == [1]
+
+
+def test_any_dimension_can_restrict(tmp_path: Path) -> None:
+    engine = TantivyEngine.create(tmp_path, IndexLayout(("occupation", "first-letter")))
+    engine.add([page(1, text="horse", masks={"occupation": 0b10}), page(2, text="horse")])
+    engine.commit()
+    assert found(engine, HORSE, groups={"occupation": 0b10}) == [1]
+    assert found(engine, HORSE, groups={"first-letter": 0b1}) == [1, 2]  # bit 0: unknown
+
+
 def test_pages_are_counted_on_after_every_open(make_engine: MakeEngine) -> None:
     engine = make_engine([page(1), page(2)])
     engine.add([page(3)])
     engine.commit()
-    assert engine.n_added == 3
+    assert engine._n_added == 3
     engine.close()
     again = TantivyEngine.open(engine.path)
     again.add([page(4)])
     again.commit()
-    assert again.n_added == 4
+    assert again._n_added == 4
 
 
 def test_analysers_are_there_after_every_open(make_engine: MakeEngine) -> None:
@@ -179,7 +244,7 @@ def test_values_and_stored_pages(make_engine: MakeEngine) -> None:
 
 def test_document_frequency_and_statistics(make_engine: MakeEngine) -> None:
     engine = make_engine([page(1, text="horse horse"), page(2, text="horses"), page(3, text="cow")])
-    assert engine.document_frequency("text", "hors") == 2
+    assert engine.document_frequencies("text", ["hors", "cow", "dog"]) == [2, 1, 0]
     statistics = engine.statistics()
     assert statistics.n_pages == 3
     assert statistics.size_bytes > 0

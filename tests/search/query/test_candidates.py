@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.search.conftest import MakeEngine, page
 
-from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Hits, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.search.query.candidates import CandidateSettings, find_candidates, group_mask, group_masks, merge
+from evenrank.search.query.candidates import CandidateSettings, find_candidates, group_masks, merge_hits
 from evenrank.search.query.feedback import FeedbackSettings
 from evenrank.search.relevance import (
     LexicalModel,
@@ -62,17 +61,11 @@ def test_groups_searched_for() -> None:
     assert list(group_masks(CandidateSettings(dimensions=("gender",)))) == [{"gender": 1 << bit} for bit in (1, 2, 3)]
 
 
-def test_group_names() -> None:
-    assert group_mask("geography", "africa") == AFRICA
-    with pytest.raises(EvenrankError, match="choose from unknown, female, male, third"):
-        group_mask("gender", "x")
-
-
 @given(st.lists(st.lists(st.tuples(st.integers(1, 20), st.integers(0, 5)), max_size=10), min_size=1, max_size=4))
 def test_merge_keeps_each_page_once_in_order(lists: list[list[tuple[int, int]]]) -> None:
     scores = {page_id: float(score) for found in lists for page_id, score in found}
     hits = [Hits(np.array([p for p, _ in found], np.int32), np.array([scores[p] for p, _ in found])) for found in lists]
-    merged = merge(hits)
+    merged = merge_hits(hits)
     expected = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     assert list(zip(merged.page_ids.tolist(), merged.scores.tolist(), strict=True)) == expected
 

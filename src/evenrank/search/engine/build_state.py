@@ -1,31 +1,20 @@
-"""The state of an index build: what it is made from, how far it is, whether it is complete.
-
-A commit of the index and a write of this file cannot be one step. So the state is written before each commit with
-the place that the commit reaches and the place of the commit before; the index itself tells which of them holds.
-"""
+"""The manifest of an index: what it is made from, which engine holds it, whether it is complete."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import orjson
 
 from evenrank.collection.collection import Collection
 from evenrank.formats.atomic import atomic_file
-from evenrank.formats.content import START, Position
-from evenrank.search.engine.tantivy_schema import SCHEMA_VERSION
+from evenrank.search.engine.engines import DEFAULT_ADDRESS
+from evenrank.search.engine.protocol import IndexLayout
 
 FILE_NAME = "build.json"
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A place in the corpus that a commit covers."""
-
-    n_added: int
-    """Pages added to the index up to here."""
-    position: Position = START
+SCHEMA_VERSION = 1
+"""Changes when an index must be built anew."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +23,10 @@ class BuildState:
 
     sources: dict[str, str]
     """Fingerprints of the files that the index is made from, and the version of its schema."""
-    checkpoints: tuple[Checkpoint, ...] = (Checkpoint(0),)
-    """The last commits, oldest first."""
+    engine: str = DEFAULT_ADDRESS
+    """Address of the engine."""
+    layout: IndexLayout = field(default_factory=IndexLayout)
     is_complete: bool = False
-
-    def reached(self, checkpoint: Checkpoint) -> BuildState:
-        """The state to write before the commit that reaches `checkpoint`."""
-        return replace(self, checkpoints=(*self.checkpoints[-1:], checkpoint))
-
-    def resume_at(self, n_added: int) -> Checkpoint | None:
-        """Where to go on with an index that holds `n_added` pages; None when it was not made by this build."""
-        found = [checkpoint for checkpoint in self.checkpoints if checkpoint.n_added == n_added]
-        return found[-1] if found else None
 
 
 def sources_of(collection: Collection) -> dict[str, str]:
@@ -55,17 +36,25 @@ def sources_of(collection: Collection) -> dict[str, str]:
     return {**marks, "schema": str(SCHEMA_VERSION)}
 
 
+def layout_of(collection: Collection) -> IndexLayout:
+    """The fields that an index of this collection needs beside its texts."""
+    return IndexLayout(tuple(dimension.name for dimension in collection.dimensions))
+
+
 def read_state(folder: Path) -> BuildState | None:
     """The state of the build in a folder; None when there is none that can be read."""
     try:
         record = orjson.loads((folder / FILE_NAME).read_bytes())
-        points = [Checkpoint(point["n_added"], Position(*point["position"])) for point in record["checkpoints"]]
-        return BuildState(record["sources"], tuple(points), record["is_complete"])
+        layout = IndexLayout()
+        if "layout" in record:
+            layout = IndexLayout(tuple(record["layout"]["groups"]), record["layout"]["language"])
+        return BuildState(record["sources"], record.get("engine", DEFAULT_ADDRESS), layout, record["is_complete"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def write_state(folder: Path, state: BuildState) -> None:
     """Put the state in place, in one step."""
+    folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(folder / FILE_NAME) as file:
-        file.write(orjson.dumps(asdict(state), default=tuple))  # a Position is a named tuple
+        file.write(orjson.dumps(asdict(state)))

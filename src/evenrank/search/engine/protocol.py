@@ -9,17 +9,28 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.errors import EvenrankError
 from evenrank.records import NO_CLASS
 
 TextField = Literal["title", "lead", "text", "categories", "infobox"]
 TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox")
 """Fields that can be searched."""
-ValueField = Literal["geography", "gender", "quality_class", "quality_score"]
-VALUE_FIELDS: tuple[ValueField, ...] = ("geography", "gender", "quality_class", "quality_score")
-"""Fields read as one number a page, without loading documents."""
-GROUP_FIELDS = ("geography", "gender")
-"""Fields whose masks can restrict a search."""
+QUALITY_FIELDS = ("quality_class", "quality_score")
+"""Numbers of a page that can be read without loading documents; the group masks of its dimensions are others."""
+
+
+class EngineUnavailableError(EvenrankError):
+    """An engine on another machine does not answer, or only in part; nothing is wrong with the request."""
+
+
+@dataclass(frozen=True)
+class IndexLayout:
+    """What the fields of an index depend on."""
+
+    groups: tuple[str, ...] = ("geography", "gender")
+    """Dimensions whose group masks every page carries and a search can be restricted to."""
+    language: str = "en"
+    """Language of the text (`analysis.ANALYSERS`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +45,8 @@ class IndexPage:
     """The whole article, lead included."""
     categories: str = ""
     infobox: str = ""
-    masks: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(GROUP_FIELDS, UNKNOWN_MASK))
-    """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown."""
+    masks: Mapping[str, int] = field(default_factory=dict)
+    """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown, as is a dimension not named."""
     quality_class: int = NO_CLASS
     """Class in work order (`records.WORK_ORDER`); `records.NO_CLASS` when unknown."""
     quality_score: float = float("nan")
@@ -43,7 +54,7 @@ class IndexPage:
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
-    """What a query asks of one field. Words are analysed already (`Engine.analyse`)."""
+    """What a query asks of one field. Words are analysed already (`analysis.analyse`)."""
 
     field: TextField
     words: tuple[str, ...]
@@ -97,27 +108,52 @@ class StoredPage:
     """The first characters of the text."""
 
 
+class Query(NamedTuple):
+    """One search: what is asked for, how many pages, and among which."""
+
+    terms: Sequence[WeightedTerm]
+    k: int
+    restriction: Restriction = EVERYTHING
+
+
 class Engine(Protocol):
-    """A text index. Several threads and processes may search one index; one process at a time writes."""
+    """A text index, here or on another machine. Several threads and processes may search it; one at a time writes.
+
+    Methods that take several queries, words or pages send them together: one exchange with a remote engine. Scores
+    are BM25 with k1 = 1.2 and b = 0.75 in every engine. Any method may raise EngineUnavailableError.
+    """
+
+    @property
+    def layout(self) -> IndexLayout:
+        """What the fields of the index depend on."""
+        ...
 
     def add(self, pages: Iterable[IndexPage]) -> None:
-        """Add pages; they are found after the next commit. A page id must not be in the index already."""
+        """Add pages, each in place of an earlier page with its id; they are found after the next commit."""
         ...
 
     def delete(self, page_ids: Iterable[int]) -> None:
-        """Remove pages; to update a page, delete and add it."""
+        """Remove pages, as of the next commit."""
         ...
 
-    def commit(self) -> None:
-        """Make all changes since the last commit visible, at once or not at all."""
+    def commit(self, mark: str = "") -> None:
+        """Make all changes since the last commit durable and visible; the mark says how far they reach."""
+        ...
+
+    def mark(self) -> str:
+        """The mark of the last commit that is durable; empty when there was none. A build resumes after it."""
         ...
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages by the sum of weighted BM25 scores; fewer when fewer match any term."""
         ...
 
-    def values(self, name: ValueField, page_ids: Sequence[int]) -> NDArray[np.float64]:
-        """One number for each page; NaN for a page that is not in the index."""
+    def search_many(self, queries: Sequence[Query]) -> list[Hits]:
+        """The answer of `search` to each query."""
+        ...
+
+    def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
+        """A group mask or a number of `QUALITY_FIELDS` for each page; NaN for a page that is not in the index."""
         ...
 
     def stored(self, page_ids: Sequence[int]) -> list[StoredPage | None]:
@@ -125,13 +161,49 @@ class Engine(Protocol):
         ...
 
     def analyse(self, field: TextField, text: str) -> list[str]:
-        """The words of a text as `field` indexes them."""
+        """The words of a text as `field` indexes them: `analysis.analyse` for the language of the index."""
         ...
 
-    def document_frequency(self, field: TextField, word: str) -> int:
-        """Number of pages whose field holds an analysed word."""
+    def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
+        """Number of pages whose field holds each analysed word."""
         ...
 
     def statistics(self) -> IndexStatistics: ...
 
-    def close(self) -> None: ...
+    def refresh(self) -> None:
+        """Search what other processes have committed since this index was opened."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the index; what is not committed is dropped."""
+        ...
+
+
+def merge_terms(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:
+    """Terms without repetition, their weights added up, zeros dropped: engines count a repeated term once."""
+    terms = list(terms)
+    weights: dict[tuple[TextField, tuple[str, ...], bool], float] = {}
+    for term in terms:
+        key = (term.field, term.words, term.is_phrase)
+        weights[key] = weights.get(key, 0.0) + term.weight
+    if len(weights) == len(terms):
+        return [term for term in terms if term.weight and term.words]
+    return [WeightedTerm(name, words, w, phrase) for (name, words, phrase), w in weights.items() if w and words]
+
+
+SCORE_DIGITS = 5
+"""Digits of the best score that count: the order of additions, and so the last bits, differ between builds."""
+
+
+def order_of_ties(scores: NDArray[np.float64], page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Positions by falling score, equal scores by page id; scores must fall already, so that ties are adjacent."""
+    tie = np.zeros(len(scores), np.int64)
+    np.cumsum(scores[1:] != scores[:-1], out=tie[1:])
+    return np.argsort(tie << 32 | page_ids, kind="stable")
+
+
+def round_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores to so many digits of the best one that equal pages have equal scores in every build and engine."""
+    best = np.abs(scores).max(initial=0.0)
+    decimals = SCORE_DIGITS - int(np.floor(np.log10(best))) if best > 0 else 0
+    return np.round(scores, decimals)

@@ -8,30 +8,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError
+from evenrank.formats.atomic import atomic_file
+from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import (
     EVERYTHING,
     Hits,
+    IndexLayout,
     IndexPage,
     IndexStatistics,
+    Query,
     Restriction,
     StoredPage,
     TextField,
-    ValueField,
     WeightedTerm,
+    order_of_ties,
+    round_scores,
 )
 from evenrank.search.engine.tantivy_query import build_query
-from evenrank.search.engine.tantivy_schema import ANALYSER_OF, build_analysers, build_schema, to_document
+from evenrank.search.engine.tantivy_schema import build_analysers, build_schema, to_document
 
 if TYPE_CHECKING:
     import tantivy
 
+DEFAULT_LAYOUT = IndexLayout()
 HEAP_BYTES = 200_000_000
 """Memory of the writer, over all threads."""
-SCORE_DIGITS = 5
-"""Digits of the best score that count: the order of additions, and so the last bits, differ between builds."""
+MARKS_FILE = "marks.json"
+"""Beside the index: its last marks."""
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 
@@ -39,10 +46,10 @@ _SPARE = 64
 class TantivyEngine:
     """`Engine` on tantivy. BM25 has k1 = 1.2 and b = 0.75, which are fixed there."""
 
-    def __init__(self, index: tantivy.Index, path: Path, n_threads: int = 2) -> None:
-        self._index, self.path, self._n_threads = index, path, n_threads
-        self._analysers = build_analysers()
-        for name, analyser in self._analysers.items():
+    def __init__(self, index: tantivy.Index, path: Path, layout: IndexLayout, n_threads: int) -> None:
+        self._index, self.path, self.layout, self._n_threads = index, path, layout, n_threads
+        self._analyser = analyser_for(layout.language)
+        for name, analyser in build_analysers(layout.language).items():
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = None
@@ -50,22 +57,26 @@ class TantivyEngine:
         self._searcher = index.searcher()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], n_threads: int = 2) -> TantivyEngine:
+    def open(
+        cls, path: str | os.PathLike[str], layout: IndexLayout = DEFAULT_LAYOUT, n_threads: int = 2
+    ) -> TantivyEngine:
         """The index in a folder."""
         import tantivy
 
         try:
-            return cls(tantivy.Index.open(str(path)), Path(path), n_threads)
+            return cls(tantivy.Index.open(str(path)), Path(path), layout, n_threads)
         except (ValueError, OSError) as error:
             raise EvenrankError(f"{path}: no index that can be opened: {error} (run: evenrank index)") from error
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], n_threads: int = 2) -> TantivyEngine:
+    def create(
+        cls, path: str | os.PathLike[str], layout: IndexLayout = DEFAULT_LAYOUT, n_threads: int = 2
+    ) -> TantivyEngine:
         """A new, empty index in a folder."""
         import tantivy
 
         Path(path).mkdir(parents=True, exist_ok=True)
-        return cls(tantivy.Index(build_schema(), str(path), reuse=False), Path(path), n_threads)
+        return cls(tantivy.Index(build_schema(layout.groups), str(path), reuse=False), Path(path), layout, n_threads)
 
     def __enter__(self) -> TantivyEngine:
         return self
@@ -84,7 +95,7 @@ class TantivyEngine:
         return self._writer
 
     @property
-    def n_added(self) -> int:
+    def _n_added(self) -> int:
         """Pages ever added and committed: one more than the largest ordinal in the index."""
         from tantivy import Query
 
@@ -95,9 +106,10 @@ class TantivyEngine:
         """Add pages; see `Engine.add`."""
         writer = self.writer
         if self._ordinal is None:
-            self._ordinal = self.n_added
+            self._ordinal = self._n_added
         for page in pages:
-            writer.add_document(to_document(page, self._ordinal))
+            writer.delete_documents_by_term("page_id", int(page.page_id))  # costs nothing that can be measured
+            writer.add_document(to_document(page, self._ordinal, self.layout))
             self._ordinal += 1
 
     def delete(self, page_ids: Iterable[int]) -> None:
@@ -105,10 +117,30 @@ class TantivyEngine:
         for page_id in page_ids:
             self.writer.delete_documents_by_term("page_id", int(page_id))
 
-    def commit(self) -> None:
-        """Make changes visible; see `Engine.commit`."""
+    def commit(self, mark: str = "") -> None:
+        """Make changes visible; see `Engine.commit`.
+
+        A commit and a write of the marks cannot be one step. So the mark is written before the commit, with the
+        number of pages that the commit reaches, beside the mark before it; `mark` takes the one that holds.
+        """
+        reached = self._n_added if self._ordinal is None else self._ordinal
+        with atomic_file(self._marks_path) as file:
+            file.write(orjson.dumps([[self._n_added, self.mark()], [reached, mark]]))
         self.writer.commit()
         self.refresh()
+
+    def mark(self) -> str:
+        """The mark of the last commit; see `Engine.mark`."""
+        try:
+            marks = orjson.loads(self._marks_path.read_bytes())
+        except (OSError, ValueError):
+            return ""
+        n_added = self._n_added
+        return next((mark for reached, mark in reversed(marks) if reached == n_added), "")
+
+    @property
+    def _marks_path(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-{MARKS_FILE}")
 
     def refresh(self) -> None:
         """Search what other processes have committed since this index was opened."""
@@ -123,7 +155,7 @@ class TantivyEngine:
         while True:
             n_asked = max(1, min(k + spare, searcher.num_docs))
             hits = searcher.search(query, n_asked, count=False).hits if k > 0 else []
-            scores = rounded(np.array([score for score, _ in hits], np.float64))
+            scores = round_scores(np.array([score for score, _ in hits], np.float64))
             is_cut_inside_a_tie = len(hits) > k and scores[k - 1] == scores[-1]
             if len(hits) < n_asked or not is_cut_inside_a_tie or n_asked == searcher.num_docs:
                 break
@@ -131,6 +163,10 @@ class TantivyEngine:
         page_ids = self._page_ids(searcher, [address for _, address in hits])
         order = order_of_ties(scores, page_ids)[:k]
         return Hits(page_ids[order], scores[order])
+
+    def search_many(self, queries: Sequence[Query]) -> list[Hits]:
+        """The answer to each query."""
+        return [self.search(*query) for query in queries]
 
     @staticmethod
     def _page_ids(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> NDArray[np.int32]:
@@ -150,7 +186,7 @@ class TantivyEngine:
         found = [address for _, address in self._searcher.search(query, len(wanted), count=False).hits]
         return dict(zip(self._fast("page_id", found), found, strict=True))
 
-    def values(self, name: ValueField, page_ids: Sequence[int]) -> NDArray[np.float64]:
+    def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
         """One number for each page; see `Engine.values`."""
         addresses = self._addresses(page_ids)
         found = dict(zip(addresses, self._fast(name, list(addresses.values())), strict=True))
@@ -172,11 +208,11 @@ class TantivyEngine:
 
     def analyse(self, field: TextField, text: str) -> list[str]:
         """The words of a text as `field` indexes them."""
-        return list(self._analysers[ANALYSER_OF[field]].analyze(text))
+        return analyse(self._analyser, field, text)
 
-    def document_frequency(self, field: TextField, word: str) -> int:
-        """Number of pages whose field holds an analysed word."""
-        return int(self._searcher.doc_freq(field, word))
+    def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
+        """Number of pages whose field holds each analysed word."""
+        return [int(self._searcher.doc_freq(field, word)) for word in words]
 
     def statistics(self) -> IndexStatistics:
         """How large the index is."""
@@ -189,17 +225,3 @@ class TantivyEngine:
             self._writer.rollback()
             self._writer.wait_merging_threads()
             self._writer = None
-
-
-def order_of_ties(scores: NDArray[np.float64], page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Positions by falling score, equal scores by page id; scores must fall already, so that ties stand together."""
-    tie = np.zeros(len(scores), np.int64)
-    np.cumsum(scores[1:] != scores[:-1], out=tie[1:])
-    return np.argsort(tie << 32 | page_ids, kind="stable")
-
-
-def rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores to so many digits of the best one that equal pages have equal scores in every build."""
-    best = np.abs(scores).max(initial=0.0)
-    decimals = SCORE_DIGITS - int(np.floor(np.log10(best))) if best > 0 else 0
-    return np.round(scores, decimals)

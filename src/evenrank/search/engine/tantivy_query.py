@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine.protocol import Restriction, TextField, WeightedTerm
+from evenrank.search.engine.protocol import Restriction, WeightedTerm, merge_terms
 from evenrank.search.engine.tantivy_schema import groups_in
 
 if TYPE_CHECKING:
@@ -16,24 +16,12 @@ def build_query(schema: Schema, terms: Sequence[WeightedTerm], restriction: Rest
     """The query that scores by `terms` among the pages that `restriction` allows."""
     from tantivy import Occur, Query
 
-    scoring = Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in fold(terms)])
+    scoring = Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in merge_terms(terms)])
     filters = list(_filters(schema, restriction))
     if not filters:
         return scoring
     silent = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in filters]
     return Query.boolean_query([(Occur.Must, scoring), *silent])
-
-
-def fold(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:
-    """Terms without repetition, their weights added up, zeros dropped: the engine counts a repeated term once."""
-    terms = list(terms)
-    weights: dict[tuple[TextField, tuple[str, ...], bool], float] = {}
-    for term in terms:
-        key = (term.field, term.words, term.is_phrase)
-        weights[key] = weights.get(key, 0.0) + term.weight
-    if len(weights) == len(terms):
-        return [term for term in terms if term.weight and term.words]
-    return [WeightedTerm(name, words, w, phrase) for (name, words, phrase), w in weights.items() if w and words]
 
 
 def _term_query(schema: Schema, term: WeightedTerm, query: type[Query]) -> Query:

@@ -7,43 +7,36 @@ document kills the writer.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine.protocol import GROUP_FIELDS, IndexPage, TextField
+from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compiled_english
+from evenrank.search.engine.protocol import TEXT_FIELDS, IndexLayout, IndexPage, TextField
 
 if TYPE_CHECKING:
     import tantivy
 
-SCHEMA_VERSION = 1
-"""Changes when an index must be built anew."""
-LONGEST_WORD = 40
 OPENING_LENGTH = 2000
 """Characters of the text that are stored: for feedback, encoders and people."""
 STEMMED, WORDS = "evenrank_stemmed", "evenrank_words"
-ANALYSER_OF: dict[TextField, str] = {
-    "title": STEMMED,
-    "lead": WORDS,  # unstemmed: "boxing" must not find boxes, nor "engineering" engines
-    "text": STEMMED,
-    "categories": STEMMED,
-    "infobox": STEMMED,
-}
 _POSITIONS: tuple[TextField, ...] = ("title", "lead", "categories")
 """Fields that know phrases; positions of the whole text would triple the index."""
 
 
-def build_schema() -> tantivy.Schema:
-    """The fields of an index."""
+def build_schema(groups: Iterable[str]) -> tantivy.Schema:
+    """The fields of an index whose pages carry the masks of some dimensions."""
     import tantivy
 
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("page_id", fast=True, indexed=True)
     builder.add_integer_field("ordinal", fast=True)
-    for name, analyser in ANALYSER_OF.items():
+    for name in TEXT_FIELDS:
+        analyser = WORDS if name in UNSTEMMED_FIELDS else STEMMED
         option = "position" if name in _POSITIONS else "freq"
         builder.add_text_field(name, stored=name == "title", tokenizer_name=analyser, index_option=option)
     builder.add_bytes_field("opening", stored=True)
-    for dimension in GROUP_FIELDS:
+    for dimension in groups:
         builder.add_integer_field(dimension, fast=True)
         builder.add_integer_field(f"{dimension}_group", indexed=True)
     builder.add_integer_field("quality_class", fast=True)
@@ -51,32 +44,29 @@ def build_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def build_analysers() -> dict[str, tantivy.TextAnalyzer]:
-    """Analysers by name; an index forgets them, so they are registered after every open."""
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+def build_analysers(language: str) -> dict[str, tantivy.TextAnalyzer]:
+    """Analysers by name; an index forgets them, so they are registered after every open.
 
-    def words() -> tantivy.TextAnalyzerBuilder:
-        builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD))
-        return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold())
+    English is analysed while it is indexed. Any other language arrives as words joined by spaces (`to_document`).
+    """
+    if language == "en":
+        return {WORDS: compiled_english(is_stemmed=False), STEMMED: compiled_english(is_stemmed=True)}
+    from tantivy import TextAnalyzerBuilder, Tokenizer
 
-    return {WORDS: words().build(), STEMMED: words().filter(Filter.stemmer("english")).build()}
+    return {name: TextAnalyzerBuilder(Tokenizer.whitespace()).build() for name in (WORDS, STEMMED)}
 
 
-def to_document(page: IndexPage, ordinal: int) -> tantivy.Document:
+def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.Document:
     """The document of a page. `ordinal` counts the pages of a build, so that a killed build knows where it was."""
     from tantivy import Document
 
     document = Document()
     document.add_integer("page_id", page.page_id)
     document.add_integer("ordinal", ordinal)
-    document.add_text("title", page.title)
-    document.add_text("text", page.text)
-    for name, text in (("lead", page.lead), ("categories", page.categories), ("infobox", page.infobox)):
-        if text:
-            document.add_text(name, text)
+    _add_texts(document, page, layout.language)
     document.add_bytes("opening", page.text[:OPENING_LENGTH].encode("utf-8", "replace"))
-    for name in GROUP_FIELDS:
-        mask = int(page.masks[name])
+    for name in layout.groups:
+        mask = int(page.masks.get(name, 1))
         document.add_integer(name, mask)
         for group in groups_in(mask):
             document.add_integer(f"{name}_group", group)
@@ -84,6 +74,16 @@ def to_document(page: IndexPage, ordinal: int) -> tantivy.Document:
     if not math.isnan(page.quality_score):
         document.add_float("quality_score", page.quality_score)
     return document
+
+
+def _add_texts(document: tantivy.Document, page: IndexPage, language: str) -> None:
+    """Each text under its field."""
+    texts: dict[TextField, str] = {"title": page.title, "text": page.text}
+    further: dict[TextField, str] = {"lead": page.lead, "categories": page.categories, "infobox": page.infobox}
+    texts |= {name: text for name, text in further.items() if text}
+    analyser = None if language == "en" else analyser_for(language)
+    for name, text in texts.items():
+        document.add_text(name, text if analyser is None else " ".join(analyse(analyser, name, text)))
 
 
 @lru_cache(4096)

@@ -102,7 +102,8 @@ class FeatureExtractor:
         weights = {t.words[0]: t.weight for t in terms if t.field == "text" and not t.is_phrase}
         openings = [self.engine.analyse("text", page.opening) for page in pages]
         n_pages = self.engine.statistics().n_pages
-        scores = dph(weights, openings, lambda w: n_pages / max(self.engine.document_frequency("text", w), 1))
+        frequencies = dict(zip(weights, self.engine.document_frequencies("text", list(weights)), strict=True))
+        scores = dph(weights, openings, lambda word: n_pages / max(frequencies[word], 1))
         return np.asarray(scores / max(scores.max(initial=0.0), 1e-9))
 
     def _dense(self, topic: Topic, found: Hits, pages: Sequence[StoredPage]) -> dict[str, Floats]:

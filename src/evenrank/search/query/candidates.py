@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.errors import UnknownNameError
-from evenrank.search.engine.protocol import GROUP_FIELDS, Engine, Hits, Restriction, WeightedTerm
+from evenrank.search.engine.protocol import Engine, Hits, IndexLayout, Query, Restriction, WeightedTerm
+
+MOST_GROUPS = 100
+"""Groups that are searched for; with more, pairs of groups are left out."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,10 @@ class CandidateSettings:
     """Pages of the plain search."""
     n_per_group: int = 100
     """Pages wanted of each group, as far as it has them; 0 searches plainly only."""
-    dimensions: tuple[str, ...] = GROUP_FIELDS
+    dimensions: tuple[str, ...] = IndexLayout().groups
     """Dimensions whose groups are searched for."""
     has_intersections: bool = True
-    """Whether each combination of known groups of two dimensions is a group as well."""
+    """Whether each combination of known groups of two dimensions is a group as well, unless they are too many."""
 
 
 def find_candidates(
@@ -36,25 +38,25 @@ def find_candidates(
 ) -> Hits:
     """The best pages overall and of each group, merged without repetition, in the order of `Engine.search`."""
     settings = settings or CandidateSettings()
-    found = [engine.search(terms, settings.n_pages, Restriction(up_to_page_id=up_to_page_id))]
-    if settings.n_per_group and len(found[0].page_ids) >= settings.n_pages:
-        for groups in group_masks(settings):
-            restriction = Restriction(groups, up_to_page_id=up_to_page_id)
-            found.append(engine.search(terms, settings.n_per_group, restriction))
-    return merge(found)
+    overall = engine.search(terms, settings.n_pages, Restriction(up_to_page_id=up_to_page_id))
+    if not settings.n_per_group or len(overall.page_ids) < settings.n_pages:
+        return overall
+    restrictions = [Restriction(groups, up_to_page_id=up_to_page_id) for groups in group_masks(settings)]
+    by_group = engine.search_many([Query(terms, settings.n_per_group, each) for each in restrictions])
+    return merge_hits([overall, *by_group])
 
 
-def group_masks(settings: CandidateSettings) -> Iterator[dict[str, int]]:
+def group_masks(settings: CandidateSettings) -> list[dict[str, int]]:
     """The masks of each group to search for; pages of which nothing is known are no group."""
     masks = {name: _known_groups(name) for name in settings.dimensions}
-    for name, bits in masks.items():
-        yield from ({name: bit} for bit in bits)
-    if settings.has_intersections:
-        for one, other in combinations(masks, 2):
-            yield from ({one: a, other: b} for a, b in product(masks[one], masks[other]))
+    single = [{name: bit} for name, bits in masks.items() for bit in bits]
+    if not settings.has_intersections:
+        return single
+    pairs = [{one: a, other: b} for one, other in combinations(masks, 2) for a, b in product(masks[one], masks[other])]
+    return single + pairs if len(single) + len(pairs) <= MOST_GROUPS else single
 
 
-def merge(found: Sequence[Hits]) -> Hits:
+def merge_hits(found: Sequence[Hits]) -> Hits:
     """Hits of the same query under different restrictions, each page once, by (−score, page id)."""
     page_ids = np.concatenate([hits.page_ids for hits in found])
     scores = np.concatenate([hits.scores for hits in found])
@@ -63,15 +65,6 @@ def merge(found: Sequence[Hits]) -> Hits:
     kept = order[is_first]
     best = kept[np.lexsort((page_ids[kept], -scores[kept]))]
     return Hits(page_ids[best], scores[best])
-
-
-def group_mask(dimension: str, group: str) -> int:
-    """The mask of a group by its name, as a user writes it; an error that lists the names otherwise."""
-    known = DIMENSIONS[dimension]
-    try:
-        return known.mask_of(group)
-    except KeyError:
-        raise UnknownNameError(f"{dimension} group", group, known.groups) from None
 
 
 def _known_groups(name: str) -> list[int]:

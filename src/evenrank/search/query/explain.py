@@ -10,8 +10,7 @@ import numpy as np
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.encode.hybrid import HybridModel
-from evenrank.search.engine.protocol import Engine, Restriction, WeightedTerm
-from evenrank.search.engine.tantivy_query import fold
+from evenrank.search.engine.protocol import Engine, Query, Restriction, WeightedTerm, merge_terms
 from evenrank.search.learn.features import standardised
 from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages
@@ -72,8 +71,9 @@ def lexical_part(model: RelevanceModel) -> LexicalModel:
 
 def term_contributions(engine: Engine, terms: Sequence[WeightedTerm], page_id: int) -> Parts:
     """What each term adds to the score of a page; they add up to the score."""
-    found = [(str(term), engine.search([term], 1, Restriction(page_ids=[page_id])).scores) for term in fold(terms)]
-    added = [(name, float(scores[0])) for name, scores in found if len(scores)]
+    distinct = merge_terms(terms)
+    found = engine.search_many([Query([term], 1, Restriction(page_ids=[page_id])) for term in distinct])
+    added = [(str(term), float(hits.scores[0])) for term, hits in zip(distinct, found, strict=True) if len(hits.scores)]
     return tuple(sorted(added, key=lambda item: (-item[1], item[0])))
 
 

@@ -63,8 +63,8 @@ def feedback_terms(engine: Engine, first: Hits, settings: FeedbackSettings) -> l
     stop = {form for word in word_list("stop_words") for form in engine.analyse(settings.field, word)}
     n_needed = min(settings.n_pages_with_word, len(first.page_ids))
     kept = [word for word, n in n_with.items() if n >= n_needed and word not in stop]
-    idf = _Idf(engine, settings.field)
-    scored = sorted(((weights[word] * idf(word), word) for word in kept), reverse=True)
+    rarity = zip(kept, inverse_document_frequencies(engine, settings.field, kept), strict=True)
+    scored = sorted(((weights[word] * idf, word) for word, idf in rarity), reverse=True)
     top = scored[: settings.n_words]
     return [WeightedTerm(settings.field, (word,), weight / top[0][0]) for weight, word in top]
 
@@ -74,12 +74,8 @@ def scale(terms: Sequence[WeightedTerm], factor: float) -> list[WeightedTerm]:
     return [WeightedTerm(t.field, t.words, t.weight * factor, t.is_phrase) for t in terms]
 
 
-class _Idf:
-    """Inverse document frequency of analysed words."""
-
-    def __init__(self, engine: Engine, field: TextField) -> None:
-        self.engine, self.field, self.n_pages = engine, field, engine.statistics().n_pages
-
-    def __call__(self, word: str) -> float:
-        n_with = self.engine.document_frequency(self.field, word)
-        return float(np.log1p((self.n_pages - n_with + 0.5) / (n_with + 0.5)))
+def inverse_document_frequencies(engine: Engine, field: TextField, words: Sequence[str]) -> list[float]:
+    """log(1 + (N − n + ½) / (n + ½)) of each analysed word, for a word in n of N pages."""
+    n_pages = engine.statistics().n_pages
+    frequencies = engine.document_frequencies(field, words)
+    return [float(np.log1p((n_pages - n_with + 0.5) / (n_with + 0.5))) for n_with in frequencies]

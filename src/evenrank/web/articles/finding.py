@@ -10,7 +10,6 @@ from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, full_request
 from evenrank.ranking.search_source import SearchSource, calibrated
 from evenrank.records import Task
-from evenrank.search.engine.protocol import GROUP_FIELDS
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.search.query.candidates import CandidateSettings
 
@@ -29,7 +28,7 @@ class DeskSource(SearchSource):
 
 def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = DeskSource(collection.path, n_pages, tuple(GROUP_FIELDS), choice=choice)
+    source = DeskSource(collection.path, n_pages, tuple(collection.masks), choice=choice)
     return calibrated(source, collection.topics)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.engine.protocol import Engine, Restriction, TextField
+from evenrank.search.engine.protocol import Engine, Query, Restriction, TextField
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
 
 MAX_WORDS = 8
@@ -35,8 +35,8 @@ def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> R
     order = np.argsort(page_ids)
     only = Restriction(page_ids=page_ids.tolist())
     bits = np.zeros(len(page_ids), np.uint16)
-    for place, word in enumerate(words):
-        terms = [term for term in build_terms(QueryWords({word: 1.0}), engine) if term.field in FIELDS]
-        found = engine.search(terms, len(page_ids), only).page_ids if terms else page_ids[:0]
-        bits[order[np.searchsorted(page_ids[order], found)]] |= np.uint16(1 << place)
+    asked = [[t for t in build_terms(QueryWords({word: 1.0}), engine) if t.field in FIELDS] for word in words]
+    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked])
+    for place, hits in enumerate(found):
+        bits[order[np.searchsorted(page_ids[order], hits.page_ids)]] |= np.uint16(1 << place)
     return Reasons(words, bits)

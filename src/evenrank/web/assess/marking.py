@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
 from evenrank.records import Topic
+from evenrank.search.engine.analysis import analyser_for
 from evenrank.search.query.words import WORD, split_words, subject_words
-
-if TYPE_CHECKING:
-    import tantivy
 
 SHOWN_WORDS = 12
 """Words that the summary above an article names."""
-_LOCK = threading.Lock()
 _NAMES = re.compile(r"[/:]")
 
 
@@ -68,13 +63,5 @@ def marker(stems: dict[str, str], texts: Iterable[str]) -> Marker:
 @lru_cache(100_000)
 def stem(word: str) -> str:
     """A word as the index has it; itself when the index has no such word."""
-    with _LOCK:  # an analyser is not made for two threads at once
-        made = _analyser().analyze(word)
-    return str(made[0]) if made else word
-
-
-@cache
-def _analyser() -> tantivy.TextAnalyzer:
-    from evenrank.search.engine.tantivy_schema import STEMMED, build_analysers
-
-    return build_analysers()[STEMMED]
+    made = analyser_for("en").stems(word)
+    return made[0] if made else word

@@ -58,6 +58,6 @@ def word_counts(engine: Engine, words: QueryWords) -> list[tuple[str, int]]:
     counted = []
     for word in heaviest:
         terms = [term for term in build_terms(QueryWords({word: 1.0}), engine) if term.field == "text"]
-        forms = {form for term in terms for form in term.words}
-        counted.append((word, max((engine.document_frequency("text", form) for form in forms), default=0)))
+        forms = sorted({form for term in terms for form in term.words})
+        counted.append((word, max(engine.document_frequencies("text", forms), default=0)))
     return counted
