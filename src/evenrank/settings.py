@@ -140,7 +140,7 @@ def check_value(value: Any, hint: Any, place: str = "") -> Any:
     ValueError names the first place that holds anything else. Whole numbers pass as numbers, and numpy's numbers as
     Python's; true and false pass as neither, and NaN and infinity are never numbers.
     """
-    origin, inner = get_origin(hint), get_args(hint)
+    origin, inner = _origin(hint), get_args(hint)
     if is_dataclass(hint):
         return _check_dataclass(value, hint, place)
     if origin in (Union, UnionType):
@@ -152,6 +152,14 @@ def check_value(value: Any, hint: Any, place: str = "") -> Any:
     if origin is np.ndarray:
         return np.array(_check_items(value, float, place), np.float64)
     return _check_plain(value, hint, place)
+
+
+def _origin(hint: Any) -> Any:
+    """What a generic hint is made of; since numpy 2.5 `NDArray[float64]` is an alias that stands for an array."""
+    origin = get_origin(hint)
+    while (meant := getattr(origin, "__value__", None)) is not None:
+        origin = get_origin(meant) or meant
+    return origin
 
 
 def _check_union(value: Any, hints: tuple[Any, ...], place: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,17 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
-from evenrank.collection.judged_pages import load_topics
+from evenrank.collection.checksums import check_file, damaged
+from evenrank.collection.judged_pages import TOPIC_FILES, load_topics
 from evenrank.collection.manifest import Manifest, read_manifest
-from evenrank.collection.titles import Titles, has_titles
-from evenrank.errors import DamagedCollectionError, EvenrankError, UnknownNameError
+from evenrank.collection.titles import TITLE_FILES, Titles, has_titles
+from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.formats.locking import Lease
 from evenrank.records import Topic
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
 """What reading files raises that are not as `collection import` wrote them."""
-
-
-def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
-    """The error to raise about a collection whose files are not whole."""
-    return DamagedCollectionError(f"{folder}: damaged collection: {error} (import it again)")
 
 
 @dataclass(frozen=True)
@@ -48,26 +45,43 @@ class Collection:
     """Length of each article's text; None without a corpus."""
     other_topics: tuple[Topic, ...] | None = None
     """Topics in place of those on disk; None for those on disk."""
+    _lease: Lease | None = field(default=None, repr=False, compare=False)
+    """Keeps the data folder while this collection is open, even if another process imports it anew."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Collection:
         """The collection in a folder that `collection import` or `collection generate` made."""
         folder = Path(path)
         manifest = read_manifest(folder)
+        while True:
+            try:
+                return cls._opened(folder, manifest)
+            except DAMAGE as error:
+                known, manifest = manifest, read_manifest(folder)
+                if manifest == known:  # else another process imported it anew meanwhile
+                    raise damaged(folder / manifest.data_folder, error) from error
+
+    @classmethod
+    def _opened(cls, folder: Path, manifest: Manifest) -> Collection:
         data = folder / manifest.data_folder
-        try:
-            opened = cls(
-                path=folder,
-                manifest=manifest,
-                page_ids=np.load(data / "page_ids.npy", mmap_mode="r"),
-                quality_class=np.load(data / "quality_class.npy", mmap_mode="r"),
-                quality_score=np.load(data / "quality_score.npy", mmap_mode="r"),
-                masks={name: np.load(data / f"mask-{name}.npy", mmap_mode="r") for name in manifest.dimensions},
-                size_bytes=np.load(data / "size_bytes.npy", mmap_mode="r") if has_titles(data) else None,
-            )
-            _check_shapes(opened)
-        except DAMAGE as error:
-            raise damaged(data, error) from error
+        lease = Lease(data)
+
+        def array(name: str) -> NDArray[Any]:
+            check_file(data, f"{name}.npy", manifest.files)
+            loaded: NDArray[Any] = np.load(data / f"{name}.npy", mmap_mode="r")
+            return loaded
+
+        opened = cls(
+            path=folder,
+            manifest=manifest,
+            page_ids=array("page_ids"),
+            quality_class=array("quality_class"),
+            quality_score=array("quality_score"),
+            masks={name: array(f"mask-{name}") for name in manifest.dimensions},
+            size_bytes=array("size_bytes") if has_titles(data, manifest.files) else None,
+            _lease=lease,
+        )
+        _check_shapes(opened)
         return opened
 
     def __len__(self) -> int:
@@ -91,6 +105,8 @@ class Collection:
         if self.other_topics is not None:
             return self.other_topics
         try:
+            for name in TOPIC_FILES:
+                check_file(self.data, name, self.manifest.files)
             return load_topics(self.data)
         except DAMAGE as error:
             raise damaged(self.data, error) from error
@@ -103,7 +119,11 @@ class Collection:
     def titles(self) -> Titles | None:
         """Titles by row; None without a corpus."""
         try:
-            return Titles(self.data) if has_titles(self.data) else None
+            if not has_titles(self.data, self.manifest.files):
+                return None
+            for name in TITLE_FILES:
+                check_file(self.data, name, self.manifest.files)
+            return Titles(self.data)
         except DAMAGE as error:
             raise damaged(self.data, error) from error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.judged_pages import merged, save_topics
@@ -23,6 +24,8 @@ from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import ALWAYS, read_pages
 from evenrank.collection.titles import save_titles
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.atomic import sync_tree
+from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata
 from evenrank.formats.topics import read_topics
 from evenrank.records import Topic
@@ -52,32 +55,60 @@ def import_collection(
     """
     folder = Path(folder)
     _refuse_pipes(files)
+    with locked_folder(folder):
+        return import_locked(folder, files, settings, warn)
+
+
+def import_locked(
+    folder: Path,
+    files: ImportFiles,
+    settings: dict[str, Any] | None = None,
+    warn: Callable[[str], object] = lambda text: None,
+) -> Collection:
+    """`import_collection` into a folder that this process holds the lock of."""
     topics = _read_all_topics(files)
     metadata = read_pages(files.metadata, warn)
     _warn_of_odd(files.metadata, metadata, warn)
-    previous, is_new = _previous(folder), not folder.exists()
     fresh = _new_data_folder(folder)
-    final = _free_name(folder, previous)
+    final = _free_name(folder, _previous(folder))
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
         counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, warn)
         sources = _sources(folder, files, warn if settings is None else lambda text: None)
         fresh.chmod(folder.stat().st_mode)
+        facts = folder_facts(fresh)
+        sync_tree(fresh)
         os.replace(fresh, final)
-        write_manifest(folder, Manifest(final.name, dimensions, counts, sources, settings or {}, _version()))
+        write_manifest(folder, Manifest(final.name, dimensions, counts, sources, settings or {}, _version(), facts))
     except BaseException as error:
-        shutil.rmtree(final, ignore_errors=True)
         shutil.rmtree(fresh, ignore_errors=True)
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
+        if (manifest := _previous(folder)) is None or manifest.data_folder != final.name:
+            shutil.rmtree(final, ignore_errors=True)
         if isinstance(error, OSError):
             found = f"could not be written: {error.strerror or error}"
             raise input_error(folder, 0, found, "free some space") from error
         raise
     _remove_old_data(folder, final.name)
     return Collection.open(folder)
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """A block in which no other process writes the collection; a folder that is made here goes if it stays empty."""
+    _refuse_file(folder)
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with only_writer(folder / LOCK_NAME, folder):
+            yield
+    except OSError as error:
+        found = f"could not be written: {error.strerror or error}"
+        raise input_error(folder, 0, found, "make room or name another folder; nothing was changed") from error
+    finally:
+        with suppress(OSError):
+            for parent in made:
+                parent.rmdir()
 
 
 def _refuse_pipes(files: ImportFiles) -> None:
@@ -167,18 +198,21 @@ def _named_from(folder: Path, path: Path) -> str:
     return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
 
 
+def _refuse_file(folder: Path) -> None:
+    if folder.is_file():
+        raise input_error(folder, 0, "a file, where a folder was expected", "name another folder")
+
+
 def _previous(folder: Path) -> Manifest | None:
+    """The manifest of what is there; None without a collection, or with one that cannot be read."""
     try:
         return read_manifest(folder)
     except EvenrankError:
-        if folder.is_file():
-            raise input_error(folder, 0, "a file, where a folder was expected", "name another folder") from None
         return None
 
 
 def _new_data_folder(folder: Path) -> Path:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob(".data-*.tmp"):
             shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
@@ -194,11 +228,19 @@ def _free_name(folder: Path, previous: Manifest | None) -> Path:
 
 
 def _remove_old_data(folder: Path, kept: str) -> None:
-    """Remove what earlier imports made, and nothing else that has such a name."""
+    """Remove what earlier imports made, and nothing else that has such a name.
+
+    What a reader still has open stays until the next import. A folder is renamed first: if the removal is killed, the
+    next import knows the rest by its name.
+    """
     for old in folder.glob("data-*"):
         is_ours = old.name.removeprefix("data-").isdecimal() and (old / "page_ids.npy").exists()
         if is_ours and old.name != kept:
-            shutil.rmtree(old, ignore_errors=True)
+            with suppress(OSError), no_leases(old) as is_free:
+                if is_free:
+                    doomed = folder / f".{old.name}.tmp"
+                    os.replace(old, doomed)
+                    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def _version() -> str:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from evenrank.records import Topic, no_pages
 
 LISTS = ("rel_docs", "assessed_docs")
+TOPIC_FILES = ("topics.json", *(f"{name}.npy" for name in LISTS))
+"""Files of a data folder that hold the topics."""
 
 
 def save_topics(folder: Path, topics: Sequence[Topic]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.files import generate_files
 from evenrank.collection.generate.settings import GenerateSettings, split_topics
-from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.collection.import_files import ImportFiles, import_locked, locked_folder
 
 SOURCE = "source"
 """Folder of the official-format files, inside the collection."""
@@ -30,6 +30,8 @@ def generate_collection(
     if settings is None:
         n_train, n_eval = split_topics(n_topics)
         settings = GenerateSettings(n_pages=n_pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed)
-    files = generate_files(Path(folder) / SOURCE, settings)
-    chosen = ImportFiles(files.metadata, files.topics, (files.eval_qrels, files.eval_topics), files.corpus)
-    return import_collection(folder, chosen, settings={"generated": asdict(settings)})
+    folder = Path(folder)
+    with locked_folder(folder):
+        files = generate_files(folder / SOURCE, settings)
+        chosen = ImportFiles(files.metadata, files.topics, (files.eval_qrels, files.eval_topics), files.corpus)
+        return import_locked(folder, chosen, settings={"generated": asdict(settings)})

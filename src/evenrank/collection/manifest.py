@@ -8,11 +8,14 @@ from typing import Any
 
 import orjson
 
+from evenrank.collection.checksums import FileFacts, record_checksum
 from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError
 from evenrank.formats.atomic import atomic_file
 
 FORMAT_VERSION = 1
 FILE_NAME = "manifest.json"
+CHECKSUM = "checksum"
+"""Key of the checksum of all the other entries."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Manifest:
     settings: dict[str, Any] = field(default_factory=dict)
     """How a generated collection was made."""
     evenrank_version: str = ""
+    files: dict[str, FileFacts] = field(default_factory=dict)
+    """Size and checksum of each file in the data folder; empty in collections made before there were checksums."""
     format_version: int = FORMAT_VERSION
 
 
@@ -59,15 +64,27 @@ def read_manifest(folder: Path) -> Manifest:
             raise EvenrankError(
                 f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
             )
-        if not isinstance(record["data_folder"], str) or not isinstance(record["counts"], dict):
-            raise TypeError("data_folder or counts is of another kind")
+        _check_record(record)
         sources = {name: Source(**source) for name, source in record.pop("sources").items()}
-        return Manifest(**{**record, "sources": sources, "dimensions": tuple(record["dimensions"])})
+        files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
+        return Manifest(**{**record, "sources": sources, "files": files, "dimensions": tuple(record["dimensions"])})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedCollectionError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
 
 
+def _check_record(record: dict[str, Any]) -> None:
+    """ValueError or TypeError when a manifest is not as it was written."""
+    known = record.pop(CHECKSUM, None)
+    if (known is not None or "files" in record) and known != record_checksum(record):
+        raise ValueError("its checksum does not match its content")
+    if not isinstance(record["data_folder"], str) or not isinstance(record["counts"], dict):
+        raise TypeError("data_folder or counts is of another kind")
+
+
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
+    record = asdict(manifest)
+    version = record.pop("format_version")
+    record |= {"format_version": version, CHECKSUM: record_checksum(record)}
     with atomic_file(folder / FILE_NAME) as file:
-        file.write(orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2) + b"\n")
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+TITLE_FILES = ("title_offsets.npy", "titles.npy")
 
 
 class Titles:
@@ -33,5 +35,6 @@ def save_titles(folder: Path, titles: Iterable[bytes]) -> None:
     np.save(folder / "titles.npy", np.frombuffer(b"".join(parts), np.uint8))
 
 
-def has_titles(folder: Path) -> bool:
-    return (folder / "titles.npy").exists()
+def has_titles(folder: Path, known: Mapping[str, object]) -> bool:
+    """Whether a data folder should hold titles: as its manifest says or, where that names no files, as it looks."""
+    return "titles.npy" in known if known else (folder / "titles.npy").exists()

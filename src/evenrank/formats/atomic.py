@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -34,6 +34,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise _not_written(path, error) from error
@@ -59,6 +60,31 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise _not_written(path, error) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def sync_tree(folder: Path) -> None:
+    """Bring everything in a folder to the disk, so that a name given to it afterwards never has less behind it."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            handle = os.open(os.path.join(place, name), os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        sync_folder(Path(place))
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk; file systems that cannot are left alone."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _swap(fresh: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from evenrank.errors import EvenrankError
 from evenrank.search.learn.model_file import load, save
 from evenrank.search.learn.training import Example, train
 from evenrank.search.learn.training_data import LearningSettings
+from evenrank.search.learn.tree_text import n_features_of
+from evenrank.search.learn.trees import Trees
 from evenrank.settings import check_value
 
 pytest.importorskip("lightgbm")
@@ -38,6 +41,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def ranker(record: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = record["cross_fit"]["folds"][1]["ranker"]
     return found
+
+
+def edit_trees(pattern: str, new: str) -> Edit:
+    """Replace the first match in the first text of trees, and correct the announced size of the tree."""
+
+    def edit(record: dict[str, Any]) -> None:
+        trees = ranker(record)["trees"]
+        text = trees["texts"][0]
+        edited, n_made = re.subn(pattern, new, text, count=1, flags=re.MULTILINE)
+        assert n_made == 1, pattern
+        first = int(re.search(r"tree_sizes=(\d+)", text)[1])
+        if re.search(pattern, text, re.MULTILINE).start() > text.index("Tree=0"):
+            edited = edited.replace(f"tree_sizes={first}", f"tree_sizes={first + len(edited) - len(text)}", 1)
+        trees["texts"] = [edited]
+
+    return edit
 
 
 def cut_trees(record: dict[str, Any]) -> None:
@@ -66,6 +85,22 @@ DAMAGES: list[tuple[Edit, str]] = [
     (lambda r: ranker(r).update(line_weight=-1), r"fold 1: line_weight is -1"),
     (lambda r: ranker(r)["trees"].update(texts=[]), r"fold 1: 2 features, and trees of none"),
     (lambda r: ranker(r)["trees"].update(texts=["tree"]), r"fold 1: the text of the trees is cut off"),
+    (edit_trees(r"^left_child=\S+", "left_child=99999"), r"tree 0: a child that is out of range"),
+    (edit_trees(r"^left_child=\S+", "left_child=0"), r"tree 0: a child that"),
+    (edit_trees(r"^left_child=\S+", "left_child=-99999"), r"tree 0: a child that is out of range"),
+    (edit_trees(r"^decision_type=\S+", "decision_type=77"), r"tree 0: a split of an unknown decision_type"),
+    (edit_trees(r"^decision_type=\S+", "decision_type=1"), r"tree 0: a split of an unknown decision_type"),
+    (edit_trees(r"^split_feature=\S+", "split_feature=2"), r"tree 0: a split by a feature that is none of 2"),
+    (edit_trees(r"^leaf_value=\S+", "leaf_value=nan"), r"tree 0: leaf_value has the value 'nan'"),
+    (edit_trees(r"^leaf_value=\S+", "leaf_value=1e999"), r"tree 0: leaf_value has the value '1e999'"),
+    (edit_trees(r"^leaf_value=\S+ ", "leaf_value="), r"tree 0: \d values of leaf_value, not \d"),
+    (edit_trees(r"^threshold=\S+", "threshold=inf"), r"tree 0: threshold has the value 'inf'"),
+    (edit_trees(r"^num_leaves=\d+", "num_leaves=99999999"), r"tree 0: num_leaves is 99999999"),
+    (edit_trees(r"^num_cat=0", "num_cat=1"), r"tree 0: not a numbered tree"),
+    (edit_trees(r"^is_linear=0", "is_linear=1"), r"tree 0: not a numbered tree"),
+    (edit_trees(r"^num_class=1", "num_class=9"), r"num_class is '9', not 1"),
+    (edit_trees(r"^max_feature_idx=1", "max_feature_idx=9999999"), r"2 feature_names, not 10000000"),
+    (edit_trees(r"^objective=\S+", "objective=luck"), r"objective is 'luck"),
     (cut_trees, r"fold 1: the text of the trees is cut off"),
     (lambda r: r["calibration"].update(coefficients=[1.0]), r"calibration: 1 coefficients, not 2"),
     (lambda r: r["calibration"].update(prior=7.0), r"calibration: a prior of 7"),
@@ -91,6 +126,32 @@ def test_a_whole_model_is_taken_and_half_of_it_is_not(tmp_path: Path, model: byt
     path.write_bytes(model[: len(model) // 2])
     with pytest.raises(EvenrankError, match="no JSON"):
         load(path)
+
+
+def test_a_value_that_could_be_right_is_found_by_the_checksum(tmp_path: Path, model: bytes) -> None:
+    record = orjson.loads(model)
+    record["calibration"]["prior"] *= 1.01
+    path = tmp_path / "model.json"
+    path.write_bytes(orjson.dumps(record))
+    with pytest.raises(EvenrankError, match="damaged: its checksum does not match"):
+        load(path)
+    del record["checksum"]
+    record["format_version"] = 3
+    path.write_bytes(orjson.dumps(record))
+    assert load(path).calibration.prior == record["calibration"]["prior"]
+
+
+def test_checked_trees_score_as_lightgbm_does_with_the_complete_text() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(5)
+    table, noise = rng.random((400, 3)), rng.random(400)
+    labels = (table[:, 0] + noise > 1.0).astype(int)
+    for objective in ("binary", "lambdarank"):
+        data = lightgbm.Dataset(table, labels, group=[400] if objective == "lambdarank" else None)
+        text = lightgbm.train({"objective": objective, "verbose": -1, "seed": 1}, data, 20).model_to_string()
+        assert n_features_of(text) == 3
+        whole = lightgbm.Booster(model_str=text).predict(table, raw_score=True)
+        assert np.array_equal(Trees((text,)).scores(table), whole)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from evenrank.collection.checksums import record_checksum
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.atomic import atomic_file
@@ -19,8 +20,10 @@ from evenrank.search.learn.model_checks import faults
 from evenrank.settings import check_value
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 3
-HEADER = ("kind", "format_version", "versions")
+FORMAT_VERSION = 4
+READ = (3, FORMAT_VERSION)
+"""Versions that can be read; files of version 3 have no checksum."""
+HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
 PARTS = ("evenrank", "lightgbm", "numpy", "tantivy")
 """Packages whose version can change a model."""
@@ -34,9 +37,11 @@ def model_path(collection: Collection) -> Path:
 def save(state: LearnedState, path: str | os.PathLike[str]) -> None:
     """Write a model with its settings and the versions it was made with, trees as LightGBM's own text."""
     versions = {"python": platform.python_version(), **{part: version(part) for part in PARTS}}
-    record = {"kind": KIND, "format_version": FORMAT_VERSION, "versions": versions, **asdict(state)}
+    made = {"kind": KIND, "format_version": FORMAT_VERSION, "versions": versions, **asdict(state)}
+    record = orjson.loads(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
+    record["checksum"] = record_checksum(record)
     with atomic_file(path) as file:
-        file.write(orjson.dumps(record, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2) + b"\n")
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
@@ -52,7 +57,7 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         raise _no_model(path, f"no JSON: {error}") from error
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise _no_model(path, "some other JSON")
-    if record.get("format_version") != FORMAT_VERSION:
+    if record.get("format_version") not in READ:
         found = record.get("format_version")
         raise EvenrankError(f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)")
     try:
@@ -61,6 +66,9 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         raise _no_model(path, f"damaged: {error}") from error
     if wrong := faults(state):
         raise _no_model(path, f"damaged: {'; '.join(wrong)}")
+    known = record.pop("checksum", None)
+    if (known is not None or record["format_version"] == FORMAT_VERSION) and known != record_checksum(record):
+        raise _no_model(path, "damaged: its checksum does not match its content")
     return state
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.search.learn.training_data import LearningSettings, Lesson
+from evenrank.search.learn.tree_text import n_features_of, without_rest
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +36,7 @@ class Trees:
     @property
     def n_features(self) -> list[int]:
         """How many features each set of trees wants; ValueError when a text holds no trees."""
-        return [model.num_feature() for model in self._models]
+        return [n_features_of(text) for text in self.texts]
 
     @cached_property
     def _models(self) -> Sequence[Any]:
@@ -45,24 +44,13 @@ class Trees:
 
 
 def _open(text: str) -> Any:
-    """The trees of a text. Of a text that is cut off, LightGBM would end the process."""
+    """The trees of a text, which is checked first: LightGBM would end the process over a bad one."""
     lightgbm = import_lightgbm()
-    if not _is_whole(text):
-        raise ValueError("the text of the trees is cut off, or something else")
+    n_features_of(text)
     try:
-        return lightgbm.Booster(model_str=text)
+        return lightgbm.Booster(model_str=without_rest(text))
     except lightgbm.basic.LightGBMError as error:
         raise ValueError(f"not the text of trees: {error}") from error
-
-
-def _is_whole(text: str) -> bool:
-    """Whether a tree begins wherever the head of the text says so, and the end comes where the last one ends."""
-    sizes = re.search(r"^tree_sizes=([0-9 ]*)$", text, re.MULTILINE)
-    start = text.find("Tree=0\n")
-    if sizes is None or start < 0:
-        return False
-    bounds = [start, *(start + end for end in accumulate(int(size) for size in sizes[1].split()))]
-    return all(text.startswith("Tree=", at) for at in bounds[:-1]) and text.startswith("end of trees", bounds[-1])
 
 
 def fit_trees(lesson: Lesson, is_rising: Sequence[bool], settings: LearningSettings) -> Trees:

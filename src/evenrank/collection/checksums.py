@@ -1,0 +1,71 @@
+"""Checksums of a collection's files: written by the import, compared when a file is first read.
+
+CRC-32 finds every damage of up to four adjacent bytes, and any other but for one in four thousand million. It is fast
+enough to be computed at every opening: 150 MB of arrays, those of six million pages, take about 20 ms.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evenrank.errors import DamagedCollectionError
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """Size and checksum of one file."""
+
+    size_bytes: int
+    crc32: str
+
+
+class ChecksumError(ValueError):
+    """A file that is not as it was written."""
+
+
+def file_facts(path: Path) -> FileFacts:
+    """Size and checksum of a file, which is read by memory map."""
+    from isal.isal_zlib import crc32
+
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            return FileFacts(0, f"{0:08x}")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return FileFacts(size, f"{crc32(content):08x}")
+
+
+def folder_facts(folder: Path) -> dict[str, FileFacts]:
+    """Size and checksum of every file of a folder, by name."""
+    return {path.name: file_facts(path) for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
+    """ChecksumError when the file is not as it was written. `known` is empty for collections without checksums."""
+    if not known:
+        return
+    if name not in known:
+        raise ChecksumError(f"{name} does not belong to this collection")
+    expected, found = known[name], file_facts(folder / name)
+    if found.size_bytes != expected.size_bytes:
+        raise ChecksumError(f"{name} has {found.size_bytes:,} bytes, not {expected.size_bytes:,}")
+    if found.crc32 != expected.crc32:
+        raise ChecksumError(f"{name} has the checksum {found.crc32}, not {expected.crc32}")
+
+
+def record_checksum(record: dict[str, Any]) -> str:
+    """A checksum of a JSON record, whatever the order of its keys and the blanks between them."""
+    from isal.isal_zlib import crc32
+
+    return f"{crc32(orjson.dumps(record, option=orjson.OPT_SORT_KEYS)):08x}"
+
+
+def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
+    """The error to raise about a collection whose files are not as they were written."""
+    return DamagedCollectionError(f"{folder}: damaged collection: {error} (import it again)")
