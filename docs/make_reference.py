@@ -12,6 +12,7 @@ import click
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.main import COMMANDS, cli
+from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MEASURES
 from evenrank.policies.registry import POLICIES
 from evenrank.protocol import PROTOCOLS, Protocol
@@ -65,28 +66,39 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
 def metrics_page() -> str:
     lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
     for measure in MEASURES:
+        empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
         better = "higher is better" if measure.higher_is_better else "lower is better"
         lines += [
-            f"## {measure.name} (Task {measure.task})\n",
+            f"## {measure.name} (Task {' and '.join(map(str, measure.tasks))})\n",
             f"{measure.label[0].upper()}{measure.label[1:]}; {better}.\n",
             f"- Formula: {measure.formula}",
             f"- Range: {measure.low:g} to {measure.high:g}".replace("inf", "∞"),
-            f"- Of an empty ranking: {measure.if_empty}",
+            f"- Of an empty ranking: {empty}",
             f"- Source: {measure.citation}",
-            "- Printed beside the track's measures, as a companion.\n" if measure.is_companion else "",
+            f"- Shown {_shown_in(measure)}.\n",
         ]
     return "\n".join(lines)
+
+
+def _shown_in(measure: Measure) -> str:
+    if measure.on_request:
+        return f"on request: `evaluate --measures {measure.name}`"
+    companion = [f"Task {task}" for task in measure.tasks if measure.is_companion(task)]
+    official = [f"Task {task}" for task in measure.tasks if not measure.is_companion(task)]
+    parts = [f"as a measure of the track in {' and '.join(official)}"] if official else []
+    parts += [f"as a companion, to show relevance or scale, in {' and '.join(companion)}"] if companion else []
+    return "; ".join(parts)
 
 
 def protocols_page() -> str:
     lines = ["# Protocols\n", "Why they differ: [Paper and published code](../explanation/deviations.md).\n"]
     lines += [f"- `{protocol.name}`: {protocol.summary}" for protocol in PROTOCOLS.values()]
     names = " | ".join(f"`{name}`" for name in PROTOCOLS)
-    lines += ["", f"| knob | {names} | meaning |", "|---|" + "---|" * len(PROTOCOLS) + "---|"]
-    for knob in describe_settings(Protocol):
-        if knob.name not in ("name", "summary"):
-            values = " | ".join(_shown(getattr(protocol, knob.name)) for protocol in PROTOCOLS.values())
-            lines.append(f"| `{knob.name}` | {values} | {_one_line(knob.explanation)} |")
+    lines += ["", f"| setting | {names} | meaning |", "|---|" + "---|" * len(PROTOCOLS) + "---|"]
+    for setting in describe_settings(Protocol):
+        if setting.name not in ("name", "summary"):
+            values = " | ".join(_shown(getattr(protocol, setting.name)) for protocol in PROTOCOLS.values())
+            lines.append(f"| `{setting.name}` | {values} | {_one_line(setting.explanation)} |")
     return "\n".join(lines)
 
 

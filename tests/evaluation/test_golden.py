@@ -36,11 +36,11 @@ def scored(golden_collection: Collection, golden_runs: list[Path]):
     """Results of the golden runs of a task at a depth; each is worked out once."""
     known: dict[str, Results] = {}
 
-    def results(task: Task, knobs: dict[str, int]) -> Results:
-        key = f"{task}{knobs}"
+    def results(task: Task, options: dict[str, int]) -> Results:
+        key = f"{task}{options}"
         if key not in known:
             runs = [path for path in golden_runs if path.name.startswith(f"T{task}")]
-            known[key] = evaluate(golden_collection, runs, **knobs)
+            known[key] = evaluate(golden_collection, runs, **options)
         return known[key]
 
     return results
@@ -104,10 +104,10 @@ def test_work_counts_and_target_exposure(golden_collection: Collection, golden_f
         assert all(close(value, exposure_row[name]) for value, name in zip(exposure, WORK_ORDER, strict=True))
 
 
-@pytest.mark.parametrize("task,suffix,knobs", CASES)
-def test_topic_scores(scored, golden_folder, task, suffix, knobs) -> None:
+@pytest.mark.parametrize("task,suffix,options", CASES)
+def test_topic_scores(scored, golden_folder, task, suffix, options) -> None:
     rows = read_csv(golden_folder / "expected" / f"task{task}-topic-scores{suffix}.csv")
-    results = scored(task, knobs)
+    results = scored(task, options)
     assert {(row["run_name"], int(row["topic_id"])) for row in rows} == {
         (run.run, topic) for run in results.runs for topic in run.topics
     }
@@ -116,10 +116,10 @@ def test_topic_scores(scored, golden_folder, task, suffix, knobs) -> None:
         assert all(close(scores[name], row[name]) for name in MEASURES[task]), row
 
 
-@pytest.mark.parametrize("task,suffix,knobs", CASES)
-def test_run_scores_and_intervals(scored, golden_folder, task, suffix, knobs) -> None:
+@pytest.mark.parametrize("task,suffix,options", CASES)
+def test_run_scores_and_intervals(scored, golden_folder, task, suffix, options) -> None:
     rows = read_csv(golden_folder / "expected" / f"task{task}-run-scores{suffix}.csv")
-    results = scored(task, knobs)
+    results = scored(task, options)
     assert len(rows) == len(results.runs)
     for row in rows:
         run = results[row["run_name"]]
@@ -131,12 +131,12 @@ def test_run_scores_and_intervals(scored, golden_folder, task, suffix, knobs) ->
         assert close(run.interval.high - run.interval.low, row[f"{main}.W"])
 
 
-@pytest.mark.parametrize("task,suffix,knobs", CASES)
-def test_topic_statistics(scored, golden_folder, task, suffix, knobs) -> None:
+@pytest.mark.parametrize("task,suffix,options", CASES)
+def test_topic_statistics(scored, golden_folder, task, suffix, options) -> None:
     path = golden_folder / "expected" / f"task{task}-topic-stats{suffix}.csv"
     with path.open(newline="") as file:
         measures, statistics, _, *rows = csv.reader(file)
-    stats = topic_stats(scored(task, knobs), task)
+    stats = topic_stats(scored(task, options), task)
     assert [int(row[0]) for row in rows] == list(stats)
     for topic, *values in rows:
         for measure, statistic, value in zip(measures[1:], statistics[1:], values, strict=True):

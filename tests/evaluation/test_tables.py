@@ -13,11 +13,13 @@ from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.exposure_by_group import exposure_by_group
 from evenrank.evaluation.intervals import Interval
+from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
 from evenrank.evaluation.report.report_tables import paper_table
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.tables.delimited import csv_of, tsv_of
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.latex import latex_of
+from evenrank.evaluation.tables.results import runs_table
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.tables.text import text_of
 from evenrank.evaluation.topic_targets import topic_targets
@@ -178,3 +180,13 @@ def test_exposure_of_groups_are_shares(golden_collection, golden_runs, number: i
     assert groups == ("unknown", "female", "male", "third")
     assert given.sum() == pytest.approx(1.0)
     assert wanted[2] == pytest.approx(one.target.reshape(8, 4)[:, 2].sum())
+
+
+def test_typed_settings_are_those_of_a_protocol() -> None:
+    assert set(ProtocolSettings.__annotations__) == {*setting_names(), "depth", "rankings"}
+
+
+def test_measures_by_name_are_computed_in_place_of_the_usual_ones(golden_collection, golden_runs) -> None:
+    results = evaluate(golden_collection, golden_runs, measures=["P@5", "EE-D"], n_resamples=9)
+    assert [set(run.scores) for run in results.runs] == [{"P@5", "Score"}] * 3 + [{"P@5", "EE-D", "EE-L"}] * 3
+    assert [column.name for column in runs_table(results, 1).columns] == ["run", "n_topics", "P@5", "Score", "ci"]

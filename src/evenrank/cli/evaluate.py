@@ -13,6 +13,7 @@ from evenrank.cli.scoring_options import depth_options, protocol_options, scorin
 if TYPE_CHECKING:
     from evenrank.evaluation.results import Results
 
+MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 FORMATS = ("table", "tsv", "csv", "json", "latex")
 
 
@@ -21,6 +22,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @protocol_options
 @depth_options
+@click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -38,13 +40,14 @@ def command(
     depth: int | None,
     rankings: int | None,
     judged_only: bool,
+    measures: str,
     per_topic: bool,
     form: str,
     topic_stats: Path | None,
 ) -> None:
     """Score runs on a collection: per run with confidence intervals, and per topic with -q.
 
-    The task is told from the run file's columns; runs of both tasks give two tables. Best runs come first and best
+    The task is inferred from the run file's columns; runs of both tasks give two tables. Best runs come first and best
     values are bold, by the direction of each measure. Settings and notes go to standard error.
     """
     from evenrank.collection.collection import Collection
@@ -53,7 +56,7 @@ def command(
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     opened = Collection.open(collection)
     results = score_files(
-        opened, runs, options.protocol, options.groups, options.settings, judged_only=options.judged_only
+        opened, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
     )
     if topic_stats is not None:
         from evenrank.evaluation.feedback import write_topic_stats

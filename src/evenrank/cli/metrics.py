@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from evenrank.cli.listing import print_listing
@@ -13,14 +11,18 @@ from evenrank.metrics.registry import MEASURES
 @click.command("metrics")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(form: str) -> None:
-    """List the measures: what they mean, which direction is better, where they come from."""
-    rows = [asdict(measure) for measure in MEASURES]
+    """List the measures: what they mean, which direction is better, where they come from.
+
+    `evaluate --measures NAME,NAME@DEPTH` computes measures by name; those shown on request come no other way.
+    """
+    rows = [measure.facts() for measure in MEASURES]
     if form == "table":
         rows = [
             {
                 "name": row["name"],
-                "task": row["task"],
+                "task": " ".join(map(str, row["tasks"])),
                 "better": "higher" if row["higher_is_better"] else "lower",
+                "shown": "on request" if row["on_request"] else "always",
                 "formula": row["formula"],
                 "meaning": row["label"],
             }

@@ -14,7 +14,6 @@ from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.paired_tests import TESTS, holm
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.metrics.measure import Measure
-from evenrank.metrics.registry import measures_of
 from evenrank.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def compare(
     if not others:
         raise EvenrankError(f"no other run of task {base.task} to compare with {baseline}")
     rows: list[Comparison] = []
-    for measure in _measures(base, measures):
+    for measure in _measures(results, base, measures):
         rows += _compare_on(measure, others, base, test, results.protocol, seed)
     return Comparisons(base.run, test, results.protocol, tuple(rows))
 
@@ -117,12 +116,12 @@ def _baseline(results: Results, name: str) -> RunResult:
     return by_name[name]
 
 
-def _measures(base: RunResult, names: Sequence[str] | None) -> list[Measure]:
-    known = {measure.name: measure for measure in measures_of(base.task)}
+def _measures(results: Results, base: RunResult, names: Sequence[str] | None) -> list[Measure]:
+    known = {measure.key: measure for measure in results.measures_of(base.task)}
     unknown = [name for name in names or () if name not in known]
     if unknown:
         raise UnknownNameError(f"measure of Task {base.task}", ", ".join(unknown), known)
-    return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion]
+    return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion(base.task)]
 
 
 def _compare_on(
@@ -144,7 +143,7 @@ def _differences(measure: Measure, run: RunResult, base: RunResult) -> NDArray[n
     shared = [topic for topic in base.topics if topic in run.topics]
     if not shared:
         raise EvenrankError(f"{run.run} and {base.run} have no topic in common")
-    return np.array([run.topics[topic][measure.name] - base.topics[topic][measure.name] for topic in shared])
+    return np.array([run.topics[topic][measure.key] - base.topics[topic][measure.key] for topic in shared])
 
 
 def _comparison(
@@ -161,9 +160,9 @@ def _comparison(
     clear = "better" if gains.mean() > 0 else "worse"
     return Comparison(
         run=run.run,
-        measure=measure.name,
-        baseline_mean=base.scores[measure.name],
-        mean=run.scores[measure.name],
+        measure=measure.key,
+        baseline_mean=base.scores[measure.key],
+        mean=run.scores[measure.key],
         difference=float(differences.mean()),
         interval=interval,
         wins=int((gains > TIE).sum()),

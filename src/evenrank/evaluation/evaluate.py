@@ -20,15 +20,13 @@ from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.score_task1 import exposes_nothing, score_task1
-from evenrank.evaluation.score_task2 import score_task2
 from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
+from evenrank.evaluation.topic_view import topic_view
 from evenrank.formats.runs import read_run
-from evenrank.metrics.registry import MAIN
+from evenrank.metrics.measure import Measure
+from evenrank.metrics.registry import MAIN, chosen_measures
 from evenrank.protocol import PROTOCOLS, Protocol
-from evenrank.records import Run, no_pages
-
-SCORERS = {1: score_task1, 2: score_task2}
+from evenrank.records import Run, Task, no_pages
 
 
 def evaluate(
@@ -36,12 +34,15 @@ def evaluate(
     runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
     protocol: str | Protocol = "official-2021",
     groups: str | Iterable[str] = "intersection",
+    *,
+    measures: Iterable[str] | str = (),
     **settings: Unpack[ProtocolSettings],
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
-    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and any
-    setting of the protocol can be changed by name; `depth` and `rankings` change it for both tasks.
+    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and
+    `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
+    changed by name; `depth` and `rankings` set the scored depth of both tasks.
     """
     listed, named = given_runs(runs), joined_groups(groups)
     opened = given_collection(collection)
@@ -49,7 +50,8 @@ def evaluate(
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)
-    return _Evaluation(opened, chosen, opened.space(named), named).results(loaded)
+    wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
+    return _Evaluation(opened, chosen, opened.space(named), named, wanted).results(loaded)
 
 
 def _check_names(runs: Sequence[Run]) -> None:
@@ -96,6 +98,8 @@ class _Evaluation:
     protocol: Protocol
     space: GroupSpace
     groups: str
+    measures: dict[Task, tuple[Measure, ...]]
+    """Measures to compute, by task."""
 
     def __post_init__(self) -> None:
         self._truths: dict[int, TopicTruth] = {}
@@ -106,7 +110,7 @@ class _Evaluation:
         rows = [
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
-        return Results(self.protocol, self.groups, tuple(rows))
+        return Results(self.protocol, self.groups, tuple(rows), self.measures)
 
     def _intervals(self, runs: Sequence[Run], scores_of: Sequence[dict[int, dict[str, float]]]) -> list[Interval]:
         """Intervals of the runs' main measures; each task has a stream of resamples of its own."""
@@ -125,19 +129,16 @@ class _Evaluation:
         if unknown:
             notes.append(f"topics not in the collection, left out: {_listed(unknown)}")
         scores = {}
+        bare = []
         for topic in self._topics(run, ranked, notes):
-            pages = ranked.get(topic) or self._nothing()
-            scores[topic] = SCORERS[run.task](pages, self._truth(topic))
-        notes += self._note_of_no_exposure(run, ranked, scores)
+            view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
+            scores[topic] = {measure.key: measure(view) for measure in self.measures[run.task]}
+            if run.task == 1 and topic in ranked and view.exposes_nothing:
+                bare.append(topic)
+        if bare:
+            how = "0" if self.protocol.no_exposure == "zero" else "that of a uniform distribution"
+            notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {_listed(bare)}")
         return scores, notes
-
-    def _note_of_no_exposure(self, run: Run, ranked: dict[int, RankedPages], scored: Iterable[int]) -> list[str]:
-        """A note on topics of Task 1 whose ranking exposes no group, because their AWRF is set by the protocol."""
-        if run.task != 1:
-            return []
-        bare = [topic for topic in scored if topic in ranked and exposes_nothing(ranked[topic], self.protocol)]
-        how = "0" if self.protocol.no_exposure == "zero" else "that of a uniform distribution"
-        return [f"topics whose ranking exposes no known group, AWRF is {how}: {_listed(bare)}"] if bare else []
 
     def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
         """The topics that are scored, ascending."""

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
-from evenrank.evaluation.score_task1 import task1_exposure
-from evenrank.evaluation.score_task2 import task2_exposure
+from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_truth import TopicTruth
+from evenrank.evaluation.topic_view import topic_view
 from evenrank.protocol import Protocol
 from evenrank.records import Run, Task
 
@@ -50,17 +49,11 @@ def exposure_by_group(
     for topic in topics:
         if topic in ranked:
             truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
-            given.append(_share(_exposure(run.task, ranked[topic], truth)))
+            given.append(_share(topic_view(run.task, ranked[topic], truth).full_exposure))
             wanted.append(_share(truth.target(run.task).values))
     nothing = [np.zeros(space.n_groups)]
     exposure, target = (np.mean(shares or nothing, axis=0) for shares in (given, wanted))
     return GroupExposure(run.name, run.task, space, exposure, target)
-
-
-def _exposure(task: Task, ranked: RankedPages, truth: TopicTruth) -> NDArray[np.float64]:
-    if task == 1:
-        return task1_exposure(ranked, truth.protocol)
-    return task2_exposure(ranked, truth, truth.is_relevant(ranked.pages))
 
 
 def _share(values: NDArray[np.float64]) -> NDArray[np.float64]:

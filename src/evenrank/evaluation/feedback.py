@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from evenrank.evaluation.results import Results, RunResult
@@ -11,7 +12,7 @@ from evenrank.evaluation.tables.results import topics_table
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_stats import TopicStats, topic_stats, topic_stats_table
 from evenrank.formats.atomic import atomic_file
-from evenrank.metrics.registry import measures_of
+from evenrank.metrics.measure import Measure
 
 FIELD = ("median", "min", "max")
 """What a participant learns about the other runs."""
@@ -37,14 +38,14 @@ def write_feedback(results: Results, folder: Path) -> list[Path]:
         stats = topic_stats(results, task)
         for run in results.of_task(task):
             path = folder / f"{file_name(run.run)}.csv"
-            _write(path, csv_of(feedback_table(run, stats)))
+            _write(path, csv_of(feedback_table(run, stats, results.measures_of(task))))
             written.append(path)
     return written
 
 
-def feedback_table(run: RunResult, stats: TopicStats) -> Table:
+def feedback_table(run: RunResult, stats: TopicStats, measures: Sequence[Measure]) -> Table:
     """A row per topic: `nDCG`, `nDCG.median`, `nDCG.min`, `nDCG.max`, and so for each measure."""
-    names = [measure.name for measure in measures_of(run.task)]
+    names = [measure.key for measure in measures]
     columns = [Column("topic")]
     for name in names:
         columns += [Column(name), *(Column(f"{name}.{statistic}") for statistic in FIELD)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.intervals import Interval
-from evenrank.metrics.registry import MAIN
+from evenrank.metrics.measure import Measure
+from evenrank.metrics.registry import MAIN, measures_of
 from evenrank.protocol import Protocol
 from evenrank.records import Task
 
@@ -63,6 +65,12 @@ class Results:
     protocol: Protocol
     groups: str
     runs: tuple[RunResult, ...]
+    measures: Mapping[Task, tuple[Measure, ...]] = field(default_factory=dict, compare=False)
+    """Measures that were computed, by task, in table order."""
+
+    def measures_of(self, task: Task) -> tuple[Measure, ...]:
+        """The measures of a task that were computed, in table order."""
+        return self.measures.get(task) or measures_of(task)
 
     def __getitem__(self, name: str) -> RunResult:
         return {run.run: run for run in self.runs}[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ def score_files(
     settings: ProtocolSettings | None = None,
     *,
     judged_only: bool = False,
+    measures: Iterable[str] | str = (),
 ) -> Results:
     """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
 
@@ -33,7 +34,7 @@ def score_files(
     runs = read_runs(paths)
     if judged_only:
         runs = [judged_part(run, collection) for run in runs]
-    return evaluate(collection, runs, protocol, groups, **(settings or {}))
+    return evaluate(collection, runs, protocol, groups, measures=measures, **(settings or {}))
 
 
 def judged_part(run: Run, collection: Collection) -> Run:

@@ -8,7 +8,6 @@ import numpy as np
 
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.table import Column, Table
-from evenrank.metrics.registry import measures_of
 from evenrank.records import Task
 
 STATISTICS: dict[str, Callable[[list[float]], float]] = {
@@ -26,7 +25,7 @@ TopicStats = Mapping[int, Mapping[str, Mapping[str, float]]]
 def topic_stats(results: Results, task: Task) -> dict[int, dict[str, dict[str, float]]]:
     """Statistics over the runs of a task by topic and measure, topics ascending."""
     runs = results.of_task(task)
-    names = [measure.name for measure in measures_of(task)]
+    names = [measure.key for measure in results.measures_of(task)]
     stats = {}
     for topic in sorted({topic for run in runs for topic in run.topics}):
         scores = [run.topics[topic] for run in runs if topic in run.topics]
@@ -40,7 +39,7 @@ def _statistics(values: list[float]) -> dict[str, float]:
 
 def topic_stats_table(results: Results, task: Task) -> Table:
     """The statistics as a table: a row per topic, columns `nDCG.mean`, `nDCG.median`, …"""
-    names = [measure.name for measure in measures_of(task)]
+    names = [measure.key for measure in results.measures_of(task)]
     columns = [Column("topic"), *(Column(f"{name}.{stat}") for name in names for stat in STATISTICS)]
     rows = [
         (topic, *(of_topic[name][stat] for name in names for stat in STATISTICS))

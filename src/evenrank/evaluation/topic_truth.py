@@ -53,6 +53,14 @@ class TopicTruth:
         return task2_target(self._alignment, classes, self.space, self.protocol.discount_type)
 
     @cached_property
+    def _scaled_task2_target(self) -> NDArray[np.float64]:
+        return self.task2_target * self.exposure_scale
+
+    def wanted_exposure(self, task: Task) -> NDArray[np.float64]:
+        """What measures compare exposure with: a distribution in Task 1, an amount of exposure in Task 2."""
+        return self.task1_target if task == 1 else self._scaled_task2_target
+
+    @cached_property
     def exposure_scale(self) -> float:
         depth = self.protocol.target_depth or self.protocol.task2_depth
         return float(discounts(depth, self.protocol.discount_type).sum())

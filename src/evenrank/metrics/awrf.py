@@ -8,18 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.metrics.measure import Measure
-
-AWRF = Measure(
-    name="AWRF",
-    task=1,
-    label="attention-weighted rank fairness",
-    higher_is_better=True,
-    low=0.0,
-    high=1.0,
-    if_empty="0; official-2021 and official-2022 compare a uniform distribution instead",
-    formula="1 − JSD(exposure by group, target)",
-    citation="Sapiezynski et al. 2019, Raj et al. 2020; the paper, section 4.2",
-)
+from evenrank.metrics.view import TopicView
 
 
 def awrf(exposure: NDArray[np.float64], target: NDArray[np.float64], log_base: float = 2.0) -> float:
@@ -45,3 +34,31 @@ def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     # A ratio that rounds to 0 has no logarithm; its term is smaller than the last digit of any sum here.
     logarithms = [math.log1p(value) if value > -1.0 else 0.0 for value in excess.tolist()]
     return float((p * np.array(logarithms)).sum())
+
+
+def _compute(view: TopicView) -> float:
+    if not view.exposes_nothing:
+        return awrf(view.exposure, view.target, view.protocol.log_base)
+    return _without_exposure(view)
+
+
+def _without_exposure(view: TopicView) -> float:
+    """AWRF of rankings that expose no group that counts: 0, or that of a uniform distribution, by the protocol."""
+    if view.protocol.no_exposure == "zero":
+        return 0.0
+    return awrf(np.ones_like(view.target), view.target, view.protocol.log_base)
+
+
+AWRF = Measure(
+    name="AWRF",
+    tasks=(1,),
+    label="attention-weighted rank fairness: how close the exposure of groups is to the target",
+    formula="1 − JSD(exposure by group, target)",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=_without_exposure,
+    citation="Sapiezynski et al. 2019, Raj et al. 2020; the paper, section 4.2",
+    compute=_compute,
+    official_in=(1,),
+)

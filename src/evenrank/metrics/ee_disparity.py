@@ -9,19 +9,22 @@ from numpy.typing import NDArray
 
 from evenrank.metrics.measure import Measure
 
-EE_DISPARITY = Measure(
-    name="EE-D",
-    task=2,
-    label="inequality of exposure between groups, whatever is relevant",
-    higher_is_better=False,
-    low=0.0,
-    high=math.inf,
-    if_empty="0",
-    formula="ε · ε",
-    citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
-)
-
 
 def ee_disparity(exposure: NDArray[np.float64]) -> float:
     """Squared norm of the groups' expected exposure ε."""
     return float(exposure @ exposure)
+
+
+EE_DISPARITY = Measure(
+    name="EE-D",
+    tasks=(2,),
+    label="inequality of exposure between groups, whatever is relevant",
+    formula="ε · ε",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
+    compute=lambda view: ee_disparity(view.exposure),
+    official_in=(2,),
+)

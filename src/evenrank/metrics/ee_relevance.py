@@ -9,19 +9,22 @@ from numpy.typing import NDArray
 
 from evenrank.metrics.measure import Measure
 
-EE_RELEVANCE = Measure(
-    name="EE-R",
-    task=2,
-    label="agreement of exposure with the target",
-    higher_is_better=True,
-    low=0.0,
-    high=math.inf,
-    if_empty="0",
-    formula="ε · ε*",
-    citation="Diaz et al. 2020; the paper, section 4.3",
-)
-
 
 def ee_relevance(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     """Inner product of the groups' expected exposure ε and the target exposure ε*."""
     return float(exposure @ target)
+
+
+EE_RELEVANCE = Measure(
+    name="EE-R",
+    tasks=(2,),
+    label="agreement of exposure with the target",
+    formula="ε · ε*",
+    higher_is_better=True,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation="Diaz et al. 2020; the paper, section 4.3",
+    compute=lambda view: ee_relevance(view.exposure, view.target),
+    official_in=(2,),
+)

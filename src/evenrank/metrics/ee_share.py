@@ -10,20 +10,21 @@ from numpy.typing import NDArray
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.metrics.measure import Measure
 
-EE_SHARE = Measure(
-    name="EE-L/T2",
-    task=2,
-    label="expected exposure loss as a share of ‖target‖²",
-    higher_is_better=False,
-    low=0.0,
-    high=math.inf,
-    if_empty="1",
-    formula="‖ε − ε*‖² / ‖ε*‖²",
-    citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
-    is_companion=True,
-)
-
 
 def ee_share(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     """EE-L divided by ‖ε*‖²: 0 for a perfect sequence, 1 for an empty one."""
     return ee_loss(exposure, target) / float(target @ target)
+
+
+EE_SHARE = Measure(
+    name="EE-L/T2",
+    tasks=(2,),
+    label="expected exposure loss as a share of ‖target‖²",
+    formula="‖ε − ε*‖² / ‖ε*‖²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=1.0,
+    citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
+    compute=lambda view: ee_share(view.exposure, view.target),
+)

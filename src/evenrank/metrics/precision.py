@@ -7,21 +7,22 @@ from numpy.typing import NDArray
 
 from evenrank.metrics.measure import Measure
 
-_FACTS = {
-    "name": "P",
-    "label": "share of relevant pages at the depth that is scored",
-    "higher_is_better": True,
-    "low": 0.0,
-    "high": 1.0,
-    "if_empty": "0",
-    "formula": "relevant pages / depth",
-    "citation": "relevance companion: official-2021 Task 2 ignores relevance in the exposure",
-    "is_companion": True,
-}
-PRECISION_TASK1 = Measure(task=1, **_FACTS)  # type: ignore[arg-type]
-PRECISION_TASK2 = Measure(task=2, **_FACTS)  # type: ignore[arg-type]
+
+def precision(is_relevant: NDArray[np.bool_], n_positions: int) -> float:
+    """Relevant pages as a share of `n_positions`; positions that a short ranking leaves empty are misses."""
+    return float(is_relevant.sum()) / n_positions if n_positions else 0.0
 
 
-def precision(is_relevant: NDArray[np.bool_], depth: int) -> float:
-    """Relevant pages among the first `depth`; a shorter ranking has its empty positions counted as misses."""
-    return float(is_relevant[:depth].sum()) / depth if depth else 0.0
+PRECISION = Measure(
+    name="P",
+    tasks=(1, 2),
+    label="share of relevant pages at the depth that is scored",
+    formula="relevant pages / depth",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=0.0,
+    citation="relevance companion: official-2021 Task 2 ignores relevance in the exposure",
+    compute=lambda view: precision(view.is_relevant[view.ranks < view.depth], max(1, view.n_rankings) * view.depth),
+    heading_has_depth=True,
+)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from evenrank.metrics.awrf import AWRF
 from evenrank.metrics.measure import Measure
+from evenrank.metrics.ndcg import NDCG
 
 SCORE = Measure(
     name="Score",
-    task=1,
-    label="relevance times fairness, the official measure of Task 1",
+    tasks=(1,),
+    label="relevance times fairness, the official measure of Task 1: a run must be both accurate and fair",
+    formula="nDCG × AWRF",
     higher_is_better=True,
     low=0.0,
     high=1.0,
-    if_empty="0",
-    formula="nDCG × AWRF",
+    if_empty=lambda view: NDCG.empty_value(view) * AWRF.empty_value(view),
     citation="the paper, section 4.2",
+    compute=lambda view: NDCG(view) * AWRF(view),
+    official_in=(1,),
 )
-
-
-def score(ndcg: float, awrf: float) -> float:
-    """nDCG × AWRF of one topic: a run must be both accurate and fair."""
-    return ndcg * awrf

@@ -29,7 +29,7 @@ BOX: dict[str, Any] = {
 def distribution_figure(results: Results, task: Task) -> Figure:
     """The spread over topics of each of the track's measures: a row per run, best first, a dot per topic."""
     runs = results.of_task(task)
-    measures = [measure for measure in measures_of(task) if not measure.is_companion]
+    measures = [measure for measure in measures_of(task) if not measure.is_companion(task)]
     figure, panels = new_figure(10.0, 1.6 + 0.32 * len(runs), 1, len(measures), sharey=True, squeeze=False)
     for axes, measure in zip(panels[0], measures, strict=True):
         values = [np.array([scores[measure.name] for scores in run.topics.values()]) for run in runs]

@@ -11,8 +11,7 @@ from evenrank.evaluation.exposure_by_group import GroupExposure
 from evenrank.evaluation.figures.scatter import AXES
 from evenrank.evaluation.measure_intervals import measure_interval
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.tables.results import measure_label
-from evenrank.metrics.registry import MAIN, measures_of
+from evenrank.metrics.registry import MAIN
 from evenrank.records import Task
 
 
@@ -33,8 +32,8 @@ def _task(
         "main": MAIN[task].name,
         "axes": AXES[task],
         "measures": [
-            {"name": m.name, "label": measure_label(m, results.protocol), "higher_is_better": m.higher_is_better}
-            for m in measures_of(task)
+            {"name": m.key, "label": m.heading(task, results.protocol), "higher_is_better": m.higher_is_better}
+            for m in results.measures_of(task)
         ],
         "topics": {topic: topic_titles.get(topic, "") for topic in topics},
         "runs": [_run(run, results, exposures[task, run.run]) for run in runs],

@@ -11,7 +11,7 @@ from evenrank.evaluation.tables.latex import latex_of
 from evenrank.evaluation.tables.table import Cell, Column, Table
 from evenrank.evaluation.tables.text import text_of
 from evenrank.metrics.measure import Measure
-from evenrank.metrics.registry import MAIN, measures_of
+from evenrank.metrics.registry import MAIN
 from evenrank.protocol import Protocol
 from evenrank.records import Task
 
@@ -27,35 +27,29 @@ RENDERERS: dict[str, Callable[[Table], str]] = {
 
 def runs_table(results: Results, task: Task) -> Table:
     """A row per run of a task, best first by its main measure, with the confidence interval."""
-    measures = measures_of(task)
+    measures = results.measures_of(task)
     columns = [Column("run"), Column("n_topics", "topics")]
-    columns += [Column(m.name, measure_label(m, results.protocol), m.higher_is_better) for m in measures]
+    columns += [Column(m.key, m.heading(task, results.protocol), m.higher_is_better) for m in measures]
     columns.append(Column("ci", f"{MAIN[task].name} {interval_label(results.protocol)}"))
     rows: list[tuple[Cell, ...]] = [
-        (run.run, run.n_topics, *(run.scores[m.name] for m in measures), run.interval) for run in results.of_task(task)
+        (run.run, run.n_topics, *(run.scores[m.key] for m in measures), run.interval) for run in results.of_task(task)
     ]
     return Table(tuple(columns), tuple(rows), f"Task {task}")
 
 
 def topics_table(results: Results, task: Task) -> Table:
     """A row per run and topic, and under the topics of each run a row `all` with the means."""
-    measures = measures_of(task)
-    columns = [Column("run"), Column("topic"), *(Column(m.name, measure_label(m, results.protocol)) for m in measures)]
+    measures = results.measures_of(task)
+    columns = [Column("run"), Column("topic"), *(Column(m.key, m.heading(task, results.protocol)) for m in measures)]
     rows = [row for run in results.of_task(task) for row in _topic_rows(run, measures)]
     return Table(tuple(columns), tuple(rows), f"Task {task}")
 
 
 def _topic_rows(run: RunResult, measures: tuple[Measure, ...]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = [
-        (run.run, topic, *(scores[m.name] for m in measures)) for topic, scores in run.topics.items()
+        (run.run, topic, *(scores[m.key] for m in measures)) for topic, scores in run.topics.items()
     ]
-    return [*rows, (run.run, "all", *(run.scores[m.name] for m in measures))]
-
-
-def measure_label(measure: Measure, protocol: Protocol) -> str:
-    """A measure's heading; relevance companions carry the depth at which they are taken, as in `P@20`."""
-    at_depth = measure.is_companion and measure.name in ("P", "nDCG")
-    return f"{measure.name}@{protocol.depth(measure.task)}" if at_depth else measure.name
+    return [*rows, (run.run, "all", *(run.scores[m.key] for m in measures))]
 
 
 def interval_label(protocol: Protocol) -> str:

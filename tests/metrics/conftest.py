@@ -1,0 +1,47 @@
+"""Topics small enough to be worked by hand, as measures see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.metrics.view import TopicView
+from evenrank.protocol import PAPER_2021, Protocol
+
+ViewMaker = Callable[..., TopicView]
+
+
+@pytest.fixture
+def make_view() -> ViewMaker:
+    """A maker of views: rankings of group numbers (0 is unknown), with their relevance and the target of the groups."""
+
+    def make(
+        *rankings: list[int],
+        relevant: list[list[bool]] | None = None,
+        target: list[float],
+        task: int = 1,
+        n_relevant: int = 5,
+        protocol: Protocol = PAPER_2021,
+        depth: int = 4,
+    ) -> TopicView:
+        groups = [group for ranking in rankings for group in ranking]
+        marks = relevant if relevant is not None else [[True] * len(ranking) for ranking in rankings]
+        return TopicView(
+            task=task,
+            protocol=protocol,
+            pages=np.arange(1, len(groups) + 1, dtype=np.int32),
+            ranks=np.array([rank for ranking in rankings for rank in range(len(ranking))], np.intp),
+            rankings=np.array([number for number, ranking in enumerate(rankings) for _ in ranking], np.intp),
+            n_rankings=len(rankings),
+            depth=depth,
+            ideal_depth=depth,
+            is_relevant=np.array([mark for ranking in marks for mark in ranking], bool),
+            n_relevant=n_relevant,
+            alignment=Alignment(np.eye(len(target)), np.array(groups, np.intp)),
+            full_target=np.array(target),
+        )
+
+    return make
