@@ -38,7 +38,7 @@ def make_inputs(folder: Path, n_pages: int) -> None:
     (folder / "runs").mkdir(exist_ok=True)
     for task, n_runs in N_RUNS.items():
         for number in range(n_runs):
-            run = oracle_run(collection, task, 0.05 + 0.07 * number, seed=number)
+            run = oracle_run(collection, task, 0.05 + 0.07 * number, seed=number).run
             write_run(run, folder / "runs" / f"task{task}-{number:02}.gz")
 
 

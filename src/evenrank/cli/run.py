@@ -7,6 +7,7 @@ from typing import cast
 
 import click
 
+import evenrank
 from evenrank.cli.option_types import SEED, FiniteRange
 from evenrank.records import Task
 
@@ -68,14 +69,18 @@ def convert_command(source: Path, target: Path, form: str | None) -> None:
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=FILE, required=True, help="Run file; gzip by its ending.")
 def oracle_command(folder: Path, task: int, precision: float, split: str | None, seed: int, output: Path) -> None:
-    """Make a valid run of a given precision from the judgments, for trying formats and metrics."""
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.oracle import oracle_run
-    from evenrank.formats.runs import run_name, write_run
+    """Make a valid run from the judgments, for trying formats and metrics.
+
+    Every depth of a ranking has the precision asked for, until the relevant pages of its topic run out; standard error
+    names the topics where they do.
+    """
+    from evenrank.formats.runs import run_name
     from evenrank.records import Split
 
-    collection = Collection.open(folder)
     chosen = cast("Split | None", split)
-    run = oracle_run(collection, cast(Task, task), precision, seed, chosen, run_name(output))
-    write_run(run, output)
+    oracle = evenrank.oracle_run(folder, cast(Task, task), precision, seed, chosen, run_name(output))
+    run = oracle.run
+    evenrank.write_run(run, output)
+    if oracle.note:
+        click.echo(oracle.note, err=True)
     click.echo(f"{output}: Task {task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages", err=True)

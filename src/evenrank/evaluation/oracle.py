@@ -2,40 +2,74 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Run, Split, Task, Topic
 from evenrank.rng import derive
 
+SHOWN_TOPICS = 8
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A run of known precision."""
+
+    run: Run
+    ends: dict[int, int]
+    """Topic → about the last rank with the precision asked for, where relevant pages run out before the end."""
+
+    @property
+    def note(self) -> str:
+        """Where relevant pages run out; empty when they suffice."""
+        if not self.ends:
+            return ""
+        listed = [f"{topic} (about rank {rank})" for topic, rank in list(self.ends.items())[:SHOWN_TOPICS]]
+        more = f" and {len(self.ends) - SHOWN_TOPICS} more" if len(self.ends) > SHOWN_TOPICS else ""
+        return f"relevant pages run out, and other pages follow, in topics {', '.join(listed)}{more}"
+
 
 def oracle_run(
-    collection: Collection,
+    collection: Collection | str | os.PathLike[str],
     task: Task,
     precision: float,
     seed: int = 0,
     split: Split | None = None,
     name: str = "oracle",
-) -> Run:
-    """A valid run in which each position holds a relevant page with probability `precision`.
+) -> Oracle:
+    """A valid run with the same precision at every depth, until the relevant pages of a topic run out.
 
-    Relevant pages run out in small topics; other pages then take their places. `split` is by default that of the
-    evaluation topics, or of the training topics when there are no others.
+    Among the first r pages, r × `precision` are relevant, to within one page; which pages, and where the first one
+    is, follows from the seed. `split` is by default that of the evaluation topics, or of the training topics when
+    there are no others.
     """
     if not 0.0 <= precision <= 1.0:
         raise EvenrankError(f"precision must lie between 0 and 1, not {precision}")
-    return Run.from_rankings(name, task, _rankings(collection, _topics(collection, split), task, precision, seed))
+    opened = given_collection(collection)
+    topics = _topics(opened, split)
+    length = min(RANKING_LENGTH[task], len(opened))
+    run = Run.from_rankings(name, task, _rankings(opened, topics, task, length, precision, seed))
+    return Oracle(run, dict(_ends(opened, topics, length, precision)))
+
+
+def _ends(collection: Collection, topics: list[Topic], length: int, precision: float) -> Iterator[tuple[int, int]]:
+    for topic in topics:
+        n_relevant = len(collection.relevant_rows(topic))
+        if n_relevant < int(length * precision):
+            yield topic.id, int(n_relevant / precision)
 
 
 def _rankings(
-    collection: Collection, topics: list[Topic], task: Task, precision: float, seed: int
+    collection: Collection, topics: list[Topic], task: Task, length: int, precision: float, seed: int
 ) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
     """(topic, repeat, pages) of every ranking."""
-    length = min(RANKING_LENGTH[task], len(collection))
     for topic in topics:
         relevant = np.asarray(collection.page_ids[np.sort(collection.relevant_rows(topic))])
         for repeat in range(1, N_RANKINGS[task] + 1):
@@ -60,12 +94,27 @@ def _ranking(
     precision: float,
     rng: np.random.Generator,
 ) -> NDArray[np.int32]:
-    """One ranking of `length` pages."""
-    n_relevant = min(int((rng.random(length) < precision).sum()), len(relevant))
-    chosen = rng.choice(relevant, n_relevant, replace=False)
-    pages = np.concatenate([chosen, _others(page_ids, relevant, length - n_relevant, rng)])
-    rng.shuffle(pages)
-    return pages.astype(np.int32)
+    """One ranking of `length` pages; shorter where a small collection has too few pages that are not relevant."""
+    is_relevant = relevant_ranks(length, precision, float(rng.random()))
+    ranks = np.flatnonzero(is_relevant)
+    is_relevant[ranks[len(relevant) :]] = False
+    n_relevant = int(is_relevant.sum())
+    others = _others(page_ids, relevant, length - n_relevant, rng)
+    at_other = np.cumsum(~is_relevant)
+    kept = is_relevant | (at_other <= len(others))
+    pages = np.empty(length, np.int32)
+    pages[is_relevant] = rng.choice(relevant, n_relevant, replace=False)
+    pages[kept & ~is_relevant] = others
+    return pages[kept]
+
+
+def relevant_ranks(length: int, precision: float, offset: float) -> NDArray[np.bool_]:
+    """Which ranks hold a relevant page: evenly spaced from an offset in [0, 1), so that every depth has the precision.
+
+    Over all offsets, each rank is relevant with the probability `precision` (systematic sampling).
+    """
+    counts = np.floor(np.arange(length + 1) * precision + offset)
+    return np.diff(counts) > 0
 
 
 def _others(
