@@ -114,7 +114,7 @@ def relevant_ranks(length: int, precision: float, offset: float) -> NDArray[np.b
     Over all offsets, each rank is relevant with the probability `precision` (systematic sampling).
     """
     counts = np.floor(np.arange(length + 1) * precision + offset)
-    return np.diff(counts) > 0
+    return np.asarray(np.diff(counts) > 0, np.bool_)
 
 
 def _others(
