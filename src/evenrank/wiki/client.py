@@ -14,7 +14,6 @@ from evenrank.wiki.transport import Answer, Transport
 
 Record = dict[str, Any]
 _ALWAYS = {"format": "json", "formatversion": "2", "errorformat": "plaintext", "utf8": "1"}
-_BUSY = frozenset({"maxlag", "ratelimited"})
 _BUSY_STATUS = frozenset({429, 503})
 DEFAULT_WAIT = 5.0
 """Seconds before a repeated request when the wiki does not say how long."""
@@ -55,7 +54,7 @@ class WikiClient:
 
     def token(self, kind: str = "csrf") -> str:
         """A fresh token; it is never kept, shown or logged."""
-        tokens = _dict(self.call(action="query", meta="tokens", type=kind), "query", "tokens")
+        tokens = object_at(self.call(action="query", meta="tokens", type=kind), "query", "tokens")
         token = tokens.get(f"{kind}token")
         if not isinstance(token, str):
             raise WikiAnswerError(f"{self._transport.host} gave no {kind} token")
@@ -66,7 +65,7 @@ class WikiClient:
         asked = {**_ALWAYS, **fields}
         if self.settings.maxlag is not None:
             asked.setdefault("maxlag", str(self.settings.maxlag))
-        for attempt in range(self.settings.max_retries + 1):
+        for n_left in reversed(range(self.settings.max_retries + 1)):
             self.n_requests += 1
             answer = self._transport.post(asked)
             if answer.status not in _BUSY_STATUS:
@@ -74,9 +73,9 @@ class WikiClient:
                 error = _error_of(record)
                 if error is None:
                     return record
-                if error.code not in _BUSY:
+                if error.code != "maxlag" and not (error.code == "ratelimited" and n_left):
                     raise error
-            if attempt < self.settings.max_retries:
+            if n_left:
                 self._sleep(min(answer.retry_after or DEFAULT_WAIT, self.settings.max_wait_seconds))
         raise WikiUnreachableError(f"{self._transport.host} is busy; try again later")
 
@@ -85,7 +84,7 @@ class WikiClient:
         resume: dict[str, str] = {}
         for _ in range(self.settings.max_requests):
             record = self.call(action="query", **{**fields, **resume})
-            yield _dict(record, "query", optional=True)
+            yield object_at(record, "query", optional=True)
             following = record.get("continue")
             if following is None:
                 return
@@ -123,7 +122,7 @@ def _error_of(record: Record) -> WikiApiError | None:
     )
 
 
-def _dict(record: Record, *path: str, optional: bool = False) -> Record:
+def object_at(record: Record, *path: str, optional: bool = False) -> Record:
     """The object at a path of an answer."""
     found: Any = record
     for name in path:

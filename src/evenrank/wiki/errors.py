@@ -23,4 +23,6 @@ class WikiApiError(WikiError):
     def __init__(self, code: str, text: str) -> None:
         self.code = code
         """The reason as the API names it, e.g. `protectedpage`."""
+        self.text = text
+        """What the wiki says about it."""
         super().__init__(f"the wiki refused: {text} ({code})")
