@@ -27,8 +27,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "annotate"))
 from wikidata_sample import dump_line, entity, statement
 
-from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.item import wanted_of
+from evenrank.annotate.entities import annotate_entities, wanted_of
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.stage import Stage, run_locally

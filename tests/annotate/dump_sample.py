@@ -132,3 +132,10 @@ def write_sample(folder: Path) -> tuple[Path, Path, Path]:
     paths[1].write_bytes(dump_bytes(ENTITIES))
     paths[2].write_text(PAGE_PROPS, "utf-8")
     return paths
+
+
+def read_comment(data: bytes) -> str:
+    """The comment in the header of a gzip file's first bytes; empty when there is none."""
+    if data[:3] != b"\x1f\x8b\x08" or data[3] != 0x10:
+        return ""
+    return data[10 : data.index(b"\0", 10)].decode("latin-1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from dump_sample import read_comment
 
 from evenrank.alignment.creation_date import CREATION_DATE
 from evenrank.alignment.first_letter import FIRST_LETTER
@@ -12,15 +13,20 @@ from evenrank.alignment.gender import encode_gender
 from evenrank.alignment.languages import LANGUAGES
 from evenrank.alignment.occupation import OCCUPATIONS
 from evenrank.alignment.topic_age import TOPIC_AGE
-from evenrank.annotate.creation_date import annotate_history, creation_band
+from evenrank.annotate.bands import (
+    age_categories,
+    count_languages,
+    creation_band,
+    first_letter,
+    languages_band,
+    letter_band,
+)
+from evenrank.annotate.dump_pages import annotate_history
 from evenrank.annotate.facts import read_csv
-from evenrank.annotate.first_letter import first_letter, letter_band
 from evenrank.annotate.gender import gender_category, gender_labels
-from evenrank.annotate.languages import count_languages, languages_band
-from evenrank.annotate.members import gzip_member, read_comment
+from evenrank.annotate.join import annotate_page_props
 from evenrank.annotate.occupation import occupation_names
-from evenrank.annotate.page_props import annotate_page_props
-from evenrank.annotate.topic_age import age_categories
+from evenrank.annotate.write import gzip_member
 from evenrank.formats.batches import RawBatch
 from evenrank.formats.compressed import open_compressed
 from evenrank.formats.content import START

@@ -9,17 +9,17 @@ import pytest
 
 from evenrank.alignment.geography import GROUPS
 from evenrank.alignment.sub_region import SUB_REGION
-from evenrank.annotate.borders import borders
-from evenrank.annotate.countries import (
+from evenrank.annotate.facts import item_number, read_csv
+from evenrank.annotate.geography import (
     CONTINENTS,
+    borders,
     continents_of,
     countries,
+    locate,
     names_of,
     present_countries,
     sub_regions_of,
 )
-from evenrank.annotate.facts import item_number, read_csv
-from evenrank.annotate.geography import locate
 from evenrank.annotate.statements import Point
 
 FRANCE, RUSSIA, USSR, CHILE = 142, 159, 15180, 298

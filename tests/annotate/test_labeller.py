@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dump_sample import write_sample
+from dump_sample import read_comment, write_sample
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.annotate.about import about_path
 from evenrank.annotate.coverage import coverage_table
 from evenrank.annotate.labeller import annotate
-from evenrank.annotate.members import read_comment
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.errors import EvenrankError
 from evenrank.formats.metadata import read_metadata

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from evenrank.annotate.page import PageCounts
-from evenrank.annotate.quality import class_name, quality_classes, quality_models, quality_scores
-from evenrank.annotate.quality_features import FEATURES, QualityCounts, quality_counts
+from evenrank.annotate.quality import (
+    FEATURES,
+    QualityCounts,
+    class_name,
+    quality_classes,
+    quality_counts,
+    quality_models,
+    quality_scores,
+)
 from evenrank.errors import EvenrankError
 
 V1, V2 = quality_models()["v1"], quality_models()["v2"]

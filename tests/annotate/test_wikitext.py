@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.annotate.namespaces import Namespaces
+from evenrank.annotate.links import Namespaces
 from evenrank.annotate.page import PageText, Section
 from evenrank.annotate.wikitext import has_markup, parse_wikitext
 

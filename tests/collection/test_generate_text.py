@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from evenrank.annotate.page import PageText
-from evenrank.annotate.quality import quality_classes, quality_models, quality_scores
-from evenrank.annotate.quality_features import QualityCounts, quality_counts
+from evenrank.annotate.quality import QualityCounts, quality_classes, quality_counts, quality_models, quality_scores
 from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.collection.generate import GeneratedFiles, GenerateSettings, generate_files, tables
 from evenrank.records import WORK_ORDER

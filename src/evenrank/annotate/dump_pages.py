@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from evenrank.annotate.namespaces import Namespaces
-from evenrank.annotate.quality_features import quality_counts
+from evenrank.annotate.links import Namespaces
+from evenrank.annotate.quality import quality_counts
 from evenrank.annotate.stage import StageBatch
 from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.formats.batches import RawBatch
 from evenrank.formats.dump import Site, parse_dump
 
 _REDIRECT = re.compile(rb'<title>([^<]*)</title>\s*<ns>0</ns>\s*<id>\d+</id>\s*<redirect title="([^"]*)"')
+_FIRST_REVISION = re.compile(rb"<page>.*?<id>(\d+)</id>.*?<timestamp>(\d{4}-\d\d-\d\d)", re.DOTALL)
 
 
 def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
@@ -43,3 +44,22 @@ def find_redirects(data: bytes) -> list[tuple[str, str]]:
 
 def _text(xml: bytes) -> str:
     return unescape(xml.decode("utf-8", "replace"))
+
+
+def annotate_history(batch: RawBatch) -> StageBatch:
+    """Rows of `creation_dates` for a batch of pages of a history dump.
+
+    A dump of current pages holds only the last revision. The first one is in `stub-meta-history`, whose pages list
+    their revisions oldest first.
+    """
+    rows = [
+        (int(first[1]), first[2].decode())
+        for page in batch.data.split(b"</page>")
+        if (first := _FIRST_REVISION.search(page))
+    ]
+    tally = {
+        "pages": len(rows),
+        "opened": batch.data.count(b"<mediawiki "),
+        "closed": batch.data.count(b"</mediawiki>"),
+    }
+    return StageBatch({"creation_dates": rows}, tally, ())

@@ -1,13 +1,82 @@
-"""Lines of the Wikidata dump → rows about items with a page, and about the countries and classes of all items."""
+"""Lines of the Wikidata dump → the facts that pages need, small enough to keep for millions of items."""
 
 from __future__ import annotations
 
-from evenrank.annotate import geography, occupation
-from evenrank.annotate.item import item_facts, items_named, wanted_of
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import orjson
+
+from evenrank.annotate import gender, geography, occupation
+from evenrank.annotate.bands import DATE_PROPERTIES, count_languages
 from evenrank.annotate.stage import StageBatch
+from evenrank.annotate.statements import Point, item_values, point_values, year_values
 from evenrank.errors import Fault
 from evenrank.formats.batches import RawBatch
-from evenrank.formats.wikidata import BrokenEntityError, Entity, entity_places, read_entity
+from evenrank.formats.wikidata import BrokenEntityError, Entity, Statements, Wanted, entity_places, read_entity
+
+
+class ItemFacts(NamedTuple):
+    """What an item with a page in the wiki says."""
+
+    claims: Mapping[str, list[int]]
+    """Items named by the properties of geography, gender and occupation."""
+    points: list[Point]
+    """Coordinates on Earth."""
+    years: list[int]
+    """Years stated, sorted."""
+    n_languages: int
+    """Wikipedias with a page about it."""
+
+    @property
+    def is_human(self) -> bool:
+        return gender.HUMAN in self.claims.get(gender.INSTANCE_OF, ())
+
+    def to_json(self) -> bytes:
+        points = [tuple(point) for point in self.points]
+        return orjson.dumps((self.claims, points, self.years, self.n_languages))
+
+    @classmethod
+    def from_json(cls, text: bytes) -> ItemFacts:
+        claims, points, years, n_languages = orjson.loads(text)
+        return cls(claims, [Point(*point) for point in points], years, n_languages)
+
+
+def wanted_of(site: str, with_gender: bool) -> Wanted:
+    """What to read of the dump for the pages of a wiki; without gender, P21 is not even read."""
+    of_all = {geography.COUNTRY, occupation.SUBCLASS_OF}
+    of_pages = of_all | {*_item_properties(with_gender), geography.COORDINATES, *DATE_PROPERTIES}
+    return Wanted(site, *(frozenset(name.encode() for name in names) for names in (of_pages, of_all)))
+
+
+def _item_properties(with_gender: bool) -> tuple[str, ...]:
+    """Properties whose values are kept as items."""
+    genders = (gender.PROPERTY,) if with_gender else ()
+    return (*geography.PROPERTIES, gender.INSTANCE_OF, *genders, occupation.PROPERTY)
+
+
+def item_facts(entity: Entity, with_gender: bool) -> ItemFacts:
+    """The facts of an item with a page in the wiki. Of P31 only "human" is kept."""
+    claims = {
+        name: values for name in _item_properties(with_gender) if (values := items_named(entity.statements, name))
+    }
+    if gender.HUMAN in claims.pop(gender.INSTANCE_OF, ()):
+        claims[gender.INSTANCE_OF] = [gender.HUMAN]
+    else:
+        claims.pop(gender.PROPERTY, None)
+    years = (year_values(entity.statements[name]) for name in DATE_PROPERTIES if name in entity.statements)
+    return ItemFacts(
+        claims=claims,
+        points=point_values(entity.statements.get(geography.COORDINATES, [])),
+        years=sorted({year for found in years for year in found}),
+        n_languages=count_languages(entity.sitelinks),
+    )
+
+
+def items_named(statements: Statements, name: str) -> list[int]:
+    """Items that a property of an entity names."""
+    return item_values(statements[name]) if name in statements else []
+
 
 REDIRECT_BADGES = frozenset({"Q70893996", "Q70894304"})
 """Badges of a sitelink that leads to a redirect on purpose, so that the redirect's target is another topic."""

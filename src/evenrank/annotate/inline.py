@@ -1,4 +1,4 @@
-"""Markup inside running text: quotes, tags, lists, character references, blanks."""
+"""Markup inside running text: quotes, tags, lists, table cells, character references, blanks."""
 
 from __future__ import annotations
 
@@ -52,3 +52,13 @@ def tidy(text: str) -> str:
 def one_line(text: str) -> str:
     """Readable text of a short piece of wikitext, on one line."""
     return " ".join(decode_references(strip_markup(text)).split())
+
+
+_CELL = re.compile(r"\n[ \t]*(?:\|-[^\n]*|\|\+|[|!])|\|\||!!")
+
+
+def table_words(content: str) -> str:
+    """Words of the cells and the caption of a table, in reading order; `content` is what stands inside {| |}."""
+    cells = _CELL.split(strip_markup(content))
+    words = [cell.rpartition("|")[2] for cell in cells[1:]]
+    return " ".join(decode_references(" ".join(words)).split())

@@ -11,19 +11,16 @@ from pathlib import Path
 
 from evenrank.annotate.about import Report, about, about_path, header_comment, write_about
 from evenrank.annotate.coverage import Key, coverage_rows
-from evenrank.annotate.creation_date import annotate_history
-from evenrank.annotate.dump_pages import annotate_pages
+from evenrank.annotate.dump_pages import annotate_history, annotate_pages
 from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.join import join_pages_to_items
-from evenrank.annotate.members import gzip_member
-from evenrank.annotate.page_props import annotate_page_props
+from evenrank.annotate.join import annotate_page_props, join_pages_to_items
 from evenrank.annotate.percentiles import wiki_percentiles
 from evenrank.annotate.quality import QualityModel, quality_models
 from evenrank.annotate.record import Scope
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.stage import Engine, Stage, StageBatch, run_locally
 from evenrank.annotate.store import WorkStore
-from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, close_readers
+from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, close_readers, gzip_member
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.batches import BATCH, RawBatch

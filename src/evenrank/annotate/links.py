@@ -5,7 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from evenrank.annotate.namespaces import ENGLISH, Namespaces
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """Prefixes of links in lower case; a wiki in another language has its own beside the English ones."""
+
+    file: frozenset[str] = frozenset({"file", "image", "media"})
+    """Prefixes of images, sound and video."""
+    category: frozenset[str] = frozenset({"category"})
+    """Prefixes of categories."""
+
+    @classmethod
+    def local(cls, file: str, category: str) -> Namespaces:
+        """The names of a wiki that calls them `file` and `category`."""
+        english = cls()
+        return cls(english.file | {file.lower()}, english.category | {category.lower()})
+
+
+ENGLISH = Namespaces()
+
 
 MAX_NESTING = 4
 """Links inside captions inside links: deeper ones are broken markup."""

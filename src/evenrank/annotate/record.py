@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from evenrank.annotate import countries, gender, geography, occupation
-from evenrank.annotate.creation_date import creation_band
-from evenrank.annotate.first_letter import first_letter, letter_band
-from evenrank.annotate.item import ItemFacts
-from evenrank.annotate.languages import languages_band
+from evenrank.annotate import gender, geography, occupation
+from evenrank.annotate.bands import age_categories, creation_band, first_letter, languages_band, letter_band
+from evenrank.annotate.entities import ItemFacts
 from evenrank.annotate.settings import AnnotateSettings
-from evenrank.annotate.topic_age import age_categories
 
 
 class Page(NamedTuple):
@@ -63,7 +60,7 @@ def metadata_record(page: Page, lookups: Lookups, scope: Scope) -> dict[str, Any
         "page_id": page.page_id,
         "quality_score": page.quality_score,
         "quality_score_disc": page.quality_class,
-        "geographic_locations": countries.continents_of(country_ids),
+        "geographic_locations": geography.continents_of(country_ids),
     }
     if scope.has_items and scope.settings.with_gender:
         record["gender"] = gender.gender_labels(facts.claims.get(gender.PROPERTY, ())) or None
@@ -88,8 +85,8 @@ def _item_fields(
     """Fields that need Wikidata, beside those of 2021."""
     values = facts.claims.get(occupation.PROPERTY, ())
     return {
-        "page_countries": countries.names_of(country_ids),
-        "page_subcont_regions": countries.sub_regions_of(country_ids),
+        "page_countries": geography.names_of(country_ids),
+        "page_subcont_regions": geography.sub_regions_of(country_ids),
         "geography_provenance": {source: [f"Q{number}" for number in found] for source, found in located.items()},
         "occupations": sorted({name for value in values for name in lookups.occupation_names(value)}),
         "years": facts.years,

@@ -51,9 +51,8 @@ def point_values(statements: list[Statement]) -> list[Point]:
     ]
 
 
-YEAR_PRECISION = 9
-"""Wikidata's precision code of a year; smaller ones are decades, centuries and more."""
 CENTURY_PRECISION = 7
+"""Wikidata's precision code of a century; that of a year is 9."""
 
 
 def year_values(statements: list[Statement]) -> list[int]:

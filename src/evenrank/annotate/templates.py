@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from evenrank.annotate.inline import decode_references, strip_markup
+from evenrank.annotate.inline import decode_references, strip_markup, table_words
 from evenrank.annotate.links import LinkFields, resolve_links
-from evenrank.annotate.tables import table_words
 
 MAX_DEPTH = 40
 """Templates nested deeper are left out, as MediaWiki does; this also keeps the pass linear."""

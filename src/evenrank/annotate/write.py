@@ -1,13 +1,15 @@
-"""The stored rows → lines of metadata, a range of pages at a time, on all cores."""
+"""The stored rows → lines of metadata in gzip members, a range of pages at a time, on all cores."""
 
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from struct import pack
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +17,30 @@ import orjson
 
 from evenrank.annotate import occupation
 from evenrank.annotate.coverage import Key, count_page
-from evenrank.annotate.item import ItemFacts
-from evenrank.annotate.members import gzip_member
-from evenrank.annotate.quality import QualityModel, class_name, quality_classes, quality_scores
-from evenrank.annotate.quality_features import QualityCounts
+from evenrank.annotate.entities import ItemFacts
+from evenrank.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.sqlite import read_only
+
+_HEADER = b"\x1f\x8b\x08"
+_COMMENT_FLAG = 0x10
+_UNKNOWN_SYSTEM = 255
+LEVEL = 6
+
+
+def gzip_member(data: bytes, comment: str = "") -> bytes:
+    """A whole gzip member without a date, so that equal data give equal bytes.
+
+    Members can be joined to one file, which every reader of gzip reads as one. The comment (Latin-1) is what
+    `file` and header readers see; readers of the content skip it.
+    """
+    flags = _COMMENT_FLAG if comment else 0
+    head = _HEADER + pack("<BLBB", flags, 0, 0, _UNKNOWN_SYSTEM)
+    text = comment.replace("\0", "").encode("latin-1", "replace") + b"\0" if comment else b""
+    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    body = compressor.compress(data) + compressor.flush()
+    return head + text + body + pack("<LL", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+
 
 PAGES_PER_MEMBER = 5000
 """Pages in one gzip member: the unit of parallel work, fixed so that the file does not depend on the workers."""
