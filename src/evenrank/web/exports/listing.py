@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evenrank.records import Task
 from evenrank.web.articles.article import Article
@@ -23,8 +23,12 @@ class Listing:
     updated: str
     """When it was made, UTC."""
     address: str
-    """Where the list is."""
+    """Where the list is; empty for one that no server shows."""
     edit_address: str
-    """Where its question can be changed."""
+    """Where its question can be changed; empty when it cannot."""
     articles: Sequence[Article]
     settings: WebSettings
+    statuses: Mapping[int, str] | None = None
+    """Page id → how far the work on an article is, in words; None for a list without this column."""
+    importances: Mapping[int, str] = field(default_factory=dict)
+    """Page id → importance that the project's banner gives; empty when it is not known."""

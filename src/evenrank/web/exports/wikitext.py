@@ -1,18 +1,25 @@
-"""Wikitext: a numbered list or a sortable table to paste, with links to make it anew."""
+"""Wikitext: a numbered list or sortable tables, to paste or to publish, with links to make the list anew."""
 
 from __future__ import annotations
 
 import re
-from html import escape
+from collections.abc import Iterator, Sequence
 
-from evenrank.web.articles.article import Article
+from evenrank.web.articles.article import CLASSES, Article
 from evenrank.web.exports.listing import Listing
+from evenrank.wiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
 
+ROWS_PER_SECTION = 100
+"""Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
+MAX_ROWS_WITHOUT_SECTIONS = 150
+OPEN = "open"
+"""Status of an article that nobody has claimed."""
 _SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
 _FORBIDDEN = re.compile(r"[\[\]{}|<>#\x00-\x1f]")
 _ACTIVE = re.compile(r"''+|~~~+|&|__+")
 """What MediaWiki would still act on inside a link: bold and italic, signatures, character references, switches."""
-_DIRECT = re.compile(r"[\[\]{}|<>\s\"']")
+_UNSAFE = re.compile(r"[\[\]{}|<>\s\"']|~|__+")
+"""What ends an address, or what MediaWiki acts on inside one before it is saved: signatures and switches."""
 
 
 def _references(found: re.Match[str]) -> str:
@@ -35,43 +42,76 @@ def link(title: str) -> str:
     return f"[[:{_ACTIVE.sub(_references, title)}]]"
 
 
+def talk_link(title: str) -> str:
+    """A link to the talk page of an article, as people write it behind a title; empty for what cannot be a title."""
+    return "" if _FORBIDDEN.search(title) else f" ([[Talk:{_ACTIVE.sub(_references, title)}|talk]])"
+
+
 def external(address: str, label: str) -> str:
     """A link to another site."""
-    safe = _DIRECT.sub(lambda found: f"%{ord(found[0]):02X}", address)
+    safe = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), address)
     return f"[{safe} {label}]"
 
 
 def note(listing: Listing) -> str:
-    """When the list was made, and the links that make it anew or change its question."""
-    regenerate = external(listing.address, "regenerate")
-    return (
-        f"''Last updated {listing.updated} UTC'' · {regenerate} or {external(listing.edit_address, 'edit the query')}"
-    )
+    """When the list was made, and the links that make it anew or change its question, where it has any."""
+    links = [external(address, label) for address, label in (
+        (listing.address, "regenerate"),
+        (listing.edit_address, "edit the query"),
+    ) if address]  # fmt: skip
+    updated = f"''Last updated {listing.updated} UTC''"
+    return f"{updated} · {' or '.join(links)}" if links else updated
 
 
 def numbered_list(listing: Listing) -> str:
     """One line for each article."""
-    lines = [f"# {link(article.title)} ({article.quality}, {article.size})" for article in listing.articles]
+    lines = [
+        f"# {link(article.title)}{talk_link(article.title)} – {article.quality}, {article.size}"
+        for article in listing.articles
+    ]
     return "\n".join([f"; {plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
 
 
-def sortable_table(listing: Listing) -> str:
-    """A table whose columns readers can sort."""
-    lines = ['{| class="wikitable sortable"', f"|+ {plain(listing.title)}<br />{note(listing)}"]
-    lines.append("! Rank !! Article !! Class !! Size !! Region !! What is missing !! Why it is here")
-    for article in listing.articles:
-        lines += ["|-", "| " + " || ".join(_cells(article))]
-    return "\n".join([*lines, "|}"]) + "\n"
+def sortable_table(listing: Listing, idiom: WikiIdiom = PLAIN) -> str:
+    """Tables whose columns readers can sort. Rows have no rank: with one, every refresh would change every row."""
+    parts = [f"'''{plain(listing.title)}''' · {note(listing)}"]
+    for heading, articles in sections(listing.articles):
+        parts += [heading] if heading else []
+        parts.append(_table(listing, articles, idiom))
+    return "\n".join(parts) + "\n"
 
 
-def _cells(article: Article) -> list[str]:
-    size = escape(str(article.size_bytes if article.size_bytes is not None else 0))
-    return [
-        str(article.rank),
-        link(article.title),
-        article.quality,
-        f'data-sort-value="{size}" | {article.size}',
+def sections(articles: Sequence[Article]) -> Iterator[tuple[str, Sequence[Article]]]:
+    """The rows in sections with their headings; a short list is one section without a heading."""
+    if len(articles) <= MAX_ROWS_WITHOUT_SECTIONS:
+        yield "", articles
+        return
+    for start in range(0, len(articles), ROWS_PER_SECTION):
+        some = articles[start : start + ROWS_PER_SECTION]
+        yield f"=== {start + 1}–{start + len(some)} ===", some
+
+
+def _table(listing: Listing, articles: Sequence[Article], idiom: WikiIdiom) -> str:
+    columns = ["Article", "Class", "Size", "Region", "What is missing", "Why it is here"]
+    columns[2:2] = ["Importance"] if listing.importances else []
+    columns += ["Status"] if listing.statuses is not None else []
+    lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
+    for article in articles:
+        lines += ["|-", "| " + " || ".join(_cells(listing, article, idiom))]
+    return "\n".join([*lines, "|}"])
+
+
+def _cells(listing: Listing, article: Article, idiom: WikiIdiom) -> list[str]:
+    importance = listing.importances.get(article.page_id, "Unknown")
+    order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
+    cells = [
+        link(article.title) + talk_link(article.title),
+        idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
+        f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
         plain(", ".join(article.regions)),
         plain(article.missing),
         plain(", ".join(article.reasons)),
     ]
+    cells[2:2] = [idiom.importance_cell(plain(importance), order)] if listing.importances else []
+    cells += [plain(listing.statuses.get(article.page_id, OPEN))] if listing.statuses is not None else []
+    return cells
