@@ -6,12 +6,11 @@ import math
 
 import pytest
 
-from evenrank.assessment.agreement import adjudicate, adjudication_queue, agreement, disagreements
+from evenrank.assessment.agreement import adjudication_queue, agreement, disagreements
 from evenrank.assessment.reliability import Bootstrap
 from evenrank.assessment.settle import settle
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import Vote, cast_votes, votes_on
-from evenrank.errors import EvenrankError
 
 QUICK = Bootstrap(n_resamples=500)
 
@@ -58,19 +57,9 @@ def test_adjudication_settles_and_does_not_count_as_agreement(store: Store) -> N
     [dispute] = adjudication_queue(store)
     assert (dispute.topic, dispute.page, dispute.is_settled) == (101, 10, False)
     ruling = Vote("r", 101, 10, "Ada", "graded", 0, method="adjudication")
-    assert adjudicate(store, ruling)
-    assert not adjudicate(store, ruling)
+    assert cast_votes(store, [ruling, ruling]) == 1
     assert settle(votes_on(store, 101, 10)).grade == 0
     assert adjudication_queue(store) == []
     [entry] = disagreements(store)
     assert [vote.method for vote in entry.votes] == ["web", "web", "adjudication"]
     assert agreement(store, QUICK).alpha == before.alpha
-
-
-def test_a_ruling_is_a_decision(store: Store) -> None:
-    for vote in (
-        Vote("r", 101, 10, "Ada", "skipped", method="adjudication"),
-        Vote("r", 101, 10, "Ada", "graded", 1),
-    ):
-        with pytest.raises(EvenrankError, match="a ruling"):
-            adjudicate(store, vote)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.collection.generate import tables
-from evenrank.collection.generate.apportion import apportion
 from evenrank.collection.generate.gzip_parts import GzipWriter, combine_crc, compress_part
+from evenrank.collection.generate.judgments import apportion
 from evenrank.collection.generate.lexicon import Pattern
 from evenrank.collection.generate.names import unique_person, unique_place
 from evenrank.collection.generate.picker import Picker, zipf_weights

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.errors import InputError
-from evenrank.formats.qrels import parse_judgment, read_qrels, relevant_pages, write_qrels
+from evenrank.formats.qrels import parse_judgment, read_qrels, write_qrels
 
 
 def test_reads_what_it_writes(tmp_path: Path) -> None:
     write_qrels(tmp_path / "q", [(1, 5, 1), (1, 6, 0), (2, 5, 2)])
     grades = read_qrels(tmp_path / "q")
     assert grades == {1: {5: 1, 6: 0}, 2: {5: 2}}
-    assert relevant_pages(grades[1]).tolist() == [5]
 
 
 def test_faults_name_the_line(tmp_path: Path) -> None:

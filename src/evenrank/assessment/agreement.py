@@ -13,8 +13,7 @@ import numpy as np
 from evenrank.assessment.reliability import Bootstrap, Estimate, alpha_estimate, count_values, kappa_estimate
 from evenrank.assessment.settle import settle
 from evenrank.assessment.store import Store
-from evenrank.assessment.votes import ADJUDICATION, Vote, cast_vote, current_votes
-from evenrank.errors import EvenrankError
+from evenrank.assessment.votes import ADJUDICATION, Vote, current_votes
 from evenrank.rng import derive
 
 
@@ -135,10 +134,3 @@ def _adjudications_last(votes: Sequence[Vote]) -> tuple[Vote, ...]:
 def adjudication_queue(store: Store) -> list[Disagreement]:
     """Disagreements that nothing decides yet."""
     return [entry for entry in disagreements(store) if not entry.is_settled]
-
-
-def adjudicate(store: Store, vote: Vote) -> bool:
-    """Whether the ruling was new; it decides the page over all votes, which are kept."""
-    if vote.method != ADJUDICATION or vote.outcome not in ("graded", "unassessable"):
-        raise EvenrankError("a ruling has the method 'adjudication' and is a grade or 'unassessable'")
-    return cast_vote(store, vote)

@@ -98,11 +98,6 @@ def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueIte
     return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
 
 
-def next_skipped(store: Store, assessor: str, topic: int | None = None) -> QueueItem | None:
-    """The first page that this assessor skipped, for a second look."""
-    return next((item for item in queue(store, assessor, topic) if item.outcome == "skipped"), None)
-
-
 def neighbours(store: Store, assessor: str, topic: int, page: int) -> tuple[QueueItem | None, QueueItem | None]:
     """The pages before and after `page` in the queue of a topic (the keys ← and →)."""
     items = list(queue(store, assessor, topic))
@@ -110,12 +105,6 @@ def neighbours(store: Store, assessor: str, topic: int, page: int) -> tuple[Queu
     if here is None:
         return None, None
     return (items[here - 1] if here else None), (items[here + 1] if here + 1 < len(items) else None)
-
-
-def is_assigned(store: Store, assessor: str, topic: int, page: int) -> bool:
-    """Whether this assessor is asked about this page."""
-    found = "SELECT 1 FROM assignment WHERE assessor = ? AND topic = ? AND page = ?"
-    return store.connection.execute(found, (assessor, topic, page)).fetchone() is not None
 
 
 def progress_of(store: Store, assessor: str) -> list[TopicProgress]:

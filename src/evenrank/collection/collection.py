@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_titles, load_topics
 from evenrank.collection.checksums import check_file, damaged
-from evenrank.collection.judged_pages import TOPIC_FILES, load_topics
 from evenrank.collection.manifest import Manifest, read_manifest
-from evenrank.collection.titles import TITLE_FILES, Titles, has_titles
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.formats.locking import Lease
 from evenrank.records import Topic

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
-from evenrank.collection.judged_pages import merged, save_topics
 from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import ALWAYS, read_pages
-from evenrank.collection.titles import save_titles
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from evenrank.errors import Fault, InputError
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.json_lines import MAX_FAULTS, read_lines
@@ -51,11 +48,6 @@ def parse_judgment(line: bytes) -> tuple[int, int, int]:
     if not grade.removeprefix("-").isdigit() or not grade.isascii() or len(grade) > 9:
         raise ValueError(f"grade {grade[:20]!r} is not a whole number")
     return int(topic), int(page), int(grade)
-
-
-def relevant_pages(grades: dict[int, int]) -> NDArray[np.int32]:
-    """Pages with a grade above 0, ascending."""
-    return np.array(sorted(page for page, grade in grades.items() if grade > 0), np.int32)
 
 
 def write_qrels(path: str | os.PathLike[str], judgments: Iterable[tuple[int, int, int]]) -> None:

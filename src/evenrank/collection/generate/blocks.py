@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
+from urllib.parse import quote
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
-from evenrank.collection.generate.amounts import expected_sentences
-from evenrank.collection.generate.corpus import corpus_lines
+from evenrank.collection.generate.amounts import draw_amounts, expected_sentences
+from evenrank.collection.generate.article import write_article
 from evenrank.collection.generate.gzip_parts import NO_PART, Part, compress_part
+from evenrank.collection.generate.lexicon import make_lexicon
 from evenrank.collection.generate.metadata import metadata_lines
-from evenrank.collection.generate.pages import draw_pages, n_blocks
-from evenrank.collection.generate.plan import make_plan
+from evenrank.collection.generate.pages import BLOCK, PageBlock, draw_pages, n_blocks
+from evenrank.collection.generate.plan import Plan, make_plan
+from evenrank.collection.generate.prose import Prose
 from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.collection.generate.subject import make_subject
 from evenrank.parallel import map_batches
 from evenrank.rng import derive
 
@@ -69,3 +75,22 @@ def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Itera
     if workers is None and count < WORTH_SHARING:
         workers = 1
     return map_batches(partial(make_block, settings), range(count), workers)
+
+
+WIKI = "https://example.org/wiki/"
+
+
+def corpus_lines(plan: Plan, pages: PageBlock, block: int) -> bytes:
+    """One JSON record a line (id, title, url, text) for each page of the block."""
+    seed = plan.settings.seed
+    prose = Prose(make_lexicon(plan), derive(seed, "text", block))
+    offset = int(derive(seed, "names").integers(1 << 30))
+    first = block * (BLOCK + ceil(BLOCK * plan.settings.unlisted_share))
+    amounts = draw_amounts(pages.score, derive(seed, "amounts", block))
+    lines = []
+    for row, page_id in enumerate(pages.page_id.tolist()):
+        subject = make_subject(prose, pages, amounts, row, first + row, offset)
+        url = WIKI + quote(subject.title.replace(" ", "_"))
+        text = write_article(plan, prose, subject)
+        lines.append(orjson.dumps({"id": page_id, "title": subject.title, "url": url, "text": text}))
+    return b"\n".join([*lines, b""])
