@@ -9,13 +9,16 @@ from pathlib import Path
 
 import mwparserfromhell
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.desk_collections import HOSTILE_TITLES
 from tests.web.conftest import posted
 
+from evenrank.cli.publish import command as publish
 from evenrank.formats.runs import read_run
+from evenrank.web.desk import Desk
 from evenrank.web.exports.delimited import guarded
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.exports.wikitext import external, link, plain
@@ -168,3 +171,14 @@ def test_an_external_link_ends_where_it_should(text: str) -> None:
 def test_guarded_cells_are_no_formulas(text: str) -> None:
     assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
     assert guarded(text).endswith(text)
+
+
+def test_a_saved_list_is_printed_by_the_command(client: TestClient, desk: Desk, list_path: str) -> None:
+    assert desk.settings.store is not None
+    words = ["--list", list_path.rpartition("/")[2], "--store", str(desk.settings.store), "--print", "--rows", "20"]
+    address = ["--public-url", "https://desk.example.org/evenrank/"]
+    result = CliRunner().invoke(publish, [str(desk.collection.path), *words, *address])
+    assert result.exit_code == 0, result.output
+    assert f"[https://desk.example.org/evenrank{list_path} regenerate]" in result.output.replace("%5F", "_")
+    titles = client.get(f"{list_path}.txt").text.splitlines()[:20]
+    assert re.findall(r"^\| \[\[:(.+?)\]\]", result.output, re.M) == titles

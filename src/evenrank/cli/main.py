@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "report": "Tables, figures and one offline page.",
     "targets": "The wanted exposure of every group, by topic.",
     "serve": "The web app: work lists, saved searches, assessment.",
+    "publish": "Put a run or a saved list on a page of a wiki.",
     "pool": "Build pools for relevance assessment, and look at them.",
     "judgments": "Import and export judgments; agreement of assessors.",
     "policies": "List the ranking policies.",

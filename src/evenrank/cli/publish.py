@@ -1,0 +1,146 @@
+"""`evenrank publish`: a run or a saved list on a page of a wiki."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.errors import EvenrankError, MissingExtraError
+
+if TYPE_CHECKING:
+    from evenrank.web.exports.listing import Listing
+
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+PASSWORD = "EVENRANK_WIKI_PASSWORD"
+"""Variable that holds the bot password."""
+
+
+@click.command("publish")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.argument("run", metavar="[RUN]", type=FILE, required=False)
+@click.option("--page", metavar="TITLE", help="Page of the wiki, e.g. 'Wikipedia:WikiProject Chess/Work list'.")
+@click.option("--topic", type=int, help="Topic of RUN.  [default: its only one]")
+@click.option("--rows", type=click.IntRange(min=1), help="Articles published.  [default: all]")
+@click.option("--list", "token", metavar="TOKEN", help="A work list of the web app, made again, in place of RUN.")
+@click.option("--store", type=FILE, help="The web app's file with that list.  [default: DIR/desk.sqlite]")
+@click.option("--public-url", metavar="URL", default="", help="Address of the web app, for links on the page.")
+@click.option("--api", metavar="URL", help="The wiki's api.php, e.g. https://en.wikipedia.org/w/api.php.")
+@click.option("--user", metavar="NAME", help="Bot password name: Account@purpose (see Special:BotPasswords).")
+@click.option("--password-file", type=FILE, help=f"File with the bot password.  [default: the variable {PASSWORD}]")
+@click.option("--contact", metavar="TEXT", help="E-mail or web address of the operator, which wikis ask for.")
+@click.option("--name", default="list", show_default=True, help="Name of the list, when a page has several.")
+@click.option("--form", type=click.Choice(["table", "list"]), default="table", show_default=True)
+@click.option("--summary", default="Refresh the work list", show_default=True, help="Edit summary.")
+@click.option("--create", is_flag=True, help="Create the page if it does not exist.")
+@click.option("--discard-edits", is_flag=True, help="Replace the list although people edited it on the wiki.")
+@click.option("--bot", is_flag=True, help="Mark the edit as a bot's.")
+@click.option("--dry-run", is_flag=True, help="Print the difference; change nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Print the wikitext; ask no wiki.")
+@model_options
+def command(
+    folder: Path,
+    run: Path | None,
+    page: str | None,
+    topic: int | None,
+    rows: int | None,
+    token: str | None,
+    store: Path | None,
+    public_url: str,
+    api: str | None,
+    user: str | None,
+    password_file: Path | None,
+    contact: str | None,
+    name: str,
+    form: str,
+    summary: str,
+    create: bool,
+    discard_edits: bool,
+    bot: bool,
+    dry_run: bool,
+    only_print: bool,
+    model: str,
+    encoder: Path | None,
+    pooling: str | None,
+) -> None:
+    """Publish a ranking of RUN, or a list of the web app, on a page of a wiki.
+
+    The list is written between two markers; text around it is left alone. If people edited the list itself, nothing
+    is changed unless --discard-edits says so, and an edit made in the same moment is never overwritten.
+    """
+    if (run is None) == (token is None):
+        raise click.UsageError("name either a RUN or a list of the web app (--list)")
+    try:
+        from evenrank.web.exports.publishing import Place, draft_listing, publish_listing, wikitext_of
+        from evenrank.wiki.client import WikiClient
+        from evenrank.wiki.settings import WikiSettings
+    except ImportError as error:
+        raise MissingExtraError("evenrank publish", "wiki") from error
+
+    if run is not None:
+        listing = _listing_of_run(folder, run, topic, rows)
+    else:
+        assert token is not None
+        listing = _listing_of_store(folder, token, store, public_url, (model, encoder, pooling), rows)
+    if only_print:
+        click.echo(wikitext_of(listing, form), nl=False)
+        return
+    needed = {"--page": page, "--api": api, "--contact": contact, **({} if dry_run else {"--user": user})}
+    missing = [option for option, value in needed.items() if not value]
+    if missing:
+        raise click.UsageError(f"publishing needs {', '.join(missing)}")
+    place = Place(page or "", name, form, create, discard_edits)
+    with WikiClient(WikiSettings(api or "", contact or "")) as client:
+        if dry_run:
+            made = draft_listing(client, listing, place)
+            click.echo(made.difference() if made.is_changed else f"{made.title}: nothing to change")
+            return
+        client.log_in(user or "", _password(password_file))
+        account = (user or "").partition("@")[0]
+        published = publish_listing(client, listing, place, summary, account, is_bot=bot)
+    outcome = "nothing to change" if published.revision is None else f"saved as revision {published.revision}"
+    click.echo(f"{published.title}: {outcome}")
+
+
+def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None) -> Listing:
+    from evenrank.collection.collection import Collection
+    from evenrank.formats.runs import read_run
+    from evenrank.web.exports.publishing import run_listing
+
+    return run_listing(Collection.open(folder), read_run(run), topic, rows)
+
+
+def _listing_of_store(
+    folder: Path,
+    token: str,
+    store: Path | None,
+    public_url: str,
+    model: tuple[str, Path | None, str | None],
+    rows: int | None,
+) -> Listing:
+    from dataclasses import replace
+
+    from evenrank.collection.collection import Collection
+    from evenrank.web.exports.publishing import saved_listing
+    from evenrank.web.settings import WebSettings
+
+    choice = chosen_model(Collection.open(folder), *model)
+    settings = WebSettings(store=store, public_url=public_url.rstrip("/"), model=choice)
+    listing = saved_listing(folder, settings, token)
+    return replace(listing, articles=listing.articles[:rows])
+
+
+def _password(path: Path | None) -> str:
+    """The bot password, from a file that only its owner can read or from the environment; never an argument."""
+    if path is None:
+        password = os.environ.get(PASSWORD, "")
+        if not password:
+            raise EvenrankError(f"no bot password: set {PASSWORD}, or name a file with --password-file")
+        return password.strip()
+    if path.stat().st_mode & 0o077:
+        raise EvenrankError(f"{path}: others can read the password (chmod 600 {path})")
+    return path.read_text("utf-8").strip()

@@ -1,0 +1,129 @@
+"""A run or a saved list as wikitext on a page of a wiki, for the command line and for cron."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.records import Run
+from evenrank.web.articles.article import ArticleList
+from evenrank.web.articles.article_facts import open_facts
+from evenrank.web.articles.reasons import Reasons
+from evenrank.web.exports.listing import Listing
+from evenrank.web.exports.wikitext import numbered_list, sortable_table
+from evenrank.web.settings import WebSettings
+from evenrank.web.storage.store import now
+from evenrank.wiki.client import WikiClient
+from evenrank.wiki.idiom import PLAIN, WikiIdiom, idiom_of
+from evenrank.wiki.publish import Draft, Published, RefusedError, draft, publish
+
+MAX_ATTEMPTS = 3
+"""Drafts made when people save the page in the same moment."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where on a wiki a list goes, and how."""
+
+    page: str
+    """Title of the page."""
+    name: str = "list"
+    """Name of the list on that page; lists of other names are left alone."""
+    form: str = "table"
+    """`table` for sortable tables, `list` for a numbered list."""
+    create: bool = False
+    """Whether a page that does not exist is created."""
+    discard_edits: bool = False
+    """Whether edits that people made inside the marked part are discarded."""
+
+
+def run_listing(collection: Collection, run: Run, topic: int | None = None, n_rows: int | None = None) -> Listing:
+    """The first ranking of a topic as a list; the topic may be left out when the run has only one."""
+    topics = dict.fromkeys(run.topic_ids.tolist())
+    if topic is None and len(topics) != 1:
+        raise EvenrankError(f"{run.name} has {len(topics):,} topics; choose one with --topic")
+    chosen = next(iter(topics)) if topic is None else topic
+    if chosen not in topics:
+        raise EvenrankError(f"{run.name} has no topic {chosen}; choose from {', '.join(map(str, list(topics)[:20]))}")
+    if collection.titles is None:
+        raise EvenrankError(f"{collection.path} has no titles; import it with --corpus")
+    pages = next(pages for number, _, pages in run.rankings() if number == chosen)[:n_rows]
+    known = collection.topic_by_id.get(chosen)
+    return Listing(
+        title=known.title if known else run.name,
+        task=run.task,
+        topic=chosen,
+        repeat=1,
+        updated=now(),
+        address="",
+        edit_address="",
+        articles=ArticleList(
+            collection,
+            pages,
+            np.zeros(len(pages)),
+            Reasons((), np.zeros(len(pages), np.uint16)),
+            open_facts(collection),
+        ).articles(),
+        settings=WebSettings(),
+    )
+
+
+def saved_listing(collection: Path, settings: WebSettings, token: str) -> Listing:
+    """A work list of the web app, made again from the data as they are now."""
+    from evenrank.web.desk import STORE_NAME, open_desk
+    from evenrank.web.lists.make import make_list
+    from evenrank.web.lists.read import list_articles
+    from evenrank.web.lists.work_list import load_list
+    from evenrank.web.storage.links import list_path
+
+    store = settings.store or collection / STORE_NAME
+    if not store.is_file():
+        raise EvenrankError(f"{store}: no such file; name the store of the web app with --store")
+    desk = open_desk(collection, settings)
+    try:
+        kept = load_list(desk.store, token)
+        if kept is None:
+            raise EvenrankError("the store has no list with this token; it is the last part of the list's address")
+        base = settings.public_url
+        return Listing(
+            title=kept.question.title,
+            task=1,
+            topic=kept.number,
+            repeat=1,
+            updated=now(),
+            address=base and base + list_path(token),
+            edit_address=base and f"{base}/lists/new?{kept.question.to_query()}",
+            articles=list_articles(desk, make_list(desk, kept.question)).articles(),
+            settings=settings,
+        )
+    finally:
+        desk.close()
+
+
+def wikitext_of(listing: Listing, form: str, idiom: WikiIdiom = PLAIN) -> str:
+    """The list as wikitext."""
+    return numbered_list(listing) if form == "list" else sortable_table(listing, idiom)
+
+
+def draft_listing(client: WikiClient, listing: Listing, place: Place) -> Draft:
+    """The page as it would become, with the wiki's own templates of class and importance."""
+    content = wikitext_of(listing, place.form, idiom_of(client))
+    return draft(client, place.page, content, place.name, create=place.create, discard_edits=place.discard_edits)
+
+
+def publish_listing(
+    client: WikiClient, listing: Listing, place: Place, summary: str, account: str, *, is_bot: bool = False
+) -> Published:
+    """Save the list on its page; when people save the page in the same moment, their text is read and kept."""
+    for n_left in reversed(range(MAX_ATTEMPTS)):
+        made = draft_listing(client, listing, place)
+        try:
+            return publish(client, made, summary, account, is_bot=is_bot)
+        except RefusedError as error:
+            if error.code not in ("editconflict", "articleexists") or not n_left:
+                raise
+    raise AssertionError("unreachable")
