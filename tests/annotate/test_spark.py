@@ -1,19 +1,20 @@
-"""The labeller on a real Spark with two worker processes gives the same file as on this machine's processes."""
+"""Annotation on a real Spark cluster gives the same file as on this machine's processes, and uses all its workers."""
 
 from __future__ import annotations
 
 import bz2
+import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from dump_sample import write_sample
 
 from evenrank.annotate.about import about_path
-from evenrank.annotate.labeller import annotate, stages
-from evenrank.annotate.settings import AnnotateSettings, Inputs
-from evenrank.annotate.store import WorkStore
-from evenrank.errors import InputError
+from evenrank.annotate.labeller import annotate
+from evenrank.annotate.settings import Inputs
+from evenrank.errors import EvenrankError, InputError
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 pytest.importorskip("pyarrow", reason="the extra 'spark' is not installed")
@@ -22,35 +23,137 @@ pytestmark = [
     pytest.mark.xdist_group("spark"),
     pytest.mark.slow,
 ]
+N_COPIES = 3000
+"""Entities added to the sample, so that its dump has many splits."""
+SPLIT_BYTES = 24_000
 
 
 @pytest.fixture(scope="module")
-def engine():
-    from evenrank.annotate.spark import SparkEngine, start_spark
+def events(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("spark-events")
 
-    session = start_spark(master="local-cluster[2,1,1024]")
-    yield SparkEngine(session)
-    session.stop()
+
+@pytest.fixture(scope="module")
+def session(events):
+    """A standalone master and two workers, each a process of its own, with small splits and an event log."""
+    from tools.fleet import spark
+
+    from evenrank.annotate.spark.session import start_spark
+
+    started = start_spark(
+        master=spark.start(),
+        settings={
+            "spark.sql.files.maxPartitionBytes": str(SPLIT_BYTES),
+            "spark.sql.files.openCostInBytes": "1",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.executor.memory": "512m",
+        },
+    )
+    yield started
+    started.stop()
+    spark.stop()
 
 
 @pytest.fixture
 def inputs(tmp_path) -> Inputs:
-    return Inputs(*write_sample(tmp_path))
+    """The sample with a Wikidata dump of many splits; most of its entities are about no page."""
+    inputs = Inputs(*write_sample(tmp_path))
+    lines = inputs.wikidata.read_text("utf-8").splitlines()
+    more = [
+        json.dumps({"type": "item", "id": f"Q{9_000_000 + number}", "claims": {}, "sitelinks": {}, "labels": {}}) + ","
+        for number in range(N_COPIES)
+    ]
+    inputs.wikidata.write_text("\n".join([lines[0], *more, *lines[1:]]) + "\n", "utf-8")
+    return inputs
 
 
-def test_spark_gives_the_same_bytes_as_the_embedded_engine(engine, inputs, tmp_path):
-    wikidata = tmp_path / "wikidata.json.bz2"
-    wikidata.write_bytes(bz2.compress(inputs.wikidata.read_bytes()))
-    inputs = replace(inputs, wikidata=wikidata)
+def most_tasks_at_once(events: Path) -> int:
+    """The largest number of tasks that ran at the same time, by Spark's own event log."""
+    moments = []
+    for path in sorted(path for path in events.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        for line in filter(None, path.read_text("utf-8").splitlines()):
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerTaskEnd":
+                info = event["Task Info"]
+                moments += [(info["Launch Time"], 1), (info["Finish Time"], -1)]
+    running = most = 0
+    for _, change in sorted(moments):
+        running += change
+        most = max(most, running)
+    return most
+
+
+def test_a_cluster_gives_the_same_bytes_with_both_workers_busy(session, events, inputs, tmp_path):
+    from evenrank.annotate.spark.annotate import annotate_on_spark
+
+    assert inputs.wikidata.stat().st_size > 8 * SPLIT_BYTES
     here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
     annotate(here, inputs, n_workers=1)
-    annotate(there, inputs, engine=engine, n_workers=1)
+    annotate_on_spark(there, inputs, session=session)
     assert there.read_bytes() == here.read_bytes()
     assert about_path(there).read_bytes() == about_path(here).read_bytes()
+    assert most_tasks_at_once(events) >= 2
+    assert not list(tmp_path.glob(".there*"))
 
 
-def test_a_dump_that_is_cut_off_is_refused_there_too(engine, inputs, tmp_path):
+def test_bzip2_and_missing_inputs_give_the_same_bytes_too(session, inputs, tmp_path):
+    from evenrank.annotate.spark.annotate import annotate_on_spark
+
+    dump = tmp_path / "pages.xml.bz2"
+    dump.write_bytes(bz2.compress(inputs.dump.read_bytes()))
+    inputs = replace(inputs, dump=dump, wikidata=None, wikidata_ids=None)
+    here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
+    annotate(here, inputs, n_workers=1)
+    annotate_on_spark(there, inputs, session=session)
+    assert there.read_bytes() == here.read_bytes()
+
+
+def test_the_package_travels_to_the_executors(session):
+    from evenrank.annotate.spark.session import send_package
+
+    send_package(session)
+
+    def where(batches):
+        import pyarrow
+
+        import evenrank
+
+        for _ in batches:
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array([evenrank.__file__])], ["path"])
+
+    (row,) = session.range(1).mapInArrow(where, "path string").collect()
+    assert ".zip" in row.path
+
+
+def test_a_dump_that_is_cut_off_is_refused_and_leaves_nothing(session, inputs, tmp_path):
+    from evenrank.annotate.spark.annotate import annotate_on_spark
+
     inputs.wikidata.write_bytes(inputs.wikidata.read_bytes()[:-3])
-    entities = stages(inputs, AnnotateSettings())[-1]
     with pytest.raises(InputError, match=r"wikidata\.json: the file is cut off"):
-        engine(entities, WorkStore(tmp_path / "rows.sqlite"))
+        annotate_on_spark(tmp_path / "out.json.gz", inputs, session=session)
+    assert not list(tmp_path.glob("*out.json.gz*"))
+
+
+def test_finished_inputs_are_kept_and_other_inputs_are_refused(session, inputs, tmp_path, monkeypatch):
+    from evenrank.annotate.spark import annotate as module
+
+    def fail(*_: object) -> None:
+        raise EvenrankError("stopped here")
+
+    out = tmp_path / "out.json.gz"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_members", fail)
+        with pytest.raises(EvenrankError, match="stopped here"):
+            module.annotate_on_spark(out, inputs, session=session)
+    with pytest.raises(EvenrankError, match="unfinished work with other inputs"):
+        module.annotate_on_spark(out, replace(inputs, wikidata=None), session=session)
+    read = []
+    monkeypatch.setattr(module, "read_stage", lambda *stage: read.append(stage))
+    module.annotate_on_spark(out, inputs, session=session)
+    assert not read
+    here = tmp_path / "here.json.gz"
+    annotate(here, inputs, n_workers=1)
+    assert out.read_bytes() == here.read_bytes()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from evenrank.annotate.about import Report, about, about_path, header_comment, write_about
 from evenrank.annotate.coverage import Key, coverage_rows
@@ -18,10 +19,10 @@ from evenrank.annotate.percentiles import wiki_percentiles
 from evenrank.annotate.quality import QualityModel, quality_models
 from evenrank.annotate.record import Scope
 from evenrank.annotate.settings import AnnotateSettings, Inputs
-from evenrank.annotate.stage import Engine, Stage, StageBatch, run_locally
+from evenrank.annotate.stage import Stage, StageBatch, run_locally
 from evenrank.annotate.store import WorkStore
-from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, close_readers, gzip_member
-from evenrank.errors import EvenrankError, InputError, UnknownNameError, input_error
+from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, Written, close_readers, gzip_member
+from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.batches import BATCH, RawBatch
 from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
@@ -40,7 +41,6 @@ def annotate(
     inputs: Inputs | str | os.PathLike[str],
     settings: AnnotateSettings | None = None,
     *,
-    engine: Engine | None = None,
     n_workers: int | None = None,
     is_fresh: bool = False,
     batch_bytes: int = BATCH,
@@ -48,22 +48,19 @@ def annotate(
     """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
-    call goes on where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts anew. The dumps
-    are read by `engine`; without one, by `n_workers` processes of this machine.
+    call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts anew. The work
+    is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster.
     """
     out = Path(out)
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
     settings = settings or AnnotateSettings()
-    engine = engine or partial(run_locally, n_workers=n_workers)
-    model = _quality_model(settings)
-    for path in inputs.files().values():
-        if not path.is_file():
-            raise input_error(path, 0, "no such file", "check the name")
+    model = quality_model(settings)
+    check_inputs(inputs)
     to_do = stages(inputs, settings, batch_bytes)
-    work = _work_folder(out, is_fresh)
+    work = work_folder(out, is_fresh)
     store = _open_store(work, inputs, settings)
     try:
-        _read(to_do, engine, store)
+        _read(to_do, store, n_workers)
         report = _write(out, store, inputs, settings, model, n_workers)
     finally:
         store.close()
@@ -71,11 +68,11 @@ def annotate(
     return report
 
 
-def _read(to_do: list[Stage], engine: Engine, store: WorkStore) -> None:
+def _read(to_do: list[Stage], store: WorkStore, n_workers: int | None) -> None:
     """Fill the store; it is removed when an input is bad, because what was read of it is of no use."""
     try:
         for stage in to_do:
-            engine(stage, store)
+            run_locally(stage, store, n_workers)
     except InputError:
         store.close()
         shutil.rmtree(store.path.parent, ignore_errors=True)
@@ -99,14 +96,21 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     ]
 
 
-def _quality_model(settings: AnnotateSettings) -> QualityModel:
+def check_inputs(inputs: Inputs) -> None:
+    """InputError when a file is missing."""
+    missing = [path for path in inputs.files().values() if not path.is_file()]
+    if missing:
+        raise InputError(Fault(str(path), 0, "no such file", "check the name") for path in missing)
+
+
+def quality_model(settings: AnnotateSettings) -> QualityModel:
     models = quality_models()
     if settings.quality_model not in models:
         raise UnknownNameError("quality model", settings.quality_model, models)
     return models[settings.quality_model].with_caps(settings.quality_caps)
 
 
-def _work_folder(out: Path, is_fresh: bool) -> Path:
+def work_folder(out: Path, is_fresh: bool) -> Path:
     """The folder for unfinished work beside the output."""
     work = out.with_name(f".{out.name}.work")
     if is_fresh:
@@ -127,9 +131,14 @@ def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkS
         store.put("purpose", purpose)
     elif kept != purpose:
         store.close()
-        fix = "finish it with the same command, or start anew with --fresh"
-        raise EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
+        raise unfinished_work(work)
     return store
+
+
+def unfinished_work(work: Path) -> EvenrankError:
+    """The error when a folder holds work of another call."""
+    fix = "finish it with the same command, or start anew with --fresh"
+    return EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
 
 
 def _write(
@@ -139,23 +148,60 @@ def _write(
     percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
     scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
     write_range = WriteRange(store.path, scope, model, tuple(percentiles.items()))
-    coverage: Counter[Key] = Counter()
-    genders: Counter[str] = Counter()
-    n_pages = 0
+    counted = Counted()
+    tallies = {name: store.tally(name) for name in store.stages()}
+    ranges = list(_page_ranges(store))
+    written = track(map_batches(write_range, ranges, n_workers), "writing", len(ranges), "parts")
     try:
-        with atomic_file(out) as file:
-            file.write(gzip_member(b"", header_comment(settings.with_gender)))
-            ranges = list(_page_ranges(store))
-            written = map_batches(write_range, ranges, n_workers)
-            for part in track(written, "writing", len(ranges), "parts"):
-                file.write(part.member)
-                n_pages += part.n_pages
-                coverage.update(part.coverage)
-                genders.update(part.gender_values)
+        return write_output(
+            out,
+            counted.members(written),
+            lambda: counted.report(n_with_item, tallies, percentiles),
+            inputs,
+            settings,
+            model,
+        )
     finally:
         close_readers()
-    tallies = {name: store.tally(name) for name in store.stages()}
-    report = Report(n_pages, n_with_item, tallies, percentiles, coverage_rows(coverage), genders)
+
+
+class Counted:
+    """What is counted while the parts of the output pass by."""
+
+    def __init__(self) -> None:
+        self.n_pages = 0
+        self.coverage: Counter[Key] = Counter()
+        self.genders: Counter[str] = Counter()
+
+    def members(self, parts: Iterable[Written]) -> Iterator[bytes]:
+        """The gzip members of the parts, each counted when it is taken."""
+        for part in parts:
+            self.n_pages += part.n_pages
+            self.coverage.update(part.coverage)
+            self.genders.update(part.gender_values)
+            yield part.member
+
+    def report(
+        self, n_with_item: dict[str, int], tallies: dict[str, dict[str, Any]], percentiles: dict[str, float]
+    ) -> Report:
+        """The report of all parts that have passed."""
+        return Report(self.n_pages, n_with_item, tallies, percentiles, coverage_rows(self.coverage), self.genders)
+
+
+def write_output(
+    out: Path,
+    members: Iterable[bytes],
+    report_of: Callable[[], Report],
+    inputs: Inputs,
+    settings: AnnotateSettings,
+    model: QualityModel,
+) -> Report:
+    """Write the members as one file and the sidecar beside it; `report_of` is asked when all are written."""
+    with atomic_file(out) as file:
+        file.write(gzip_member(b"", header_comment(settings.with_gender)))
+        for member in members:
+            file.write(member)
+    report = report_of()
     write_about(about_path(out), about(report, settings, model, inputs.facts()))
     return report
 

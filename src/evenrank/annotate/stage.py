@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from evenrank.annotate.store import WorkStore
 from evenrank.errors import Fault, InputError, input_error
 from evenrank.formats.batches import BATCH, RawBatch, read_batches
 from evenrank.formats.compressed import TRY_AGAIN
-from evenrank.formats.content import START, Position
+from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
 from evenrank.progress import progress_bar
@@ -54,12 +54,6 @@ class Stage:
     """What to do about such a file."""
 
 
-class Engine(Protocol):
-    """Whoever maps a stage's function over its file and keeps the rows."""
-
-    def __call__(self, stage: Stage, store: WorkStore) -> None: ...
-
-
 class _Done(NamedTuple):
     end: Position
     n_file_bytes: int
@@ -76,51 +70,62 @@ class _Task:
         return _Done(batch.end, batch.n_file_bytes, self.function(batch))
 
 
-class Ledger:
-    """Rows, counts and faults of a stage that wait to be kept."""
+class Tally:
+    """Counts and faults of a stage."""
 
-    def __init__(self, stage: Stage, store: WorkStore) -> None:
-        self.stage, self.store = stage, store
-        kept = store.tally(stage.name)
+    def __init__(self, stage: Stage, kept: Mapping[str, Any] | None = None) -> None:
+        self.stage = stage
+        kept = kept or {}
         self.counts: Counter[str] = Counter(kept.get("counts", {}))
         self.faults: list[list[Any]] = kept.get("faults", [])
-        self.rows: dict[str, list[Sequence[Any]]] = {}
 
-    def add(self, batch: StageBatch) -> None:
-        self.counts.update(batch.tally)
-        self.add_faults(batch.faults)
-        for table, rows in batch.rows.items():
-            self.rows.setdefault(table, []).extend(rows)
-
-    def add_faults(self, faults: Sequence[Fault]) -> None:
+    def add(self, counts: Mapping[str, int], faults: Sequence[Fault]) -> None:
+        """Add what one batch counted; the first faults are kept, all are counted."""
+        self.counts.update(counts)
         self.counts["faults"] += len(faults)
         room = SHOWN_FAULTS - len(self.faults)
         self.faults += [[fault.path, fault.line, fault.found, fault.fix] for fault in faults[: max(room, 0)]]
 
-    def keep(self, position: Position | None) -> None:
-        """Write everything; the stage goes on at `position`, or is finished."""
-        tally = {"counts": dict(self.counts), "faults": self.faults}
-        self.store.add(self.stage.name, self.rows, position, tally)
-        self.rows = {}
+    def facts(self) -> dict[str, Any]:
+        return {"counts": dict(self.counts), "faults": self.faults}
 
-    def keep_rows(self) -> None:
-        """Write the rows; the stage would start over, which does no harm to rows that are there already."""
-        self.store.add(self.stage.name, self.rows, START, {})
-        self.rows = {}
-
-    def finish(self) -> None:
-        """Keep the last rows, unless the file turns out to be cut off, or to hold nothing of what is wanted."""
+    def check(self) -> None:
+        """InputError when the file turns out to be cut off, or to hold nothing of what is wanted."""
         if self.counts["opened"] > self.counts["closed"]:
             raise input_error(self.stage.path, 0, "the file is cut off: its last lines are missing", TRY_AGAIN)
         if self.stage.counted and not self.counts[self.stage.counted]:
             nothing = Fault(str(self.stage.path), 0, f"no {self.stage.counted} in it", self.stage.wanted)
             shown = [Fault(*fault) for fault in self.faults]
             raise InputError([nothing, *shown], self.counts["faults"] - len(shown))
+
+
+class Ledger:
+    """Rows of a stage that wait to be kept, and its tally."""
+
+    def __init__(self, stage: Stage, store: WorkStore) -> None:
+        self.stage = stage
+        self.store = store
+        self.tally = Tally(stage, store.tally(stage.name))
+        self.rows: dict[str, list[Sequence[Any]]] = {}
+
+    def add(self, batch: StageBatch) -> None:
+        self.tally.add(batch.tally, batch.faults)
+        for table, rows in batch.rows.items():
+            self.rows.setdefault(table, []).extend(rows)
+
+    def keep(self, position: Position | None) -> None:
+        """Write everything; the stage resumes at `position`, or is finished."""
+        self.store.add(self.stage.name, self.rows, position, self.tally.facts())
+        self.rows = {}
+
+    def finish(self) -> None:
+        """Keep the last rows, unless the file turns out to be unusable."""
+        self.tally.check()
         self.keep(None)
 
 
 def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) -> None:
-    """The embedded engine: processes of this machine, from where an earlier run stopped."""
+    """Map the stage's function over its file by processes of this machine, from where an earlier run stopped."""
     position = store.position(stage.name)
     if position is None:
         return
@@ -133,7 +138,7 @@ def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) ->
             if number % BATCHES_PER_COMMIT == 0:
                 ledger.keep(done.end)
     stop_if_cut_off(damage)
-    ledger.add_faults(damage.faults)
+    ledger.tally.add({}, damage.faults)
     ledger.finish()
 
 

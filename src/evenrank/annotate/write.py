@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from struct import pack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -85,26 +85,37 @@ class WriteRange:
     percentiles: tuple[tuple[str, float], ...]
 
     def __call__(self, pages: PageRange) -> Written:
-        lookups = _lookups(self.store)
-        lines: list[bytes] = []
-        coverage: Counter[Key] = Counter()
-        genders: Counter[str] = Counter()
-        for page in self._pages(pages):
-            record = metadata_record(page, lookups, self.scope)
-            lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-            coverage.update(count_page(page, record))
-            genders.update(record.get("gender") or ())
-        return Written(gzip_member(b"".join(lines)), len(lines), coverage, genders)
-
-    def _pages(self, pages: PageRange) -> Iterator[Page]:
         rows = _database(self.store).execute(PAGES_SQL, pages).fetchall()
-        counts = QualityCounts(*np.array([row[N_KEYS:] for row in rows], np.float64).T)
-        scores = quality_scores(self.model, counts, dict(self.percentiles))
-        classes = quality_classes(self.model, scores)
-        for row, score, index in zip(rows, scores.tolist(), classes.tolist(), strict=True):
-            page_id, title, item, facts, date = row[:N_KEYS]
-            read = None if facts is None else ItemFacts.from_json(facts)
-            yield Page(page_id, title, score, class_name(index), item, read, date)
+        return write_rows(rows, _lookups(self.store), self.scope, self.model, dict(self.percentiles))
+
+
+def write_rows(
+    rows: Sequence[Sequence[Any]],
+    lookups: Lookups,
+    scope: Scope,
+    model: QualityModel,
+    percentiles: Mapping[str, float],
+) -> Written:
+    """The lines of some pages, given as rows of PAGES_SQL. A pure function, for any engine to call."""
+    lines: list[bytes] = []
+    coverage: Counter[Key] = Counter()
+    genders: Counter[str] = Counter()
+    for page in _pages(rows, model, percentiles):
+        record = metadata_record(page, lookups, scope)
+        lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        coverage.update(count_page(page, record))
+        genders.update(record.get("gender") or ())
+    return Written(gzip_member(b"".join(lines)), len(lines), coverage, genders)
+
+
+def _pages(rows: Sequence[Sequence[Any]], model: QualityModel, percentiles: Mapping[str, float]) -> Iterator[Page]:
+    counts = QualityCounts(*np.array([row[N_KEYS:] for row in rows], np.float64).T)
+    scores = quality_scores(model, counts, percentiles)
+    classes = quality_classes(model, scores)
+    for row, score, index in zip(rows, scores.tolist(), classes.tolist(), strict=True):
+        page_id, title, item, facts, date = row[:N_KEYS]
+        read = None if facts is None else ItemFacts.from_json(facts)
+        yield Page(page_id, title, score, class_name(index), item, read, date)
 
 
 _READERS: dict[Path, sqlite3.Connection] = {}

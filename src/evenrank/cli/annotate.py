@@ -12,9 +12,10 @@ import click
 from evenrank.errors import input_error
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from evenrank.annotate.about import Report
     from evenrank.annotate.settings import AnnotateSettings
-    from evenrank.annotate.stage import Engine
 
 FILE = click.Path(path_type=Path)
 
@@ -53,6 +54,13 @@ FILE = click.Path(path_type=Path)
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 @click.option("--spark-master", help="Spark: master URL of a cluster, e.g. spark://host:7077 or local[4].")
 @click.option("--spark-remote", help="Spark: Spark Connect server, e.g. sc://host:15002.")
+@click.option(
+    "--spark-set",
+    "spark_pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Spark: a spark.* property; may be repeated.",
+)
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
 @click.option("--fresh", is_flag=True, help="Throw unfinished work away and start anew.")
 def command(
@@ -65,6 +73,7 @@ def command(
     engine: str,
     spark_master: str | None,
     spark_remote: str | None,
+    spark_pairs: tuple[str, ...],
     workers: int | None,
     fresh: bool,
     **choices: Any,
@@ -75,21 +84,22 @@ def command(
     stopped goes on when the same command is given again.
     """
     from evenrank.annotate.coverage import draw_coverage
-    from evenrank.annotate.labeller import annotate
     from evenrank.annotate.settings import Inputs
     from evenrank.figures import check_figure
 
     if figure is not None:
         check_figure(figure)
     _refuse_output(out, (dump, wikidata, wikidata_ids, history))
-    report = annotate(
-        out,
-        Inputs(dump, wikidata, wikidata_ids, history),
-        _settings(**choices),
-        engine=_spark(spark_master, spark_remote) if engine == "spark" else None,
-        n_workers=workers,
-        is_fresh=fresh,
-    )
+    inputs, settings = Inputs(dump, wikidata, wikidata_ids, history), _settings(**choices)
+    if engine == "spark":
+        from evenrank.annotate.spark.annotate import annotate_on_spark
+
+        session = _spark(spark_master, spark_remote, spark_pairs)
+        report = annotate_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
+    else:
+        from evenrank.annotate.labeller import annotate
+
+        report = annotate(out, inputs, settings, n_workers=workers, is_fresh=fresh)
     _print_report(out, report)
     if figure is not None:
         draw_coverage(report.coverage, figure)
@@ -127,10 +137,14 @@ def _cap(text: str) -> tuple[str, float | None]:
         raise click.BadParameter(f"{text!r}: give a number or p95 after the equals sign", param_hint="--cap") from None
 
 
-def _spark(master: str | None, remote: str | None) -> Engine:
-    from evenrank.annotate.spark import SparkEngine, start_spark
+def _spark(master: str | None, remote: str | None, pairs: Iterable[str]) -> SparkSession:
+    from evenrank.annotate.spark.session import start_spark
 
-    return SparkEngine(start_spark(master, remote))
+    wrong = [pair for pair in pairs if "=" not in pair or not pair.startswith("spark.")]
+    if wrong:
+        raise click.BadParameter(f"not spark.NAME=VALUE: {', '.join(wrong)}", param_hint="--spark-set")
+    named = (pair.partition("=") for pair in pairs)
+    return start_spark(master, remote, {name: value for name, _, value in named})
 
 
 def _print_report(out: Path, report: Report) -> None:

@@ -1,0 +1,127 @@
+"""Dumps → a metadata file on a Spark cluster: the same bytes as on one machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenrank.annotate.about import Report
+from evenrank.annotate.labeller import (
+    Counted,
+    check_inputs,
+    quality_model,
+    stages,
+    unfinished_work,
+    work_folder,
+    write_output,
+)
+from evenrank.annotate.quality import QualityModel
+from evenrank.annotate.record import Scope
+from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.spark.joins import (
+    count_ways,
+    countries_of_places,
+    items_of_pages,
+    names_of_occupations,
+    read_frames,
+)
+from evenrank.annotate.spark.session import first_line, send_package
+from evenrank.annotate.spark.tables import gather_tally, is_read, read_stage
+from evenrank.annotate.spark.write import Writing, percentiles_of, read_members, write_members
+from evenrank.annotate.stage import Stage
+from evenrank.errors import EvenrankError, InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PURPOSE = "purpose.json"
+
+
+def annotate_on_spark(
+    out: Path,
+    inputs: Inputs,
+    settings: AnnotateSettings | None = None,
+    *,
+    session: SparkSession,
+    is_fresh: bool = False,
+) -> Report:
+    """Write the metadata file `out` and its sidecar; the session's executors read, join and write.
+
+    The tables of finished inputs are kept in a folder beside `out` until the end: after a crash the same call
+    resumes with the first unfinished input. Executors must see that folder and the dumps under the same paths.
+    """
+    from pyspark.errors import PySparkException
+
+    settings = settings or AnnotateSettings()
+    model = quality_model(settings)
+    check_inputs(inputs)
+    work = work_folder(out, is_fresh)
+    _check_purpose(work, inputs, settings)
+    send_package(session)
+    to_do = stages(inputs, settings)
+    folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
+    try:
+        tallies = {stage.name: _read(session, stage, folders[stage.name]) for stage in to_do}
+        report = _write(session, out, folders, tallies, inputs, settings, model)
+    except InputError:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    except PySparkException as error:
+        raise EvenrankError(f"Spark failed: {first_line(error)} (finished inputs are kept in {work})") from error
+    shutil.rmtree(work)
+    return report
+
+
+def _read(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
+    if not is_read(folder):
+        read_stage(session, stage, folder)
+    return gather_tally(session, stage, folder)
+
+
+def _write(
+    session: SparkSession,
+    out: Path,
+    folders: dict[str, Path],
+    tallies: dict[str, dict[str, Any]],
+    inputs: Inputs,
+    settings: AnnotateSettings,
+    model: QualityModel,
+) -> Report:
+    frames = read_frames(session, folders)
+    joined = items_of_pages(frames).cache()
+    n_with_item = count_ways(joined)
+    wiki = settings.percentiles == "wiki"
+    percentiles = percentiles_of(model, frames.pages) if wiki else model.published_percentiles()
+    scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
+    occupations = names_of_occupations(session, frames)
+    pages = (
+        frames.pages.join(joined.select("page_id", "item"), "page_id", "left")
+        .join(frames.items.select("item", "facts"), "item", "left")
+        .join(frames.creation_dates, "page_id", "left")
+        .join(countries_of_places(frames), "item", "left")
+    )
+    members = out.with_name(f".{out.name}.work") / "members"
+    if not is_read(members):
+        write_members(pages, Writing(scope, model, tuple(percentiles.items()), occupations), members)
+    counted = Counted()
+    parts = read_members(session.read.parquet(members.absolute().as_uri()))
+    ordered = {name: tallies[name] for name in sorted(tallies)}
+    return write_output(
+        out,
+        counted.members(parts),
+        lambda: counted.report(n_with_item, ordered, percentiles),
+        inputs,
+        settings,
+        model,
+    )
+
+
+def _check_purpose(work: Path, inputs: Inputs, settings: AnnotateSettings) -> None:
+    """Refuse to resume work on other inputs or with other settings."""
+    purpose = json.dumps({"inputs": inputs.facts(), "settings": settings.facts()}, sort_keys=True)
+    path = work / PURPOSE
+    if path.exists() and path.read_text("utf-8") != purpose:
+        raise unfinished_work(work)
+    path.write_text(purpose, "utf-8")
