@@ -21,7 +21,7 @@ lint: $(VENV)/dev.stamp  ## style, types, direction of imports
 	$(BIN)/lint-imports
 
 docs: $(VENV)/dev.stamp  ## the documentation as a web site under site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs site
 
 fleet: $(VENV)/dev.stamp  ## OpenSearch (three nodes), Spark (two workers) and PostgreSQL on loopback
 	$(BIN)/python -m tools.fleet start

@@ -5,11 +5,14 @@ python docs/make_reference.py
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+import evenrank
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.main import COMMANDS, cli
 from evenrank.metrics.measure import Measure
@@ -31,6 +34,7 @@ def pages() -> dict[str, str]:
         "protocols.md": protocols_page(),
         "policies.md": policies_page(),
         "dimensions.md": dimensions_page(),
+        "api.md": api_page(),
     }
     return {name: NOTE + text.rstrip() + "\n" for name, text in made.items()}
 
@@ -129,6 +133,48 @@ def dimensions_page() -> str:
         shares = zip(dimension.groups[1:], dimension.background, strict=True)
         lines += [*(f"| {group} | {share:.6g} |" for group, share in shares), ""]
     return "\n".join(lines)
+
+
+def api_page() -> str:
+    """Directives that Sphinx fills with the docstrings of every public name."""
+    values = {name: getattr(evenrank, name) for name in evenrank.__all__ if name not in ("__version__", "errors")}
+    functions = {_function(value): name for name, value in values.items() if _is_function(value)}
+    classes = [name for name, value in values.items() if isinstance(value, type) and not issubclass(value, Exception)]
+    lists = [name for name, value in values.items() if name.isupper()]
+    lines = [
+        "# Python API\n",
+        "Everything below is a name of the package `evenrank`; nothing needs an import from further down.",
+        "Functions take a `Collection` or the path of its folder, and runs as objects or as files.\n",
+        "## Functions\n",
+        *(_directive("function", _path(value), name) for value, name in functions.items()),
+        "## Classes\n",
+        *(_directive("class", f"evenrank.{name}", name, ":members:") for name in classes),
+        "## Lists\n",
+        "Dictionaries and tuples that the commands `policies`, `metrics` and `protocols` print:",
+        ", ".join(f"`evenrank.{name}`" for name in lists) + ".\n",
+        "## Errors\n",
+        "```{eval-rst}\n.. automodule:: evenrank.errors\n   :members:\n   :show-inheritance:\n```\n",
+    ]
+    return "\n".join(lines)
+
+
+def _is_function(value: object) -> bool:
+    return inspect.isfunction(value) or (inspect.ismodule(value) and callable(value))
+
+
+def _function(value: Any) -> Any:
+    """The function that a callable package calls, or the function itself."""
+    return value if inspect.isfunction(value) else value.function
+
+
+def _path(value: Any) -> str:
+    return f"{value.__module__}.{value.__name__}"
+
+
+def _directive(kind: str, path: str, name: str, *options: str) -> str:
+    head = f"### evenrank.{name}\n"
+    body = "\n".join([f".. auto{kind}:: {path}", *(f"   {option}" for option in options)])
+    return f"{head}\n```{{eval-rst}}\n{body}\n```\n"
 
 
 def _shown(value: object) -> str:
