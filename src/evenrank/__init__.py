@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from evenrank.formats.runs import read_run, write_run
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
+    from evenrank.items.rerank import Reranked, rerank
+    from evenrank.items.score import score
+    from evenrank.items.scores import ItemScores
     from evenrank.metrics.registry import MEASURES
     from evenrank.policies.registry import POLICIES
     from evenrank.protocol import PROTOCOLS, Protocol
@@ -66,6 +69,10 @@ _HOME_OF = {
     "GenerateSettings": "collection.generate.settings",
     "ImportFiles": "collection.import_files",
     "InputError": "errors",
+    "ItemScores": "items.scores",
+    "Reranked": "items.rerank",
+    "rerank": "items.rerank",
+    "score": "items.score",
     "Learned": "search.learn.learn",
     "MEASURES": "metrics.registry",
     "POLICIES": "policies.registry",
@@ -124,10 +131,12 @@ __all__ = [
     "GenerateSettings",
     "ImportFiles",
     "InputError",
+    "ItemScores",
     "Learned",
     "Pool",
     "Protocol",
     "RankedTopics",
+    "Reranked",
     "Results",
     "Run",
     "RunResult",
@@ -154,8 +163,10 @@ __all__ = [
     "read_pool",
     "read_run",
     "report",
+    "rerank",
     "run_from_frame",
     "run_to_frame",
+    "score",
     "search",
     "targets",
     "topic_stats",

@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "evaluate": "Score runs: nDCG, AWRF, Score; EE-L, EE-D, EE-R.",
     "compare": "Paired tests of runs against a baseline.",
     "report": "Tables, figures and one offline page.",
+    "score": "Score rankings of anything: files in, no collection needed.",
+    "rerank": "Fair rankings of anything, with a proof; no collection needed.",
     "targets": "The wanted exposure of every group, by topic.",
     "serve": "The web app: work lists, saved searches, assessment.",
     "publish": "Put a run or a saved list on a page of a wiki.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evenrank.collection.collection import Collection
+from evenrank.errors import ExistingFileError
 
 OWN = ("manifest.json", "relevance-model.json", "desk.sqlite", "index", "source")
 """What a collection's folder holds, beside its data."""
@@ -42,3 +43,24 @@ def can_be_made(path: Path) -> bool:
 def is_device(path: Path) -> bool:
     """Whether a result goes to a device or a pipe (`/dev/stdout`), beside which no other file belongs."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+STDOUT = Path("-")
+
+
+def refuse_existing(path: Path, *, force: bool) -> None:
+    """ExistingFileError when a file would be overwritten; devices, pipes and `-` are written to as they are."""
+    if not force and path != STDOUT and path.is_file():
+        raise ExistingFileError(f"{path}: exists already (overwrite it with --force, or name another file)")
+
+
+def write_text(text: str, path: Path, *, force: bool) -> None:
+    """A text to a file, complete or not at all, or to standard output (`-`)."""
+    from evenrank.formats.atomic import atomic_file
+
+    refuse_existing(path, force=force)
+    if path == STDOUT:
+        click.echo(text, nl=False)
+        return
+    with atomic_file(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,102 @@
+"""`evenrank rerank`: fair rankings of anything, from files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import click
+import orjson
+
+import evenrank
+from evenrank.cli.option_types import SEED
+from evenrank.cli.outputs import write_text
+from evenrank.cli.score import TABLE
+from evenrank.settings import read_pairs
+
+FORMATS = ("trec", "csv", "tsv", "json")
+
+
+@click.command("rerank")
+@click.option("--run", "run_path", metavar="RUN", type=TABLE, required=True, help="TREC run, or CSV: query,item,score.")
+@click.option("--groups", metavar="FILE", type=TABLE, required=True, help="CSV: item, and groups as for `score`.")
+@click.option("--target", metavar="WORD|FILE", help="relevant (as the expected relevance), population, equal, or CSV.")
+@click.option("--policy", metavar="NAME", default="optimal", show_default=True)
+@click.option("-k", "length", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
+@click.option("--rankings", type=click.IntRange(min=1), default=1, show_default=True, help="Rankings of each query.")
+@click.option(
+    "--relevance",
+    type=click.Choice(["score", "rank"]),
+    default="score",
+    show_default=True,
+    help="Whether the score is the expected relevance, or the rank tells it.",
+)
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="trec", show_default=True)
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("-o", "--output", metavar="FILE", type=TABLE, default=Path("-"), help="File; - is standard output.")
+def command(
+    run_path: Path,
+    groups: Path,
+    target: str | None,
+    policy: str,
+    length: int | None,
+    rankings: int,
+    relevance: str,
+    pairs: tuple[str, ...],
+    seed: int,
+    form: str,
+    force: bool,
+    output: Path,
+) -> None:
+    """Rank the items of each query again, so that they are relevant and groups get the attention of the target.
+
+    With the policy `optimal`, the certificate on standard error says how far from the best possible the rankings can be
+    at most; `--format json` has it for each query.
+    """
+    found = evenrank.rerank(
+        run_path,
+        groups,
+        target,
+        policy,
+        length,
+        rankings,
+        relevance="rank" if relevance == "rank" else "score",
+        settings=read_pairs(pairs),
+        seed=seed,
+    )
+    write_text(rendered(found, form), output, force=force)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    click.echo(repr(found).strip("<>"), err=True)
+
+
+def rendered(found: evenrank.Reranked, form: str) -> str:
+    """The rankings in one of `FORMATS`; in six columns the second is Q0, or the number of the ranking."""
+    if form == "json":
+        data = {
+            "schema": "evenrank.rerank/1",
+            "policy": found.policy,
+            "queries": [
+                {"query": query, "rankings": lists, "certificate": found.certificates[query]}
+                for query, lists in found.rankings.items()
+            ],
+        }
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n"
+    rows = found.rows()
+    if form == "trec":
+        return "".join(_trec_line(row, found) for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def _trec_line(row: dict[str, object], found: evenrank.Reranked) -> str:
+    lists = found.rankings[row["query"]]  # type: ignore[index]
+    score = len(lists[int(str(row["ranking"])) - 1]) - int(str(row["rank"])) + 1
+    second = "Q0" if len(lists) == 1 else row["ranking"]
+    return f"{row['query']} {second} {row['item']} {row['rank']} {score} {found.policy}\n"

@@ -1,0 +1,74 @@
+"""`evenrank score`: relevance and fairness of rankings of anything, from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import orjson
+
+import evenrank
+from evenrank.formats.run_files import split_name
+
+TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+FORMATS = ("table", "tsv", "csv", "json")
+ATTENTION = "log, dcg, rbp, rbp(0.9), reciprocal or uniform."
+
+
+@click.command("score")
+@click.option(
+    "--run",
+    "runs",
+    metavar="RUN",
+    multiple=True,
+    required=True,
+    help="TREC run, or CSV with query, item and rank or score; - is stdin; NAME=FILE names it. May be repeated.",
+)
+@click.option("--groups", metavar="FILE", type=TABLE, help="CSV: item, and one column per grouping or group,share.")
+@click.option("--qrels", metavar="FILE", type=TABLE, help="Qrels, or CSV with query, item and grade.")
+@click.option(
+    "--target", metavar="WORD|FILE", help="relevant, population, equal, or CSV: [query,grouping,]group,share."
+)
+@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compute; by default all that can be.")
+@click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
+@click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
+@click.option("-q", "per_query", is_flag=True, help="A row per query.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+def command(
+    runs: tuple[str, ...],
+    groups: Path | None,
+    qrels: Path | None,
+    target: str | None,
+    measures: tuple[str, ...],
+    attention: str,
+    depth: int | None,
+    per_query: bool,
+    form: str,
+) -> None:
+    """Score rankings of items, documents or people: nDCG, AWRF and more, without a collection.
+
+    Files may have any ids. Groups may have shares, and there may be several groupings: AWRF is then over the
+    intersections of their groups, and of each grouping alone. Every fault of every file is reported with its line.
+    """
+    named = dict(split_name(run) for run in runs)
+    if len(named) < len(runs):
+        raise click.UsageError("two runs of the same name (write NAME=FILE)")
+    found = evenrank.score(
+        {name: str(path) for name, path in named.items()}, groups, qrels, target, measures or None, attention, depth
+    )
+    click.echo(rendered(found, form, per_query), nl=False)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def rendered(found: evenrank.ItemScores, form: str, per_query: bool) -> str:
+    """The scores in one of `FORMATS`."""
+    from evenrank.evaluation.tables.results import RENDERERS
+    from evenrank.evaluation.tables.text import text_of
+
+    if form == "json":
+        return orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    if form == "table":
+        tables = [found.table(per_query), *([found.group_table()] if found.shares else [])]
+        return "\n".join(map(text_of, tables))
+    return RENDERERS[form](found.table(per_query))

@@ -1,0 +1,1 @@
+"""Rankings of anything: `score` and `rerank` on dicts, data frames, arrays and files, without a collection."""

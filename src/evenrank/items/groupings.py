@@ -1,0 +1,272 @@
+"""Groups of items in many forms → for each grouping a matrix of shares, item by group, unknown first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.groups import GroupSpace
+from evenrank.errors import EvenrankError
+from evenrank.items.rankings import Vocabulary
+from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of, unreadable
+
+UNKNOWN = "unknown"
+"""Name of the group of items without one; it counts neither in exposure nor in targets."""
+WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDimension(Dimension):
+    """A dimension of items that are not packed into masks, so that it may have any number of groups."""
+
+    def __post_init__(self) -> None:
+        return
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """One attribute along which items fall into groups."""
+
+    name: str
+    groups: tuple[str, ...]
+    """Names of the known groups."""
+    alignment: Alignment
+    """Shares of each item by number; group 0 is unknown, rows sum to 1."""
+
+    def dimension(self) -> Dimension:
+        """As policies know it, all groups being equally large in the world."""
+        n_groups = max(1, len(self.groups))
+        return ItemDimension(
+            name=self.name,
+            field=self.name,
+            groups=(UNKNOWN, *self.groups),
+            background=(1.0 / n_groups,) * len(self.groups),
+            encode=lambda value: 0,
+            source="equal shares",
+        )
+
+
+@dataclass(frozen=True)
+class Groupings:
+    """All groupings, and the space of their intersections."""
+
+    parts: tuple[Grouping, ...]
+
+    @property
+    def space(self) -> GroupSpace:
+        return GroupSpace(tuple(part.dimension() for part in self.parts))
+
+    def joint(self) -> Alignment:
+        """Shares over intersections of groups; an item that is unknown in one grouping is unknown altogether.
+
+        Group 0 is unknown. The share in an intersection is the product of the shares.
+        """
+        rows = np.ones((1, 1))
+        item_type = np.zeros(len(self.parts[0].alignment), np.intp)
+        for part in self.parts:
+            other = part.alignment
+            pairs, item_type = np.unique(item_type * len(other.rows) + other.page_type, return_inverse=True)
+            left, right = rows[pairs // len(other.rows)], other.rows[pairs % len(other.rows)]
+            rows = (left[:, :, None] * right[:, None, :]).reshape(len(pairs), -1)
+            item_type = item_type.reshape(-1)
+        return Alignment(_known_or_unknown(rows, self.space.shape), item_type)
+
+
+def _known_or_unknown(rows: Floats, shape: tuple[int, ...]) -> Floats:
+    """Rows with the mass of intersections in which some grouping is unknown moved to the fully unknown one."""
+    is_known = np.ones(shape, bool)
+    for axis in range(len(shape)):
+        is_known[(slice(None),) * axis + (0,)] = False
+    flat = is_known.reshape(-1)
+    kept = np.where(flat, rows, 0.0)
+    kept[:, 0] = 1.0 - kept.sum(axis=1)
+    return kept
+
+
+def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "groups") -> Groupings:
+    """The groups of items; items that no table lists are unknown. New items are added to the vocabulary."""
+    table = as_table(value, name)
+    if table is not None:
+        columns = _table_columns(table, items, faults)
+    elif isinstance(value, Mapping):
+        columns = _mapping_columns(value, items, name, faults)
+    else:
+        raise unreadable(value, "table of groups", WANTED)
+    if not columns:
+        raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")
+    return Groupings(tuple(_grouping(key, column, len(items)) for key, column in columns.items()))
+
+
+@dataclass
+class _Shares:
+    """Shares of one grouping as they come: item, group name, share."""
+
+    item: list[int]
+    group: list[str | None]
+    share: list[float]
+
+    @classmethod
+    def empty(cls) -> _Shares:
+        return cls([], [], [])
+
+
+def _grouping(name: str, shares: _Shares, n_items: int) -> Grouping:
+    """The matrix of shares, as distinct rows; what is missing to 1 is unknown, and rows above 1 are scaled."""
+    groups = tuple(sorted({group for group in shares.group if group is not None}))
+    number = {group: at for at, group in enumerate(groups, 1)} | {None: 0}
+    item = np.array(shares.item, np.intp)
+    group = np.array([number[one] for one in shares.group], np.intp)
+    share = np.array(shares.share)
+    if np.all(share == 1.0) and len(np.unique(item)) == len(item):
+        kind = np.zeros(n_items, np.intp)
+        kind[item] = group
+        return Grouping(name, groups, Alignment(np.eye(len(groups) + 1), kind))
+    listed, place = np.unique(item, return_inverse=True)
+    dense = np.zeros((len(listed), len(groups) + 1))
+    np.add.at(dense, (place.reshape(-1), group), share)
+    dense /= np.maximum(dense.sum(axis=1, keepdims=True), 1.0)
+    dense[:, 0] += 1.0 - dense.sum(axis=1)
+    unknown = np.zeros((1, len(groups) + 1))
+    unknown[0, 0] = 1.0
+    rows, kind_of_listed = np.unique(np.concatenate([unknown, dense]), axis=0, return_inverse=True)
+    kinds = kind_of_listed.reshape(-1)
+    kind = np.full(n_items, kinds[0], np.intp)
+    kind[listed] = kinds[1:]
+    return Grouping(name, groups, Alignment(rows, kind))
+
+
+def _table_columns(table: Table, items: Vocabulary, faults: Faults) -> dict[str, _Shares]:
+    """Long tables (item, group, share), wide ones of shares (numbers), and wide ones of names."""
+    column = table.find("item")
+    ids = ids_of(table.need("item"), table, "item", faults)
+    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    if table.get("group") is not None and (table.get("share") is not None or table.get("grouping") is not None):
+        return _long_columns(table, encoded, ids, faults)
+    others = {key: values for key, values in table.columns.items() if key != column}
+    _check_twice(table, encoded, ids, faults)
+    if others and all(_are_shares(values) for values in others.values()):
+        return {"group": _wide_shares(table, others, encoded, faults)}
+    return {key: _names(values, encoded) for key, values in others.items()}
+
+
+def _are_shares(values: NDArray[Any]) -> bool:
+    """Whether a column holds shares and not names: fractions as numbers, or as the text of a file."""
+    if values.dtype.kind in "fb":
+        return True
+    if values.dtype.kind != "O" or not all(isinstance(one, str) for one in values.tolist()):
+        return False
+    try:
+        [float(one) for one in values.tolist()]
+    except ValueError:
+        return False
+    return any("." in one for one in values.tolist())
+
+
+def _check_twice(table: Table, encoded: NDArray[np.intp], ids: NDArray[np.object_], faults: Faults) -> None:
+    _, first = np.unique(encoded, return_index=True)
+    is_first = np.zeros(len(encoded), bool)
+    is_first[first] = True
+    for row in np.flatnonzero(~is_first).tolist():
+        if ids[row] is not None:
+            faults.add(table.name, "item appears twice:", table.place(row), ids[row])
+
+
+def _long_columns(
+    table: Table, encoded: NDArray[np.intp], ids: NDArray[np.object_], faults: Faults
+) -> dict[str, _Shares]:
+    names = [_group_name(one) for one in table.need("group").tolist()]
+    groupings = table.get("grouping")
+    keys = ["group"] * len(names) if groupings is None else [str(one) for one in groupings.tolist()]
+    column = table.get("share")
+    shares = np.ones(len(names)) if column is None else numbers_of(column, table, "share", faults, low=0.0)
+    found: dict[str, _Shares] = {}
+    seen: set[tuple[str, int, str | None]] = set()
+    for row, (key, item, name, share) in enumerate(zip(keys, encoded.tolist(), names, shares.tolist(), strict=True)):
+        if (key, item, name) in seen:
+            faults.add(table.name, f"item {ids[row]!r} is listed twice in group", table.place(row), name)
+        seen.add((key, item, name))
+        part = found.setdefault(key, _Shares.empty())
+        part.item.append(item)
+        part.group.append(name)
+        part.share.append(share)
+    return found
+
+
+def _wide_shares(table: Table, others: dict[str, NDArray[Any]], encoded: NDArray[np.intp], faults: Faults) -> _Shares:
+    part = _Shares.empty()
+    for key, values in others.items():
+        shares = numbers_of(values, table, f"share of {key}", faults, low=0.0)
+        part.item += encoded.tolist()
+        part.group += [key] * len(encoded)
+        part.share += shares.tolist()
+    return part
+
+
+def _names(values: NDArray[Any], encoded: NDArray[np.intp]) -> _Shares:
+    listed = values.tolist()
+    name_of = {one: _group_name(one) for one in dict.fromkeys(listed)}
+    return _Shares(encoded.tolist(), [name_of[one] for one in listed], [1.0] * len(encoded))
+
+
+def _group_name(value: object) -> str | None:
+    """The name of a group; None for the unknown one: nothing, NaN, an empty text, or `unknown`."""
+    if value is None or (isinstance(value, float) and value != value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return text if text and text.casefold() != UNKNOWN else None
+
+
+def _mapping_columns(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> dict[str, _Shares]:
+    """Item → group, groups or shares; or grouping → such a mapping."""
+    if value and all(_is_grouping(one) for one in value.values()):
+        return {str(key): _mapping_shares(one, items, f"{name}, {key}", faults) for key, one in value.items()}
+    return {"group": _mapping_shares(value, items, name, faults)}
+
+
+def _is_grouping(value: object) -> bool:
+    """Whether a value of a mapping is a mapping of items, and not the shares of one item, which are numbers."""
+    return isinstance(value, Mapping) and not all(isinstance(one, (int, float)) for one in value.values())
+
+
+def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> _Shares:
+    part = _Shares.empty()
+    keys = np.empty(len(value), object)
+    keys[:] = list(value)
+    ids = ids_of(keys, Table(name, {}, row_word="entry"), "item", faults)
+    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    for item, (key, groups) in zip(encoded.tolist(), value.items(), strict=True):
+        for group, share in _shares_of(groups):
+            if not 0.0 <= share < float("inf"):
+                faults.add(name, f"share of group {group!r} is not a number of at least 0:", f"item {key!r}", share)
+                continue
+            part.item.append(item)
+            part.group.append(_group_name(group))
+            part.share.append(share)
+    return part
+
+
+def _shares_of(groups: object) -> list[tuple[object, float]]:
+    """Groups of an item with shares: equal ones where only names are given."""
+    if isinstance(groups, Mapping):
+        return [(group, _share(share)) for group, share in groups.items()]
+    if isinstance(groups, (str, int, float, os.PathLike)) or groups is None or not isinstance(groups, Iterable):
+        return [(groups, 1.0)]
+    listed = list(groups)
+    return [(group, 1.0 / len(listed)) for group in listed]
+
+
+def _share(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,306 @@
+"""Rankings in many forms → arrays: systems, queries and items by number, ranking after ranking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.formats.runs import run_name
+from evenrank.items.tables import (
+    Faults,
+    Table,
+    as_table,
+    check_kinds,
+    from_to_dict,
+    ids_of,
+    numbers_of,
+    read_table,
+    unreadable,
+)
+
+ONLY_QUERY = "all"
+"""Name of the query when a ranking comes without one."""
+WANTED = "a dict of query → items, a data frame with the columns query and item, or a TREC run file"
+Ints = NDArray[np.intp]
+
+
+@dataclass
+class Vocabulary:
+    """Ids by number, in the order of their first appearance.
+
+    Tables may have integers for the ids that are text in another one (a file knows text alone): then integers are
+    compared as text.
+    """
+
+    numbers: dict[str | int, int] = field(default_factory=dict)
+    names: list[str | int] = field(default_factory=list)
+    kinds: set[type] = field(default_factory=set)
+    is_text: bool = False
+    """Whether the keys of `numbers` are text whatever the ids are, because there were both kinds."""
+
+    @classmethod
+    def empty(cls) -> Vocabulary:
+        return cls()
+
+    def encode(self, ids: Iterable[str | int]) -> Ints:
+        """The numbers of ids; new ones are added."""
+        listed = list(ids)
+        self.kinds |= set(map(type, listed))
+        if len(self.kinds) > 1 and not self.is_text:
+            self.is_text = True
+            self.numbers = {str(key): number for key, number in self.numbers.items()}
+        keys: list[str | int] = list(map(str, listed)) if self.is_text else listed
+        fresh = [key for key in dict.fromkeys(keys) if key not in self.numbers]
+        self.numbers.update(zip(fresh, range(len(self.names), len(self.names) + len(fresh)), strict=True))
+        given = dict(zip(keys, listed, strict=True)) if self.is_text else {}
+        self.names += [given[key] for key in fresh] if self.is_text else fresh
+        return np.fromiter(map(self.numbers.__getitem__, keys), np.intp, len(keys))
+
+    def get(self, one: str | int) -> int | None:
+        """The number of an id; None when it is unknown. An integer and its text are the same id."""
+        spellings = (one, str(one), int(one) if isinstance(one, str) and one.isdecimal() else one)
+        return next((self.numbers[key] for key in spellings if key in self.numbers), None)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class RankedItems:
+    """All rankings of all systems. Rows run beside each other, ranking after ranking, rank by rank."""
+
+    systems: tuple[str, ...]
+    queries: Vocabulary
+    system: Ints
+    """System of each ranking."""
+    query: Ints
+    """Query of each ranking."""
+    lengths: Ints
+    """Items of each ranking."""
+    items: Ints
+    """Items of all rankings by number."""
+    scores: NDArray[np.float64] | None
+    """Scores beside the items; None when none were given."""
+
+    @property
+    def starts(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.intp)
+
+
+@dataclass
+class _Rows:
+    """Rows gathered from mappings, before they are numbered."""
+
+    query: list[object]
+    ranking: list[int]
+    item: list[object]
+    score: list[float] | None
+    rank: list[int]
+
+    def place(self, row: int) -> str:
+        return f"query {self.query[row]!r}, rank {self.rank[row]}"
+
+
+def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = "rankings") -> RankedItems:
+    """Rankings of one system or of several; every fault is added with its place."""
+    value = from_to_dict(value)
+    table = as_table(value, name)
+    if table is not None:
+        system = run_name(value) if isinstance(value, (str, os.PathLike)) else name
+        return _from_table(table, system, items, faults)
+    if isinstance(value, Mapping):
+        if value and all(isinstance(one, (str, os.PathLike)) for one in value.values()):
+            tables = {str(key): read_table(Path(path)) for key, path in value.items()}
+            return _joined([_from_table(one, key, items, faults) for key, one in tables.items()])
+        if value and all(_is_system(one) for one in value.values()):
+            parts = [read_rankings(one, items, faults, str(key)) for key, one in value.items()]
+            return _joined([_named(part, str(key)) for part, key in zip(parts, value, strict=True)])
+        return _from_rows(_mapping_rows(value, name, faults), name, items, faults)
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        return _from_rows(_mapping_rows(dict(enumerate(value.tolist())), name, faults), name, items, faults)
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        return _from_rows(_mapping_rows({ONLY_QUERY: list(value)}, name, faults), name, items, faults)
+    raise unreadable(value, "set of rankings", WANTED)
+
+
+def _is_system(value: object) -> bool:
+    """Whether a value of a mapping is the rankings of a whole system: a table, or a mapping to lists."""
+    value = from_to_dict(value)
+    if isinstance(value, Mapping):
+        return bool(value) and all(not isinstance(one, (int, float, np.number)) for one in value.values())
+    return hasattr(value, "columns")
+
+
+def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
+    """Query → items, lists of items, or item → score."""
+    rows = _Rows([], [], [], None, [])
+    for query, listed in value.items():
+        where = f"query {query!r}"
+        if isinstance(listed, Mapping):
+            ordered = sorted(listed.items(), key=lambda pair: -_sortable(pair[1]))
+            rows.score = [] if rows.score is None and not rows.item else rows.score
+            if rows.score is not None:
+                rows.score += [_sortable(score) for _, score in ordered]
+            for item, score in ordered:
+                if not np.isfinite(_sortable(score)):
+                    faults.add(name, f"score of {item!r} is not a finite number:", where, score)
+            rankings = [[item for item, _ in ordered]]
+        elif isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise unreadable(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
+        else:
+            found = list(listed)
+            is_many = bool(found) and all(isinstance(one, (list, tuple, np.ndarray)) for one in found)
+            rankings = [list(one) for one in found] if is_many else [found]
+        if not any(rankings):
+            faults.add(name, "no item is ranked", where)
+        for number, ranking in enumerate(rankings):
+            rows.query += [query] * len(ranking)
+            rows.ranking += [number] * len(ranking)
+            rows.item += [one.item() if isinstance(one, np.generic) else one for one in ranking]
+            rows.rank += range(1, len(ranking) + 1)
+    return rows
+
+
+def _sortable(score: object) -> float:
+    try:
+        return float(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _from_rows(rows: _Rows, name: str, items: Vocabulary, faults: Faults) -> RankedItems:
+    table = _PlacedTable(name, {}, where=rows.place)
+    column = np.empty(len(rows.item), object)
+    column[:] = rows.item
+    ids = ids_of(column, table, "item", faults)
+    queries = Vocabulary.empty()
+    query = queries.encode(_query_id(one) for one in rows.query)
+    check_kinds([_query_id(one) for one in rows.query], table, "query", faults)
+    scores = None if rows.score is None else np.array(rows.score)
+    ranking = np.array(rows.ranking, np.intp)
+    return _built((name,), np.zeros(len(query), np.intp), queries, query, ranking, ids, scores, items, table, faults)
+
+
+@dataclass(frozen=True)
+class _PlacedTable(Table):
+    """A table whose rows have places of their own: they came from a mapping, or were sorted."""
+
+    where: Callable[[int], str] = str
+
+    def place(self, row: int) -> str:
+        return self.where(row)
+
+
+def _query_id(value: object) -> str | int:
+    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else str(value)
+
+
+def _from_table(table: Table, system: str, items: Vocabulary, faults: Faults) -> RankedItems:
+    ids = ids_of(table.need("item"), table, "item", faults)
+    column = table.get("query")
+    queries = Vocabulary.empty()
+    if column is None:
+        query = queries.encode([ONLY_QUERY] * len(ids))
+    else:
+        query_ids = ids_of(column, table, "query", faults)
+        query = queries.encode("" if one is None else one for one in query_ids)
+    names = table.get("system")
+    is_run_file = table.row_word == "line"
+    systems = Vocabulary.empty()
+    labels = [system] * len(ids) if names is None or is_run_file else [str(one) for one in names.tolist()]
+    of_system = systems.encode(labels)
+    repeats = table.get("ranking")
+    ranking = np.zeros(len(ids), np.intp)
+    if repeats is not None:
+        ranking = Vocabulary.empty().encode(str(one) for one in repeats.tolist())
+    scores = table.get("score")
+    values = None if scores is None else numbers_of(scores, table, "score", faults)
+    order = _order(table, values, of_system, query, ranking, faults)
+    placed = _PlacedTable(table.name, {}, where=lambda row: table.place(int(order[row])))
+    return _built(
+        tuple(map(str, systems.names)) or (system,),
+        of_system[order],
+        queries,
+        query[order],
+        ranking[order],
+        ids[order],
+        None if values is None else values[order],
+        items,
+        placed,
+        faults,
+    )
+
+
+def _order(
+    table: Table, scores: NDArray[np.float64] | None, system: Ints, query: Ints, ranking: Ints, faults: Faults
+) -> Ints:
+    """Rows ranking by ranking: by score, else by rank, else as they are; equal ones as they are."""
+    ranks = table.get("rank")
+    keys: list[NDArray[Any]] = [np.arange(len(query))]
+    if ranks is not None:
+        keys.append(numbers_of(ranks, table, "rank", faults))
+    if scores is not None and (ranks is None or table.row_word == "line"):
+        keys.append(-scores)
+    return np.lexsort([*keys, ranking, query, system])
+
+
+def _built(
+    systems: tuple[str, ...],
+    system: Ints,
+    queries: Vocabulary,
+    query: Ints,
+    ranking: Ints,
+    ids: NDArray[np.object_],
+    scores: NDArray[np.float64] | None,
+    items: Vocabulary,
+    table: Table,
+    faults: Faults,
+) -> RankedItems:
+    """The arrays of sorted rows; an item twice in one ranking is a fault."""
+    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    is_start = np.ones(len(query), bool)
+    same = (system[1:] == system[:-1]) & (query[1:] == query[:-1]) & (ranking[1:] == ranking[:-1])
+    is_start[1:] = ~same
+    starts = np.flatnonzero(is_start)
+    number = np.cumsum(is_start) - 1
+    _check_repeated(number, encoded, ids, table, faults)
+    lengths = np.diff(np.append(starts, len(query)))
+    return RankedItems(systems, queries, system[starts], query[starts], lengths, encoded, scores)
+
+
+def _check_repeated(number: Ints, items: Ints, ids: NDArray[np.object_], table: Table, faults: Faults) -> None:
+    if not len(items):
+        return
+    order = np.lexsort([np.arange(len(items)), items, number])
+    again = (items[order][1:] == items[order][:-1]) & (number[order][1:] == number[order][:-1])
+    for row in np.sort(order[1:][again]).tolist():
+        if ids[row] is not None:
+            faults.add(table.name, "item appears twice in one ranking:", table.place(row), ids[row])
+
+
+def _named(part: RankedItems, name: str) -> RankedItems:
+    systems = (name,) if len(part.systems) == 1 else tuple(f"{name} {one}" for one in part.systems)
+    return RankedItems(systems, part.queries, part.system, part.query, part.lengths, part.items, part.scores)
+
+
+def _joined(parts: Sequence[RankedItems]) -> RankedItems:
+    """Several systems as one; queries of equal names are the same query."""
+    queries = Vocabulary.empty()
+    query = [queries.encode(part.queries.names)[part.query] for part in parts]
+    offsets = np.cumsum([0, *(len(part.systems) for part in parts)])
+    scores = [part.scores for part in parts if part.scores is not None]
+    return RankedItems(
+        systems=tuple(name for part in parts for name in part.systems),
+        queries=queries,
+        system=np.concatenate([part.system + offset for part, offset in zip(parts, offsets[:-1], strict=True)]),
+        query=np.concatenate(query),
+        lengths=np.concatenate([part.lengths for part in parts]),
+        items=np.concatenate([part.items for part in parts]),
+        scores=np.concatenate(scores) if len(scores) == len(parts) else None,
+    )

@@ -1,0 +1,106 @@
+"""Graded relevance in many forms → arrays of query, item and grade, sorted for looking up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.items.rankings import ONLY_QUERY, Vocabulary
+from evenrank.items.tables import Faults, Table, as_table, from_to_dict, ids_of, numbers_of, unreadable
+
+WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Items that are relevant, with a grade above 0, sorted by query and item number."""
+
+    query: Ints
+    item: Ints
+    grade: Floats
+
+    def of(self, query: Ints, item: Ints, n_items: int) -> Floats:
+        """The grade of each pair of query and item; 0 where nothing is said."""
+        keys = self.query * n_items + self.item
+        wanted = query * n_items + item
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        return np.where(keys[at] == wanted, self.grade[at], 0.0) if len(keys) else np.zeros(len(wanted))
+
+
+def read_relevance(
+    value: object, queries: Vocabulary, items: Vocabulary, faults: Faults, name: str = "relevance"
+) -> Relevance:
+    """Grades of items; those of 0 and below are not relevant. New queries and items are added to the vocabularies."""
+    value = from_to_dict(value)
+    table = as_table(value, name)
+    if table is not None:
+        query_ids, item_ids, grades = _table_parts(table, faults)
+    elif isinstance(value, Mapping):
+        query_ids, item_ids, grades = _mapping_parts(value, name, faults)
+    else:
+        raise unreadable(value, "relevance", WANTED)
+    query = queries.encode(query_ids)
+    item = items.encode(item_ids)
+    order = np.lexsort([item, query])
+    is_relevant = grades[order] > 0.0
+    kept = order[is_relevant]
+    return Relevance(query[kept], item[kept], grades[kept])
+
+
+def _table_parts(table: Table, faults: Faults) -> tuple[list[Any], list[Any], Floats]:
+    ids = ids_of(table.need("item"), table, "item", faults)
+    column = table.get("query")
+    query: list[Any] = [ONLY_QUERY] * len(ids)
+    if column is not None:
+        query = ["" if one is None else one for one in ids_of(column, table, "query", faults)]
+    grade = table.get("grade")
+    grades = np.ones(len(ids)) if grade is None else numbers_of(grade, table, "grade", faults)
+    item = ["" if one is None else one for one in ids]
+    pairs: set[tuple[str, str]] = set()
+    for row, pair in enumerate(zip(map(str, query), map(str, item), strict=True)):
+        if pair in pairs:
+            faults.add(table.name, "item is judged twice for one query:", table.place(row), item[row])
+        pairs.add(pair)
+    return query, item, grades
+
+
+def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple[list[Any], list[Any], Floats]:
+    if value and all(isinstance(one, (int, float)) for one in value.values()):
+        value = {ONLY_QUERY: value}
+    query: list[Any] = []
+    item: list[Any] = []
+    grades: list[float] = []
+    for key, judged in value.items():
+        pairs = _pairs(judged, key)
+        for one, grade in pairs:
+            if not np.isfinite(grade):
+                faults.add(name, f"grade of {one!r} is not a finite number:", f"query {key!r}", grade)
+        query += [key if isinstance(key, (str, int)) else str(key)] * len(pairs)
+        item += [one for one, _ in pairs]
+        grades += [grade for _, grade in pairs]
+    column = np.empty(len(item), object)
+    column[:] = item
+    table = Table(name, {}, row_word="entry")
+    ids = ids_of(column, table, "item", faults)
+    return query, ["" if one is None else one for one in ids], np.array(grades)
+
+
+def _pairs(judged: object, query: object) -> list[tuple[Any, float]]:
+    if isinstance(judged, Mapping):
+        return [(item, _grade(grade)) for item, grade in judged.items()]
+    if isinstance(judged, str) or not isinstance(judged, Iterable):
+        raise unreadable(judged, f"relevance of query {query!r}", "a list of relevant items, or a dict of item → grade")
+    return [(item, 1.0) for item in dict.fromkeys(judged)]
+
+
+def _grade(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")

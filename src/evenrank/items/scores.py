@@ -1,0 +1,144 @@
+"""What `evenrank.score` gives: means by system, scores by query, attention by group; tables, frames and a figure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
+from evenrank.evaluation.tables.html import html_of
+from evenrank.evaluation.tables.table import Column, Table
+from evenrank.evaluation.tables.text import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LOWER_IS_BETTER = ("EE-L", "EE-D")
+SCHEMA = "evenrank.score/1"
+"""Name and version of the JSON form."""
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """The scores of one system."""
+
+    system: str
+    scores: dict[str, float]
+    """Means over queries, by measure."""
+    queries: dict[str | int, dict[str, float]]
+    """Scores by query and measure."""
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """The attention that a group gets and should get, in the mean over queries."""
+
+    system: str
+    grouping: str
+    group: str
+    attention: float
+    """Share of the attention that known groups get."""
+    target: float
+
+
+@dataclass(frozen=True)
+class ItemScores:
+    """Scores of one or several systems."""
+
+    systems: tuple[SystemScores, ...]
+    measures: tuple[str, ...]
+    shares: tuple[GroupShare, ...]
+    """Attention and target of each group; empty without groups."""
+    notes: tuple[str, ...] = ()
+    """What was left out."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Means over queries of the only system."""
+        if len(self.systems) > 1:
+            names = ", ".join(one.system for one in self.systems)
+            raise EvenrankError(f"scores of several systems (choose one: results['NAME'].scores, of {names})")
+        return self.systems[0].scores
+
+    def __getitem__(self, system: str) -> SystemScores:
+        by_name = {one.system: one for one in self.systems}
+        if system not in by_name:
+            raise UnknownNameError("system", system, by_name)
+        return by_name[system]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "systems": [
+                {"system": one.system, "n_queries": len(one.queries), "scores": one.scores} for one in self.systems
+            ],
+            "queries": [
+                {"system": one.system, "query": query, "scores": scores}
+                for one in self.systems
+                for query, scores in one.queries.items()
+            ],
+            "groups": [asdict(share) for share in self.shares],
+            "notes": list(self.notes),
+        }
+
+    def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
+        """A pandas frame: a row per system, or per system and query."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("a data frame", "pandas") from error
+        return pd.DataFrame(self._rows(per_query))
+
+    def to_polars(self, per_query: bool = False) -> Any:
+        """A polars frame: a row per system, or per system and query."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("a polars frame", "polars") from error
+        return pl.DataFrame(self._rows(per_query))
+
+    def _rows(self, per_query: bool) -> list[dict[str, Any]]:
+        if per_query:
+            return [
+                {"system": one.system, "query": query, **scores}
+                for one in self.systems
+                for query, scores in one.queries.items()
+            ]
+        return [{"system": one.system, "queries": len(one.queries), **one.scores} for one in self.systems]
+
+    def table(self, per_query: bool = False) -> Table:
+        """The scores as a table for readers, the best values marked."""
+        columns = [Column("system"), Column("query" if per_query else "queries")]
+        columns += [Column(name, higher_is_better=_direction(name)) for name in self.measures]
+        rows = tuple(tuple(row.values()) for row in self._rows(per_query))
+        return Table(tuple(columns), rows)
+
+    def group_table(self) -> Table:
+        """Attention and target of each group, in the mean over queries."""
+        names = ("system", "grouping", "group", "attention", "target")
+        return Table(tuple(Column(name) for name in names), tuple(tuple(asdict(one).values()) for one in self.shares))
+
+    def plot(self) -> Figure:
+        """Attention beside target for each group, one panel per grouping; needs the extra `report`."""
+        from evenrank.items.figure import share_figure
+
+        return share_figure(self.shares)
+
+    def __str__(self) -> str:
+        parts = [text_of(self.table())]
+        parts += [text_of(self.group_table())] if self.shares else []
+        return "\n".join(parts) + "".join(f"note: {note}\n" for note in self.notes)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = [html_of(self.table())]
+        parts += [html_of(self.group_table())] if self.shares else []
+        return "\n".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+
+
+def _direction(measure: str) -> bool | None:
+    return measure not in LOWER_IS_BETTER

@@ -1,0 +1,225 @@
+"""Data in many forms → columns by name, and every fault with its row.
+
+A table can be a data frame (pandas, polars, Arrow), a structured array, a file, records with named fields, or an object
+of ranx, LensKit or ir_datasets. Nothing of these packages is imported: their objects are known by what they offer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError, Fault, InputError, WrongTypeError
+
+Objects = NDArray[np.object_]
+SHOWN_PER_KIND = 10
+"""Rows shown of each kind of fault; the others are counted."""
+NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
+    "item": ("item", "item_id", "doc_id", "docno", "docid", "doc", "document", "page_id"),
+    "score": ("score", "relevance", "probability", "prediction", "sim"),
+    "rank": ("rank", "position"),
+    "ranking": ("ranking", "repeat", "iteration", "sample"),
+    "system": ("system", "run", "run_id", "tag"),
+    "grade": ("grade", "relevance", "rel", "label", "gain", "rating"),
+    "grouping": ("grouping", "dimension", "attribute"),
+    "group": ("group",),
+    "share": ("share", "weight", "target", "fraction"),
+}
+"""Names that a column of each meaning may have, the first one preferred; case does not matter."""
+
+
+@dataclass
+class Faults:
+    """What is wrong with some tables, gathered so that it can be reported at once."""
+
+    rows: dict[tuple[str, str, str], list[tuple[str, str]]] = field(default_factory=dict)
+
+    def add(self, table: str, kind: str, place: str, value: object = "", fix: str = "") -> None:
+        """One fault: `place` is a row or a query, `value` what was found there."""
+        shown = "" if value == "" else repr(value)
+        self.rows.setdefault((table, kind, fix), []).append((place, shown[:60]))
+
+    def raise_if_any(self) -> None:
+        """All faults as one InputError, ten of each kind with their places."""
+        if not self.rows:
+            return
+        listed = []
+        n_more = 0
+        for (table, kind, fix), places in self.rows.items():
+            listed += [
+                Fault(f"{table}, {place}", 0, f"{kind} {value}".strip(), fix)
+                for place, value in places[:SHOWN_PER_KIND]
+            ]
+            n_more += max(0, len(places) - SHOWN_PER_KIND)
+        raise InputError(listed, n_more)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length."""
+
+    name: str
+    """What the table is, for messages: rankings, groups, relevance, target, or a file's path."""
+    columns: dict[str, NDArray[Any]]
+    first_row: int = 1
+    """Number of the first row, for messages: 1, or the line of a file."""
+    row_word: str = "row"
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def place(self, row: int) -> str:
+        """A row as messages name it."""
+        return f"{self.row_word} {self.first_row + row}"
+
+    def find(self, meaning: str) -> str | None:
+        """The name of the column of a meaning; None when the table has none."""
+        by_folded = {name.casefold(): name for name in self.columns}
+        return next((by_folded[name] for name in NAMES[meaning] if name in by_folded), None)
+
+    def get(self, meaning: str) -> NDArray[Any] | None:
+        """The column of a meaning; None when the table has none."""
+        name = self.find(meaning)
+        return None if name is None else self.columns[name]
+
+    def need(self, meaning: str) -> NDArray[Any]:
+        """The column of a meaning; an error that lists what is there when it is missing."""
+        column = self.get(meaning)
+        if column is None:
+            found = ", ".join(self.columns) or "none"
+            raise EvenrankError(f"{self.name}: no column {' or '.join(NAMES[meaning])} (the columns are: {found})")
+        return column
+
+
+def as_table(value: object, name: str) -> Table | None:
+    """A value as a table; None when it is not one, but a mapping or a list that has to be read another way."""
+    if isinstance(value, (str, os.PathLike)):
+        return read_table(Path(value))
+    for way in ("to_df", "to_pandas"):  # LensKit; Arrow, and the results of this package
+        if hasattr(value, way) and not hasattr(value, "get_column"):
+            value = getattr(value, way)()
+            break
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return Table(name, {column: value[column] for column in value.dtype.names})
+    if hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, Mapping):
+        return _frame_table(value, name)
+    return _records_table(value, name)
+
+
+def _frame_table(frame: Any, name: str) -> Table:
+    """A pandas or polars frame; a pandas index that has a name is a column."""
+    if hasattr(frame, "reset_index") and any(getattr(frame.index, "names", ())):
+        frame = frame.reset_index()
+    return Table(name, {str(column): frame[column].to_numpy() for column in frame.columns})
+
+
+def _records_table(value: object, name: str) -> Table | None:
+    """Records with named fields, such as the qrels and scored documents of ir_datasets and ir_measures."""
+    if isinstance(value, (Mapping, str, np.ndarray)) or not isinstance(value, Iterable):
+        return None
+    listed = value if isinstance(value, Sequence) else list(value)
+    first = next(iter(islice(listed, 1)), None)
+    fields = getattr(first, "_fields", ())
+    if not fields:
+        return None
+    columns = {column: _objects([getattr(record, column) for record in listed]) for column in fields}
+    return Table(name, columns)
+
+
+def read_table(path: Path) -> Table:
+    """A file: CSV or TSV with a heading, a six-column TREC run or four-column qrels; gzip by its content."""
+    from evenrank.items.files import read_columns
+
+    if str(path) != "-" and not path.exists():
+        raise EvenrankError(f"{path}: no such file")
+    return read_columns(path)
+
+
+def from_to_dict(value: object) -> object:
+    """The dict of an object that offers one (ranx: Run and Qrels); other values as they are."""
+    convert = getattr(value, "to_dict", None)
+    if convert is None or hasattr(value, "columns") or hasattr(value, "to_df"):
+        return value
+    return convert()
+
+
+def ids_of(column: NDArray[Any], table: Table, what: str, faults: Faults) -> Objects:
+    """Ids as strings or integers; a missing one, or a mixture of both kinds, is a fault with its row."""
+    values = column.tolist()
+    if column.dtype.kind in "iu":
+        return _objects(values)
+    ids = [value if type(value) is str and value else _id_of(value) for value in values]
+    for row, value in enumerate(ids):
+        if value is None:
+            faults.add(table.name, f"no {what} id:", table.place(row), values[row])
+    check_kinds(ids, table, what, faults)
+    return _objects(ids)
+
+
+def check_kinds(ids: Sequence[object], table: Table, what: str, faults: Faults) -> None:
+    """A fault for every id that is not of the kind of the first one: ids are all strings or all integers."""
+    first = next((value for value in ids if value is not None), None)
+    kind = type(first)
+    if all(type(value) is kind for value in ids):
+        return
+    wanted = "a string" if kind is str else "an integer"
+    for row, value in enumerate(ids):
+        if value is not None and type(value) is not kind:
+            faults.add(table.name, f"{what} id is not {wanted} as in the first row:", table.place(row), value)
+
+
+def _id_of(value: object) -> str | int | None:
+    """An id as Python's; None when it is missing. A whole float is an integer, as in frames with gaps."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return str(value)
+
+
+def numbers_of(
+    column: NDArray[Any], table: Table, what: str, faults: Faults, low: float | None = None
+) -> NDArray[np.float64]:
+    """Finite numbers, none below `low`; the others are faults with their rows, and 0 here."""
+    try:
+        values = np.asarray(column, np.float64)
+    except (TypeError, ValueError):
+        values = np.array([_number(value) for value in np.asarray(column, object).tolist()])
+    wrong = ~np.isfinite(values)
+    if low is not None:
+        wrong |= values < low
+    for row in np.flatnonzero(wrong).tolist():
+        kind = f"{what} is below {low:g}:" if np.isfinite(values[row]) else f"{what} is not a finite number:"
+        found = column[row]
+        faults.add(table.name, kind, table.place(row), found.item() if isinstance(found, np.generic) else found)
+    return np.where(wrong, 0.0, values)
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _objects(values: Sequence[object]) -> Objects:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
+
+
+def unreadable(value: object, what: str, wanted: str) -> WrongTypeError:
+    """The error for a value of a type that no reader takes."""
+    return WrongTypeError(value, what, wanted)

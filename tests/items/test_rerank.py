@@ -1,0 +1,89 @@
+"""`evenrank.rerank`: proofs agree with `score`, every policy serves, and nothing is lost."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenrank
+from evenrank.errors import EvenrankError, InputError
+
+ITEMS = {"q": {"a": 0.9, "b": 0.8, "c": 0.6, "d": 0.3, "e": 0.1}}
+GROUPS = {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y"}
+TARGET = {"x": 0.4, "y": 0.6}
+
+
+def test_no_permutation_is_better_than_the_certificate_says() -> None:
+    found = evenrank.rerank(ITEMS, GROUPS, TARGET)
+    best = max(
+        evenrank.score({"q": list(order)}, GROUPS, ITEMS, TARGET).scores["Score"] for order in permutations(ITEMS["q"])
+    )
+    mine = evenrank.score(found.to_dict(), GROUPS, ITEMS, TARGET).scores["Score"]
+    assert mine == pytest.approx(best)
+    certificate = found.certificates["q"]
+    assert certificate["score"] == pytest.approx(mine)
+    assert certificate["upper_bound"] >= best - 1e-9
+    assert sorted(found.to_dict()["q"]) == sorted(ITEMS["q"])
+
+
+@pytest.mark.parametrize("n_rankings", [1, 5])
+@pytest.mark.parametrize("name", list(evenrank.POLICIES))
+def test_every_policy_that_reads_no_text_serves(name: str, n_rankings: int) -> None:
+    owner = evenrank.POLICIES[name]
+    rng = np.random.default_rng(1)
+    items = {q: {f"i{i}": float(p) for i, p in enumerate(rng.random(20))} for q in range(2)}
+    groups = {f"i{i}": "ab"[i % 2] for i in range(20)}
+    task = 1 if n_rankings == 1 else 2
+    if task not in owner.tasks or getattr(owner, "needs_text", False):
+        with pytest.raises(EvenrankError):
+            evenrank.rerank(items, groups, policy=name, n_rankings=n_rankings)
+        return
+    found = evenrank.rerank(items, groups, policy=name, k=7, n_rankings=n_rankings)
+    assert list(found.rankings) == [0, 1]
+    for lists in found.rankings.values():
+        assert len(lists) == n_rankings
+        assert all(len(set(one)) == len(one) == 7 for one in lists)
+
+
+def test_fairer_than_the_order_by_score_and_the_same_again() -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"query": np.repeat(["p", "q"], 50), "item": [f"i{i}" for i in range(100)]})
+    frame["score"] = rng.random(100) * np.where(np.arange(100) % 3 == 0, 0.3, 1.0)
+    groups = pd.DataFrame({"item": frame["item"], "group": np.where(np.arange(100) % 3 == 0, "few", "many")})
+    fair = evenrank.rerank(frame, groups, target={"few": 0.5, "many": 0.5}, k=20)
+    plain = evenrank.rerank(frame, groups, policy="relevance", k=20)
+    scores = evenrank.score({"fair": fair.to_dict(), "plain": plain.to_dict()}, groups, target={"few": 1, "many": 1})
+    assert scores["fair"].scores["AWRF"] > scores["plain"].scores["AWRF"] + 0.05
+    again = evenrank.rerank(frame, groups, target={"few": 0.5, "many": 0.5}, k=20, workers=2)
+    assert again.rankings == fair.rankings
+    assert again.certificates == fair.certificates
+
+
+def test_several_groupings_and_unknown_items() -> None:
+    groupings = {"size": GROUPS, "age": {"a": "old", "b": "new", "d": "old"}}
+    found = evenrank.rerank(ITEMS, groupings, {"size": TARGET, "age": {"old": 0.5, "new": 0.5}})
+    assert sorted(found.to_dict()["q"]) == sorted(ITEMS["q"])
+    assert len(found.to_pandas()) == 5
+
+
+def test_more_groups_than_a_mask_holds() -> None:
+    items = {"q": {f"i{i}": 1.0 / (i + 1) for i in range(200)}}
+    found = evenrank.rerank(items, {f"i{i}": f"provider {i // 2}" for i in range(200)}, target="equal")
+    assert found.certificate["AWRF"] > 0.9
+
+
+def test_wrong_input_is_named() -> None:
+    wrong: dict[str, Any] = {"q": {"a": -1.0, "b": 2.0}}
+    with pytest.raises(InputError, match=r"score of 'a' is negative: -1.0 .*relevance='rank'"):
+        evenrank.rerank(wrong, GROUPS)
+    assert evenrank.rerank(wrong, GROUPS, relevance="rank").to_dict()["q"][0] == "b"
+    with pytest.raises(EvenrankError, match="compares texts"):
+        evenrank.rerank(ITEMS, GROUPS, policy="mmr")
+    with pytest.raises(EvenrankError, match="at least 1"):
+        evenrank.rerank(ITEMS, GROUPS, k=0)
+    with pytest.raises(EvenrankError, match="several systems"):
+        evenrank.rerank({"one": {"q": ["a"]}, "two": {"q": ["b"]}}, GROUPS)
