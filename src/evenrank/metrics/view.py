@@ -54,10 +54,10 @@ class TopicView:
         """Attention that the rankings give to each group; 0 for the fully unknown one where it does not count."""
         weights = self.attention.astype(np.float64)
         if self.task == 1:
-            share = max(self.attention.sum(), 1.0)
+            share = max(float(self.attention.sum()), 1.0)
         else:
             weights = weights * self.is_relevant if self.protocol.relevant_exposure else weights
-            share = max(1, self.n_rankings)
+            share = max(1.0, self.n_rankings)
         exposure: NDArray[np.float64] = self.alignment.total(weights) / share
         exposure[: self._first] = 0.0
         return exposure
