@@ -21,7 +21,7 @@ from evenrank.policies.candidates import Candidates
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimal_sequence import sequence_problem
+from evenrank.policies.optimal_sequence import mean_exposure, sequence_problem
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.policy import Policy, Request
 from evenrank.policies.relevance import Relevance
@@ -29,6 +29,7 @@ from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget
 from optimal_topics import TRACK, made_up_space, make_topic
 
+AT_TWENTY = Optimal(depths=(20,), depth_weights=(1.0,))
 TASK1, TASK2 = Request(1, 1, 1000), Request(2, 100, 50)
 Ranker = Callable[[Candidates, EstimatedTarget, Request], np.ndarray]
 
@@ -42,12 +43,12 @@ def by_policy(policy: Policy) -> Ranker:
 
 def plain_frank_wolfe(candidates: Candidates, target: EstimatedTarget, request: Request) -> np.ndarray:
     """The textbook version: ranking t is the best for the gradient at the mean of the rankings before it."""
-    problem, _ = sequence_problem(Optimal(), candidates, target, request.length)
-    mean, rankings = np.zeros(len(problem.target) + 1), []
+    problem = sequence_problem(Optimal(), candidates, target, request.length).loss
+    mean, rankings = np.zeros(len(candidates)), []
     for step in range(request.n_rankings):
-        scores = problem.page_scores(2.0 * (problem.target - mean[:-1]))
-        rankings.append(best_ranking(scores, len(problem.discounts)))
-        mean += (problem.outcome(rankings[-1]) - mean) / (step + 1)
+        rankings.append(best_ranking(-problem.slope(mean), len(problem.discounts)))
+        newest = mean_exposure(rankings[-1][None], problem.discounts, len(candidates))
+        mean += (newest - mean) / (step + 1)
     return np.array(rankings)
 
 
@@ -78,14 +79,14 @@ def task2_table(seeds: range) -> None:
     squares = []
     for seed in seeds:
         candidates, target = make_topic(seed, 2)
-        problem, unreachable = sequence_problem(Optimal(), candidates, target, TASK2.length)
+        problem = sequence_problem(Optimal(), candidates, target, TASK2.length)
         bound = Optimal().rank(candidates, target, TASK2, derive(1)).certificate["lower_bound"]
         squares.append(float(np.sum((target.values * discounts(50).sum()) ** 2)))
         for name, ranker in rankers.items():
             positions, milliseconds = timed(ranker, candidates, target, TASK2)
-            outcome = np.mean([problem.outcome(row) for row in positions], axis=0)
-            loss = float(np.sum((outcome[:-1] - problem.target) ** 2)) + unreachable
-            gap = problem.loss(outcome) + unreachable - bound
+            exposure = mean_exposure(positions, problem.loss.discounts, len(candidates))
+            loss = problem.loss.group_loss(exposure) + problem.unreachable
+            gap = problem.loss.loss(exposure) + problem.unreachable - bound
             rows[name].append((gap, loss, candidates.relevance[positions].mean(), milliseconds))
     print(f"Task 2: {len(seeds)} topics, 5000 candidates, 32 groups, mean ‖T‖² {np.mean(squares):.1f}, 100 × 50\n")
     base = np.mean(rows["optimal"], axis=0)
@@ -99,7 +100,7 @@ def task2_table(seeds: range) -> None:
 
 def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
     """Score and upper bound, how much of the gap is rounding, and time."""
-    policy = Optimal(scored_depth=depth, log_base=log_base)
+    policy = Optimal(depths=(depth,), depth_weights=(1.0,), log_base=log_base, proof="thorough")
     rankers = {"optimal": by_policy(policy), "deficit": by_policy(Deficit()), "relevance": by_policy(Relevance())}
     rows: dict[str, list[tuple[float, ...]]] = {name: [] for name in rankers}
     parts = []
@@ -127,7 +128,7 @@ def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
 def growth_row(label: str, seeds: range, n_pages: int, space: GroupSpace) -> list[str]:
     """Gaps and times of both tasks at one size; at depth 20 also what whole pages cost."""
     cells = [label]
-    for policy, request in ((Optimal(), TASK2), (Optimal(), TASK1), (Optimal(scored_depth=20), TASK1)):
+    for policy, request in ((Optimal(), TASK2), (Optimal(), TASK1), (AT_TWENTY, TASK1)):
         values = []
         for seed in seeds:
             candidates, target = make_topic(seed, request.task, n_pages, space)
@@ -138,7 +139,7 @@ def growth_row(label: str, seeds: range, n_pages: int, space: GroupSpace) -> lis
         if request.task == 2:
             cells.append(f"{gap:.4f}")
         else:
-            cells += [f"{gap:.3%}", f"{rounding:.2%}"] if policy.scored_depth else [f"{gap:.3%}"]
+            cells += [f"{gap:.3%}", f"{rounding:.2%}"] if policy is AT_TWENTY else [f"{gap:.3%}"]
         cells.append(f"{milliseconds:.0f}")
     return cells
 

@@ -50,7 +50,7 @@ VARIANTS: dict[str, tuple[Task, ...]] = {
 }
 """Settings beside the defaults: most stand for other rows of the paper, the last is `optimal` with more relevance."""
 SERVING: dict[tuple[str, Task], str] = {
-    ("official-2021", 1): "optimal:scored_depth=20,log_base=2.718281828",
+    ("official-2021", 1): "optimal:depths=20,depth_weights=1,log_base=2.718281828",
     ("official-2021", 2): "optimal:head_depth=6",
 }
 """Settings of `optimal` that serve a scorer with a cut of its own."""

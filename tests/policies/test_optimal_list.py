@@ -15,11 +15,10 @@ from evenrank.exposure import discounts
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
 from evenrank.policies.optimisation.assignment import Block, prices_at, settle
-from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, effort_for, solve_bands
+from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, solve_bands, thorough_effort
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
-from evenrank.policies.optimisation.exchange import estimates_of
-from evenrank.policies.optimisation.local_search import best_improved
+from evenrank.policies.optimisation.exchange_search import best_improved, estimate_exchanges, improve
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.optimisation.tangent import Tangent
@@ -133,7 +132,7 @@ def test_relaxations_keep_to_their_budget(length: int, fairness: float) -> None:
         target = target_of(candidates, Request(1, 1, length))
         problem = list_problem(Optimal(fairness=fairness), candidates, target, length)
         ranking = best_ranking(problem.relevance, length)
-        effort = effort_for(problem, 1e-5, 100)
+        effort = thorough_effort(problem, 1e-5, 100)
         solved, bounds = solve_bands(problem, Mixture.of(ranking, problem.outcome(ranking)), effort, floor=0.0)
         assert sum(relaxation.n_iterations for relaxation in solved) <= effort.budget
         assert len(solved) < MAX_RELAXATIONS
@@ -165,7 +164,9 @@ def test_estimates_are_exact_where_they_say_so() -> None:
     ranking, unused = np.arange(6), np.array([10, 11, 12, 13])
     effects = np.column_stack([problem.rows[problem.page_type], problem.relevance])
     outcome = problem.outcome(ranking)
-    estimates = estimates_of(problem, effects[np.append(ranking, unused)][None], outcome[None], 6)[0]
+    weights = np.append(problem.discounts, np.zeros(len(unused)))[None]
+    places = effects[np.append(ranking, unused)][None]
+    estimates = estimate_exchanges(problem, places, outcome[None], weights, 6)[0]
     awrf = 1.0 - problem.divergence(outcome)
     for rank in range(6):
         for place, page in enumerate(unused, 6):
@@ -191,8 +192,24 @@ def test_assignments_make_the_bound_tighter_where_many_groups_have_a_small_targe
 ) -> None:
     candidates = make_candidates(400, 3, THREE)
     target, request = target_of(candidates, Request(1, 1, 20), THREE), Request(1, 1, 20)
-    settled = Optimal().rank(candidates, target, request, derive(1))
-    monkeypatch.setattr("evenrank.policies.optimisation.single.SETTLED_RANKS", 0)
-    plain = Optimal().rank(candidates, target, request, derive(1))
+    thorough = Optimal(proof="thorough")
+    settled = thorough.rank(candidates, target, request, derive(1))
+    monkeypatch.setattr("evenrank.policies.optimisation.nested_list.SETTLED_RANKS", 0)
+    plain = thorough.rank(candidates, target, request, derive(1))
     assert np.array_equal(settled.positions, plain.positions)
     assert settled.certificate["gap"] < 0.9 * plain.certificate["gap"]
+
+
+def test_long_rankings_are_searched_where_most_is_to_gain() -> None:
+    """Two pages far apart in a long list are in each other's place: the search finds them."""
+    candidates = pages([1, 2] * 150, np.linspace(0.9, 0.1, 300))
+    problem = list_problem(Optimal(fairness=0.0), candidates, wanting(0.5, 0.5), 200)
+    ranking = np.arange(200)
+    ranking[[20, 150]] = ranking[[150, 20]]
+    assert improve(problem, ranking[None], 200, 24)[0].tolist() == list(range(200))
+
+
+def test_the_ranks_below_a_head_know_what_it_gives() -> None:
+    problem = tiny_problem(4, 0.2, 1.0)
+    ranking = np.array([3, 1, 0, 5])
+    assert problem.below(ranking[:2]).outcome(ranking[2:]) == pytest.approx(problem.outcome(ranking))

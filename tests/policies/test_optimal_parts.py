@@ -11,14 +11,15 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 from scipy.spatial.distance import jensenshannon
 
-from evenrank.policies.optimisation.apportion import balanced_order, largest_remainder, move_units
+from evenrank.exposure import discounts
 from evenrank.policies.optimisation.divergence import (
     ChordedDivergence,
     divergence_by_group,
     plane_heights,
     total_divergence,
 )
-from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support, supports
+from evenrank.policies.optimisation.permutohedron import best_ranking, project, strongest_per_type, support, supports
+from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
 from evenrank.policies.optimisation.simplex import minimise_on_simplex
 
 scores = arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0, 3.0]))
@@ -75,44 +76,57 @@ def test_vertices_with_the_same_outcome_are_no_trouble() -> None:
     assert weights @ points == pytest.approx([0.5, 0.5])
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30), st.integers(1, 200))
-def test_largest_remainder_stays_within_one_of_the_quota(raw: list[float], n_slots: int) -> None:
-    weights = np.array(raw) + 1e-3
-    weights /= weights.sum()
-    counts = largest_remainder(weights, n_slots)
-    assert counts.sum() == n_slots
-    assert counts.min() >= 0
-    assert np.abs(counts - weights * n_slots).max() < 1.0 + 1e-6
+@hypothesis_settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12))
+def test_projection_is_the_nearest_mixture_of_rankings(seed: int, n_pages: int, length: int) -> None:
+    """No vertex is in the direction of the point that was projected: the condition of a nearest point."""
+    rng = np.random.default_rng(seed)
+    point, weights = rng.normal(size=n_pages), np.sort(rng.random(min(length, n_pages)))[::-1]
+    nearest = project(point, weights).point
+    assert nearest.sum() == pytest.approx(weights.sum())
+    most = np.pad(weights, (0, n_pages - len(weights))).cumsum()
+    assert (np.sort(nearest)[::-1].cumsum() <= most + 1e-9).all()
+    assert support(point - nearest, weights) <= (point - nearest) @ nearest + 1e-9
 
 
-def test_unit_moves_end_where_no_move_helps() -> None:
-    rng = np.random.default_rng(5)
-    points, goal = rng.normal(size=(8, 4)), rng.normal(size=4) * 0.3
-    quadratic, linear = 2.0 * points @ points.T, 2.0 * points @ goal
-
-    def objective(counts: np.ndarray) -> float:
-        return float(np.sum((counts / 20 @ points - goal) ** 2))
-
-    start = np.array([20, 0, 0, 0, 0, 0, 0, 0])
-    counts = move_units(start, quadratic, linear)
-    assert counts.sum() == 20
-    assert objective(counts) < objective(start)
-    for source in np.flatnonzero(counts):
-        for goal_index in range(8):
-            moved = counts.copy()
-            moved[source] -= 1
-            moved[goal_index] += 1
-            assert objective(moved) >= objective(counts) - 1e-9
+@pytest.mark.parametrize("seed", range(6))
+def test_the_derivative_of_the_projection(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    point, weights, rows = rng.normal(size=9), np.array([1.0, 0.9, 0.6, 0.3]), rng.random((9, 2))
+    step = 1e-7
+    moved = [project(point + step * rows[:, group], weights).point for group in range(2)]
+    numeric = np.array([rows.T @ (other - project(point, weights).point) / step for other in moved])
+    assert project(point, weights).squares(rows) == pytest.approx(numeric, abs=1e-5)
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any))
-def test_balanced_order_shows_every_kind_of_ranking_at_its_share(counts: list[int]) -> None:
-    outcomes = np.repeat(np.eye(len(counts)), counts, axis=0)
-    order = balanced_order(outcomes)
-    assert sorted(order.tolist()) == list(range(sum(counts)))
-    prefix = np.cumsum(outcomes[order], axis=0)
-    share = np.arange(1, len(order) + 1)[:, None] * np.array(counts) / sum(counts)
-    assert np.abs(prefix - share).max() <= 1.5
+@hypothesis_settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_rounding_gives_pages_types_and_groups_what_is_due(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_pages, weights = 40, discounts(8)
+    exposure = project(rng.normal(size=n_pages) * 0.3, weights).point
+    page_type, rows = rng.integers(0, 5, n_pages), rng.integers(0, 2, (5, 3)).astype(float)
+    shown = TypedPages.of(exposure, np.ones(n_pages), page_type, rows, 8)
+    rankings = round_exposure(shown, weights, 200)
+    assert all(len(set(row)) == 8 for row in rankings.tolist())
+    given = np.bincount(rankings.reshape(-1), np.tile(weights, 200), minlength=n_pages) / 200
+    assert np.abs((given - exposure) @ rows[page_type]).max() < 0.02
+    assert np.abs(given - exposure).max() < 0.05
+
+
+@hypothesis_settings(max_examples=40)
+@given(st.integers(0, 10_000))
+def test_including_probable_pages_keeps_types_and_stays_a_mean_of_rankings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = discounts(6)
+    exposure = project(rng.normal(size=30), weights).point
+    page_type, relevance = rng.integers(0, 4, 30), rng.random(30)
+    probable = np.flatnonzero(relevance > 0.4)
+    raised = include_probable(exposure, page_type, relevance, probable, 0.01, 0.25)
+    assert np.bincount(page_type, raised) == pytest.approx(np.bincount(page_type, exposure))
+    assert (np.sort(raised)[::-1].cumsum() <= np.sort(exposure)[::-1].cumsum() + 1e-9).all()
+    assert (raised[probable] > 0.0).sum() >= (exposure[probable] > 0.0).sum()
+    assert raised.min() >= 0.0
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.policies.beliefs import Beliefs
 from evenrank.records import Task
 
 
@@ -26,9 +27,11 @@ class Candidates:
     quality_class: NDArray[np.uint8]
     """Quality class in work order (`records.WORK_ORDER`); `records.NO_CLASS` when unknown."""
     alignment: Alignment
-    """Group weights of each page; rows are normalised to sum to 1 (a page of no group has a row of zeros)."""
+    """Group weights of each page, as the protocol that is served counts them; zeros for a page of no group."""
     vectors: NDArray[np.float32] | None = None
     """Text vector of each page, of length 1; None when no policy asked for them."""
+    beliefs: Beliefs | None = None
+    """What is expected of groups that the scorer looks at and the system does not know; None when it knows them all."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -50,4 +53,5 @@ class Candidates:
             quality_class=self.quality_class[positions],
             alignment=self.alignment.take(positions),
             vectors=None if self.vectors is None else self.vectors[positions],
+            beliefs=None if self.beliefs is None else self.beliefs.take(positions),
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,10 +15,16 @@ from evenrank.policies.policy import Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
+LEAST_FAIRNESS = 1e-6
+"""Below this weight of fairness a list is the order by relevance."""
+FLOOR_STEPS = 10
+"""Bisection steps, on a logarithmic scale, towards the weight of fairness at which `min_precision` is met."""
+FAIRNESS_MEASURE: dict[Task, str] = {1: "AWRF", 2: "EE-L"}
+
 
 @dataclass(frozen=True)
 class Optimal:
-    """Task 1: the ranking of highest expected nDCG × AWRF. Task 2: the sequence of least expected exposure loss."""
+    """Task 1: one list with a high expected nDCG × AWRF at every depth. Task 2: the sequence of least expected loss."""
 
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
@@ -30,21 +36,37 @@ class Optimal:
 
     fairness: float = 1.0
     """Weight of fairness against relevance. 0 is the order by relevance. In Task 1 it is the exponent of AWRF (1 is
-    the measure itself); in Task 2 all of the relevance is worth 0.5 % of the squared exposure, divided by this."""
+    the measure itself); in Task 2 all of the relevance is worth 1.25 % of the squared exposure, divided by this."""
+    min_precision: float = 0.0
+    """Smallest expected share of relevant pages in what is shown: in Task 1 up to `precision_rank`, in Task 2 in all
+    rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""
+    precision_rank: int = 50
+    """Task 1: rank up to which `min_precision` must be met."""
+    depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
+    """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
+    depth_weights: tuple[float, ...] = (0.1, 0.15, 0.1, 0.15, 0.5)
+    """Task 1: share of people who stop at each of the depths."""
+    spread: float = 0.1
+    """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
+    kind."""
+    include_above: float = 0.15
+    """Task 2: pages at least this likely to be relevant are shown at least once, as far as a quarter of the exposure of
+    their kind allows; above 1 is off."""
     work_weight: float = 0.25
     """Task 2: how far the reward of a relevant page grows with the work it needs: 0 not, 1 in proportion."""
     relevant_only: bool = False
     """Task 2: count the exposure of a page only as far as it is relevant (`official-2022`)."""
     head_depth: int = 0
     """Task 2: serve a scorer that looks at this many ranks only (`official-2021`: 6), then the rest; 0 is off."""
-    scored_depth: int = 0
-    """Task 1: ranks that the scorer looks at (`official-2021`: 20); 0 is the whole ranking."""
     log_base: float = 2.0
     """Task 1: base of the logarithm in the divergence: 2 (`paper-2021`), or 2.718281828 (`official-2021`)."""
     drop_unknown: bool = True
     """Task 1: leave the fully unknown group out of the exposure when the target gives it nothing."""
+    proof: Literal["quick", "thorough"] = "quick"
+    """Task 1: `thorough` proves tighter bounds and takes about four times as long."""
     tolerance: float = 5e-6
-    """When to stop: share of the score (Task 1), or of the squared total exposure (Task 2), that may be missed."""
+    """When to stop: share of the score (Task 1, thorough), or of the squared total exposure (Task 2), that may be
+    missed."""
     max_iterations: int = 400
     """When to stop in any case."""
 
@@ -60,18 +82,76 @@ class Optimal:
         del rng
         if not len(candidates) or not request.length or not request.n_rankings:
             return Rankings(np.empty((request.n_rankings, 0), np.intp))
-        if request.task == 1:
-            return rank_list(self, candidates, target, request)
-        return rank_sequence(self, candidates, target, request)
+        rankings = self._rank(candidates, target, request)
+        if self.min_precision > 0.0:
+            return self._above_floor(rankings, candidates, target, request)
+        return rankings
+
+    def _rank(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
+        make = rank_list if request.task == 1 else rank_sequence
+        return make(self, candidates, target, request)
+
+    def _above_floor(
+        self, free: Rankings, candidates: Candidates, target: EstimatedTarget, request: Request
+    ) -> Rankings:
+        """The rankings of the strongest fairness, up to `fairness`, at which enough pages are expected to be relevant.
+
+        When not even the order by relevance reaches the floor, that order is given, and `floor_met` is 0.
+        """
+
+        def at(fairness: float) -> tuple[float, Rankings]:
+            rankings = replace(self, fairness=fairness)._rank(candidates, target, request)
+            return self.precision(candidates, rankings, request), rankings
+
+        low, high, fairness, chosen = 0.0, self.fairness, self.fairness, free
+        precision = self.precision(candidates, free, request)
+        if precision < self.min_precision:
+            fairness = 0.0
+            precision, chosen = at(0.0)
+            if precision >= self.min_precision:
+                for _ in range(FLOOR_STEPS):
+                    middle = float(np.sqrt(max(low, LEAST_FAIRNESS) * high))
+                    found, rankings = at(middle)
+                    if found >= self.min_precision:
+                        low, fairness, precision, chosen = middle, middle, found, rankings
+                    else:
+                        high = middle
+        measure = FAIRNESS_MEASURE[request.task]
+        floor = {
+            "fairness_used": fairness,
+            "floor_met": float(precision >= self.min_precision),
+            f"{measure}_without_floor": free.certificate[measure],
+        }
+        return Rankings(chosen.positions, {**chosen.certificate, **floor})
+
+    def precision(self, candidates: Candidates, rankings: Rankings, request: Request) -> float:
+        """Expected share of relevant pages in what is shown, as `min_precision` counts it."""
+        shown = rankings.positions[:, : self.precision_rank] if request.task == 1 else rankings.positions
+        return float(candidates.relevance[shown].mean())
 
     def _faults(self) -> dict[str, bool]:
         """What can be wrong with the settings, and whether it is."""
+        weights = np.array(self.depth_weights)
         return {
-            f"fairness is {self.fairness}, but must not be negative": self.fairness < 0.0,
+            f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
+            f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
+            f"precision_rank is {self.precision_rank}, but must be at least 1": self.precision_rank < 1,
+            f"depths are {_listed(self.depths)}, but must be at least 1 and rising": not (
+                self.depths and min(self.depths) > 0 and list(self.depths) == sorted(set(self.depths))
+            ),
+            f"depth_weights are {_listed(self.depth_weights)}, but must be one share for each depth, none negative, "
+            "that sum to 1": len(self.depth_weights) != len(self.depths)
+            or not (weights >= 0.0).all()
+            or abs(float(weights.sum()) - 1.0) > 1e-6,
+            f"spread is {self.spread}, but must not be negative": not self.spread >= 0.0,
+            f"include_above is {self.include_above}, but must not be negative": not self.include_above >= 0.0,
             f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,
             f"head_depth is {self.head_depth}, but must not be negative": self.head_depth < 0,
-            f"scored_depth is {self.scored_depth}, but must not be negative": self.scored_depth < 0,
-            f"log_base is {self.log_base}, but must be above 1": self.log_base <= 1.0,
-            f"tolerance is {self.tolerance}, but must be above 0": self.tolerance <= 0.0,
+            f"log_base is {self.log_base}, but must be above 1": not self.log_base > 1.0,
+            f"tolerance is {self.tolerance}, but must be above 0": not self.tolerance > 0.0,
             f"max_iterations is {self.max_iterations}, but must be at least 4": self.max_iterations < 4,
         }
+
+
+def _listed(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{value:g}" for value in values) or "empty"

@@ -1,21 +1,16 @@
-"""`optimal` for Task 1: the problem of a topic, its solution, and the pages behind the scored depth."""
+"""`optimal` for Task 1: the problem of a topic, one list for all depths, and what is proven of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.candidates import Candidates
-from evenrank.policies.optimisation.band import Band
-from evenrank.policies.optimisation.compact import compact
+from evenrank.policies.optimisation.bands import AT_THE_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.divergence import divergence_by_group
-from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type, support
-from evenrank.policies.optimisation.single import make_list
+from evenrank.policies.optimisation.nested_list import DepthMixture, NestedList, make_list
 from evenrank.policies.policy import Rankings, Request
 from evenrank.targets.target import EstimatedTarget
 
@@ -26,7 +21,11 @@ class ListSettings(Protocol):
     @property
     def fairness(self) -> float: ...
     @property
-    def scored_depth(self) -> int: ...
+    def depths(self) -> tuple[int, ...]: ...
+    @property
+    def depth_weights(self) -> tuple[float, ...]: ...
+    @property
+    def proof(self) -> str: ...
     @property
     def log_base(self) -> float: ...
     @property
@@ -40,45 +39,64 @@ class ListSettings(Protocol):
 def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
     """One ranking (the same one for every ranking asked for), with its certificate."""
     length = min(request.length, len(candidates))
-    depth = min(settings.scored_depth or length, length)
-    whole = list_problem(settings, candidates, target, depth)
-    kept = strongest_per_type(whole.page_type, whole.relevance, depth)
-    best = make_list(_restricted(whole, kept), settings.tolerance, settings.max_iterations)
-    head = kept[best.ranking]
-    scores = whole.page_scores(best.price)
-    scores[head] = -np.inf
-    ranking = np.concatenate([head, best_ranking(scores, length - depth)])
-    return Rankings(np.tile(ranking, (request.n_rankings, 1)), best.certificate)
+    mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
+    problem = list_problem(settings, candidates, target, length)
+    best = make_list(problem, mixture, _efforts(settings, problem, mixture.depths))
+    return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certificate_of(best, mixture))
+
+
+def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[int]) -> list[Effort]:
+    """How exactly each depth is solved."""
+    if settings.proof == "thorough":
+        at_depth = (problem.at_depth(depth) for depth in depths)
+        return [thorough_effort(part, settings.tolerance, settings.max_iterations) for part in at_depth]
+    return [*(ON_THE_WAY for _ in depths[:-1]), AT_THE_END]
+
+
+def certificate_of(best: NestedList, mixture: DepthMixture) -> dict[str, float]:
+    """What is proven: for the whole list, for the mixture over depths, and for each depth.
+
+    Scores are in units of the most relevant ranking's nDCG; `gap` and `rounding` are shares of the bound. `relaxed` is
+    the score of the best mixture of rankings found, `rounding` what the list misses of it. The bound of the mixture
+    over depths is the weighted sum of the bounds: no list exceeds it, but none need attain it.
+    """
+    whole, weights = best.proofs[-1], np.array(mixture.weights)
+    certificate = {
+        "score": whole.score,
+        "upper_bound": whole.upper_bound,
+        "gap": whole.gap,
+        "relaxed": whole.relaxed,
+        "rounding": (whole.relaxed - whole.score) / (whole.upper_bound or 1.0),
+        "relevance_share": whole.relevance_share,
+        "AWRF": whole.awrf,
+        "n_iterations": float(sum(proof.n_iterations for proof in best.proofs)),
+        "mixture_score": float(weights @ [proof.score for proof in best.proofs]),
+        "mixture_bound": float(weights @ [proof.upper_bound for proof in best.proofs]),
+    }
+    for proof in best.proofs:
+        certificate |= {
+            f"score@{proof.depth}": proof.score,
+            f"upper_bound@{proof.depth}": proof.upper_bound,
+            f"gap@{proof.depth}": proof.gap,
+            f"relevance_share@{proof.depth}": proof.relevance_share,
+            f"AWRF@{proof.depth}": proof.awrf,
+        }
+    return certificate
 
 
 def list_problem(
     settings: ListSettings, candidates: Candidates, target: EstimatedTarget, depth: int
 ) -> CompoundProblem:
-    """The compound problem of a topic at a depth, over all candidates.
-
-    Relevance is in units of the most relevant ranking; when no page has any, all pages count alike.
-    """
+    """The compound problem of a topic at a depth, over all candidates; the fully unknown group may be left out."""
     is_counted = np.ones(len(target.values), np.bool_)
     is_counted[0] = not settings.drop_unknown or target.values[0] > 0.0
-    alignment = compact(candidates.alignment, is_counted)
-    weights = discounts(depth).astype(np.float64)
-    relevance = np.maximum(candidates.relevance, 0.0)
-    if not relevance.any():
-        relevance = np.ones(len(candidates))
-    missed = target.values[is_counted & ~alignment.is_reached]
-    return CompoundProblem(
-        rows=alignment.rows,
-        page_type=alignment.page_type,
-        relevance=relevance / support(relevance, weights),
-        target=target.values[alignment.is_reached],
-        unreachable=float(divergence_by_group(np.zeros_like(missed), missed).sum()),
-        discounts=weights,
+    occurs = np.bincount(candidates.alignment.page_type, minlength=len(candidates.alignment.rows)) > 0
+    return CompoundProblem.of(
+        candidates.alignment.rows[occurs][:, is_counted],
+        (np.cumsum(occurs) - 1)[candidates.alignment.page_type],
+        candidates.relevance,
+        target.values[is_counted],
+        depth,
         fairness=settings.fairness,
         log_base=settings.log_base,
-        band=Band(0.0, float(weights.sum())),
     )
-
-
-def _restricted(problem: CompoundProblem, kept: NDArray[np.intp]) -> CompoundProblem:
-    """The problem with some of the pages only."""
-    return replace(problem, page_type=problem.page_type[kept], relevance=problem.relevance[kept])

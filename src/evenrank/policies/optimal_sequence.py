@@ -1,8 +1,14 @@
-"""`optimal` for Task 2: the problem of a topic and its solution, at full depth or head first."""
+"""`optimal` for Task 2: the expected loss of a topic, its least value, and the rankings that stand for it.
+
+The loss that is really expected has three parts (docs/explanation/optimal.md derives it): the distance of the groups'
+exposure from the target, for groups as they are expected to be; the variance of what is not known about a page's
+groups, which draws the page to its own fair share of exposure; and a weight on item-level fairness, which does the same
+for all pages. Relevance and work needed are rewarded beside it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -10,15 +16,18 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.policies.candidates import Candidates
-from evenrank.policies.optimisation.compact import compact
-from evenrank.policies.optimisation.exposure_loss import ExposureProblem
-from evenrank.policies.optimisation.permutohedron import strongest_per_type, support
-from evenrank.policies.optimisation.sequence import Sequence, certify, make_sequence
+from evenrank.policies.optimisation.expected_loss import ExposureProblem, LeastLoss, distance_bound, least_loss
+from evenrank.policies.optimisation.permutohedron import best_ranking, support
+from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
 from evenrank.policies.policy import Rankings, Request
+from evenrank.targets.estimated import soft_exposure
 from evenrank.targets.target import EstimatedTarget
 
-WORTH_OF_RELEVANCE = 0.005
+WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""
+MOST_MOVED = 0.25
+"""Share of a page type's exposure that may move to probable pages that would not be shown otherwise, at a fairness of 1
+and above; below that, in proportion to fairness."""
 LEAST_FAIRNESS = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 
@@ -28,6 +37,10 @@ class SequenceSettings(Protocol):
 
     @property
     def fairness(self) -> float: ...
+    @property
+    def spread(self) -> float: ...
+    @property
+    def include_above(self) -> float: ...
     @property
     def work_weight(self) -> float: ...
     @property
@@ -40,94 +53,161 @@ class SequenceSettings(Protocol):
     def max_iterations(self) -> int: ...
 
 
+@dataclass(frozen=True)
+class SequenceProblem:
+    """The expected loss of a topic, with what rounding and certificates need beside it."""
+
+    loss: ExposureProblem
+    page_type: NDArray[np.intp]
+    rows: NDArray[np.float64]
+    """Page type by reached group."""
+    counted: NDArray[np.float64]
+    """How far the exposure of each page counts for its groups."""
+    relevance: NDArray[np.float64]
+    """Of each page."""
+    unreachable: float
+    """Part of the loss that no candidate can serve: groups with a target and without a page."""
+
+
 def rank_sequence(
     settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, request: Request
 ) -> Rankings:
     """A sequence of rankings, every prefix of it balanced, with its certificate."""
-    whole, unreachable = sequence_problem(settings, candidates, target, request.length)
-    kept = np.arange(len(candidates))
-    if not settings.relevant_only:
-        kept = strongest_per_type(whole.page_type, whole.gain, len(whole.discounts))
-    problem = _restricted(whole, kept)
-    is_head_first = 0 < settings.head_depth < len(problem.discounts)
-    make = _head_first if is_head_first else _full_depth
-    positions, certificate = make(settings, problem, request.n_rankings, unreachable)
-    return Rankings(kept[positions], {**certificate, **_relevance(candidates.relevance, kept[positions])})
+    problem = sequence_problem(settings, candidates, target, request.length)
+    if settings.fairness <= 0.0:
+        by_gain = best_ranking(problem.loss.gain, len(problem.loss.discounts))
+        positions = np.tile(by_gain, (request.n_rankings, 1))
+        return Rankings(positions, {**_certify(problem, positions), **_relevance(candidates.relevance, positions)})
+    is_head_first = 0 < settings.head_depth < len(problem.loss.discounts)
+    if is_head_first:
+        positions, certificate = _head_first(settings, problem, request.n_rankings)
+    else:
+        positions, certificate = _solve(settings, problem, request.n_rankings)
+    return Rankings(positions, {**certificate, **_relevance(candidates.relevance, positions)})
 
 
 def sequence_problem(
     settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, length: int
-) -> tuple[ExposureProblem, float]:
-    """The exposure problem of a topic over all candidates, and the loss that no candidate can mend."""
-    alignment = compact(candidates.alignment, np.ones(len(target.values), np.bool_))
+) -> SequenceProblem:
+    """The expected loss of a topic over all candidates.
+
+    Where groups are unknown to the system but not to the scorer, what is believed of them takes the place of what is
+    known, with its variance.
+    """
+    alignment, variance, own_share = candidates.alignment, np.zeros(len(candidates)), np.zeros(len(candidates))
+    if candidates.beliefs is not None:
+        beliefs = candidates.beliefs
+        alignment, target = beliefs.alignment, beliefs.target
+        variance, own_share = beliefs.variance[alignment.page_type], beliefs.own_share[alignment.page_type]
+    occurs = np.bincount(alignment.page_type, minlength=len(alignment.rows)) > 0
+    is_reached = (alignment.rows[occurs] > 0.0).any(axis=0)
+    rows = alignment.rows[:, is_reached]
     total = float(discounts(length).sum())
-    weights = discounts(min(length, len(candidates))).astype(np.float64)
     wanted = target.values * total
-    worth = WORTH_OF_RELEVANCE * total**2 / max(settings.fairness, LEAST_FAIRNESS)
-    reward = _reward(candidates, settings.work_weight)
-    problem = ExposureProblem(
-        rows=alignment.rows,
-        page_type=alignment.page_type,
-        page_weight=candidates.relevance if settings.relevant_only else np.ones(len(candidates)),
-        gain=worth * reward / (support(reward, weights) or 1.0),
-        target=wanted[alignment.is_reached],
+    weights = discounts(min(length, len(candidates))).astype(np.float64)
+    fair = fair_exposure(candidates, total)
+    pull = variance + settings.spread
+    counted = candidates.relevance if settings.relevant_only else np.ones(len(candidates))
+    loss = ExposureProblem(
+        groups=rows[alignment.page_type] * counted[:, None],
+        target=wanted[is_reached],
+        pull=pull,
+        share=fair * (variance * own_share + settings.spread) / np.where(pull > 0.0, pull, 1.0),
+        gain=_gain(settings, candidates, weights, total),
         discounts=weights,
     )
-    return problem, float(np.sum(wanted[~alignment.is_reached] ** 2))
+    unreachable = float(np.sum(wanted[~is_reached] ** 2))
+    return SequenceProblem(loss, alignment.page_type, rows, counted, candidates.relevance, unreachable)
 
 
-def _reward(candidates: Candidates, work_weight: float) -> NDArray[np.float64]:
-    """Relevance of each page, more of it for pages that need more work."""
-    return np.asarray(candidates.relevance * (1.0 - work_weight + work_weight * candidates.work_needed))
+def fair_exposure(candidates: Candidates, total: float) -> NDArray[np.float64]:
+    """What each page would get from an ideal policy, in expectation: its work level's exposure if it is relevant.
+
+    Ideal exposures are not cut at the length of a ranking, so they are scaled to its total attention.
+    """
+    fair = candidates.relevance * soft_exposure(candidates.relevance, candidates.quality_class)
+    most = float(fair.sum())
+    return np.asarray(fair * total / most) if most > 0.0 else np.full(len(candidates), total / len(candidates))
 
 
-def _full_depth(
-    settings: SequenceSettings, problem: ExposureProblem, n_rankings: int, unreachable: float
+def _gain(
+    settings: SequenceSettings, candidates: Candidates, weights: NDArray[np.float64], total: float
+) -> NDArray[np.float64]:
+    """Reward of a unit of exposure of each page: its relevance, more of it for pages that need more work."""
+    reward = candidates.relevance * (1.0 - settings.work_weight + settings.work_weight * candidates.work_needed)
+    worth = WORTH_OF_RELEVANCE * total**2 / max(settings.fairness, LEAST_FAIRNESS)
+    return np.asarray(worth * reward / (support(reward, weights) or 1.0))
+
+
+def _solve(
+    settings: SequenceSettings,
+    problem: SequenceProblem,
+    n_rankings: int,
+    above: NDArray[np.intp] | None = None,
 ) -> tuple[NDArray[np.intp], dict[str, float]]:
-    """The sequence that serves all ranks."""
-    sequence = _solve(settings, problem, n_rankings)
-    return sequence.positions, certify(problem, sequence, unreachable)
+    """Rankings for one problem, and their certificate; the tolerance is a share of the squared total exposure."""
+    loss = problem.loss
+    tolerance = settings.tolerance * float(loss.discounts.sum()) ** 2
+    best = least_loss(loss, tolerance, settings.max_iterations)
+    n_above = 0 if above is None else above.shape[1]
+    length = min(len(loss.discounts) + n_above, len(loss.gain))
+    probable = np.flatnonzero(problem.relevance >= settings.include_above)
+    least, most = float(loss.discounts[-1]) / n_rankings, MOST_MOVED * min(1.0, settings.fairness)
+    exposure = include_probable(best.exposure, problem.page_type, problem.relevance, probable, least, most)
+    shown = TypedPages.of(exposure, problem.counted, problem.page_type, problem.rows, length)
+    positions = round_exposure(shown, loss.discounts, n_rankings, above)
+    return positions, _certify(problem, positions, best)
+
+
+def _certify(problem: SequenceProblem, positions: NDArray[np.intp], best: LeastLoss | None = None) -> dict[str, float]:
+    """How far the sequence is from the best stochastic policy; EE-L is that of the groups as they are expected to be.
+
+    Without `best` relevance alone counts, and the rankings are the best there are.
+    """
+    loss = problem.loss
+    exposure = mean_exposure(positions, loss.discounts, len(loss.gain))
+    value = loss.loss(exposure)
+    best = best or LeastLoss(exposure, value, value, 0)
+    return {
+        "objective": value + problem.unreachable,
+        "lower_bound": best.lower_bound + problem.unreachable,
+        "gap": value - best.lower_bound,
+        "rounding": value - best.loss,
+        "EE-L": loss.group_loss(exposure) + problem.unreachable,
+        "EE-L_lower_bound": distance_bound(loss, exposure) + problem.unreachable,
+        "n_pages_shown": float(len(np.unique(positions))),
+        "n_distinct": float(len(np.unique(positions, axis=0))),
+        "n_iterations": float(best.n_iterations),
+    }
 
 
 def _head_first(
-    settings: SequenceSettings, problem: ExposureProblem, n_rankings: int, unreachable: float
+    settings: SequenceSettings, problem: SequenceProblem, n_rankings: int
 ) -> tuple[NDArray[np.intp], dict[str, float]]:
     """The sequence that serves the first ranks, and with what is left of the target the others.
 
-    The certificate is that of the head. The tail is found with spare pages behind it, which take the place of pages
-    that stand in the head already.
+    The certificate is that of the head.
     """
-    depth = settings.head_depth
-    head_problem = replace(problem, discounts=problem.discounts[:depth])
-    head = _solve(settings, head_problem, n_rankings)
-    spare = np.append(problem.discounts[depth:], np.zeros(depth))
-    tail_problem = replace(problem, discounts=spare, target=problem.target - head.outcome[:-1])
-    tail = _solve(settings, tail_problem, n_rankings)
-    positions = np.array([_joined(*pair, len(spare)) for pair in zip(head.positions, tail.positions, strict=True)])
-    exposure = np.mean([problem.outcome(ranking)[:-1] for ranking in positions], axis=0)
-    full_loss = float(np.sum((exposure - problem.target) ** 2)) + unreachable
-    return positions, {**certify(head_problem, head, unreachable), "EE-L_full_depth": full_loss}
-
-
-def _joined(head: NDArray[np.intp], tail: NDArray[np.intp], length: int) -> NDArray[np.intp]:
-    """The head, then the pages of the tail that are not in it."""
-    return np.concatenate([head, tail[~np.isin(tail, head)]])[:length]
-
-
-def _solve(settings: SequenceSettings, problem: ExposureProblem, n_rankings: int) -> Sequence:
-    """The sequence for one problem; the tolerance is a share of the squared total exposure."""
-    tolerance = settings.tolerance * float(problem.discounts.sum()) ** 2
-    return make_sequence(problem, n_rankings, tolerance, settings.max_iterations)
-
-
-def _restricted(problem: ExposureProblem, kept: NDArray[np.intp]) -> ExposureProblem:
-    """The problem with some of the pages only."""
-    return replace(
-        problem,
-        page_type=problem.page_type[kept],
-        page_weight=problem.page_weight[kept],
-        gain=problem.gain[kept],
+    depth, loss = settings.head_depth, problem.loss
+    of_head = replace(problem, loss=replace(loss, discounts=loss.discounts[:depth]))
+    head, certificate = _solve(settings, of_head, n_rankings)
+    given = mean_exposure(head, loss.discounts[:depth], len(loss.gain))
+    left = replace(
+        loss,
+        discounts=loss.discounts[depth:],
+        target=loss.target - given @ loss.groups,
+        share=np.maximum(loss.share - given, 0.0),
     )
+    tail, _ = _solve(settings, replace(problem, loss=left), n_rankings, above=head)
+    positions = np.hstack([head, tail])
+    exposure = mean_exposure(positions, loss.discounts, len(loss.gain))
+    return positions, {**certificate, "EE-L_full_depth": loss.group_loss(exposure) + problem.unreachable}
+
+
+def mean_exposure(positions: NDArray[np.intp], weights: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
+    """Exposure of each page, mean over the rankings."""
+    total = np.bincount(positions.reshape(-1), np.tile(weights, len(positions)), minlength=n_pages)
+    return np.asarray(total / len(positions))
 
 
 def _relevance(relevance: NDArray[np.float64], positions: NDArray[np.intp]) -> dict[str, float]:

@@ -91,7 +91,7 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, [True] * len(space.dimensions)),
+        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, [False] * len(space.dimensions)),
         vectors=_vectors(collection, rows) if with_text else None,
     )
 

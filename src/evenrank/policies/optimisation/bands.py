@@ -11,19 +11,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.policies.optimisation.band import Band
-from evenrank.policies.optimisation.compound import CompoundProblem
+from evenrank.policies.optimisation.compound import Band, CompoundProblem
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.relaxation import Relaxation, relax
 from evenrank.policies.optimisation.tangent import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
 MAX_RELAXATIONS = 12
-"""Whatever the bound: a relaxation may end outside of its band, and the place with the highest bound stay the same."""
+"""Whatever the bound: a relaxation may end outside of its band, and leave the highest bound where it was."""
 N_BETWEEN = 5
 """Prices between those of neighbouring relaxations that the bound is tried with."""
 ENOUGH = 2e-4
 """Share by which looking again at the same place must lower the bound to be worth it."""
+
+
+COARSE = 0.005
+"""Share of all exposure that the last rank has in a short ranking, where whole pages matter."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,22 @@ class Effort:
     """The first relaxation looks at totals from 1 / width to width times that of the order by relevance."""
     width: float
     """The same for the others."""
+    assigns: bool = False
+    """Whether the bounds of short lists are made tighter by assignments, which takes as long as all the rest."""
 
 
-def effort_for(problem: CompoundProblem, tolerance: float, max_iterations: int) -> Effort:
+ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1.05)
+"""For a depth above the end of a list, where the bound is a by-product."""
+AT_THE_END = Effort(1e-4, max_iterations=60, budget=100, first_width=1.1, width=1.05)
+"""For the depth of the whole list."""
+
+
+def thorough_effort(problem: CompoundProblem, tolerance: float, max_iterations: int) -> Effort:
     """With few ranks whole pages cost more than an inexact relaxation: many rough relaxations prove more there."""
-    is_coarse = problem.discounts[-1] > 0.005 * problem.discounts.sum()
+    is_coarse = problem.discounts[-1] > COARSE * problem.discounts.sum()
     if is_coarse:
-        return Effort(2e-4, max_iterations=30, budget=min(150, max_iterations), first_width=1.05, width=1.05)
+        budget = min(150, max_iterations)
+        return Effort(2e-4, max_iterations=30, budget=budget, first_width=1.05, width=1.05, assigns=True)
     return Effort(tolerance, max_iterations, budget=max_iterations, first_width=1.2, width=1.03)
 
 

@@ -1,20 +1,37 @@
-"""Task 1: expected nDCG × AWRF of one ranking as a problem in arrays."""
+"""Task 1: expected nDCG × AWRF of one ranking as a problem in arrays.
+
+A problem may be that of a whole ranking, or that of the ranks below a head that is fixed: the head's exposure and
+relevance are then `given`, and the discounts are those of the ranks that are still free.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.band import Band
-from evenrank.policies.optimisation.divergence import total_divergence
+from evenrank.exposure import discounts
+from evenrank.policies.optimisation.divergence import divergence_by_group, total_divergence
+from evenrank.policies.optimisation.permutohedron import support
 
 LEAST = 1e-12
 """Stands for zero inside a logarithm."""
 STIFFNESS = 100.0
 """Of the band, when exposure is counted in shares of all exposure."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rankings that give all groups together an exposure from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+    def excess(self, total: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far exposures are above the band, or below it (negative)."""
+        return np.asarray(total - np.minimum(np.maximum(total, self.low), self.high))
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,45 @@ class CompoundProblem:
     """Base of the divergence's logarithm."""
     band: Band
     """Rankings among which the best is sought: all of them, or those of a band."""
+    given: NDArray[np.float64]
+    """Outcome of the ranks above, which are fixed: exposure of each group, and last the relevance."""
+    attention: float
+    """Discounts of all ranks together, those above included."""
+
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[np.float64],
+        page_type: NDArray[np.intp],
+        relevance: NDArray[np.float64],
+        target: NDArray[np.float64],
+        depth: int,
+        *,
+        fairness: float = 1.0,
+        log_base: float = 2.0,
+    ) -> CompoundProblem:
+        """The problem of pages with these alignment rows over all groups that count, for `depth` ranks.
+
+        Groups that no page is in are set apart. Relevance is put into units of the most relevant ranking; when no page
+        has any, all pages count alike.
+        """
+        is_reached = (rows[np.unique(page_type)] > 0.0).any(axis=0)
+        weights = discounts(depth).astype(np.float64)
+        worth = np.maximum(relevance, 0.0) if (relevance > 0.0).any() else np.ones(len(relevance))
+        missed = target[~is_reached]
+        return cls(
+            rows=rows[:, is_reached],
+            page_type=page_type,
+            relevance=worth / (support(worth, weights) or 1.0),
+            target=target[is_reached],
+            unreachable=float(divergence_by_group(np.zeros_like(missed), missed).sum()),
+            discounts=weights,
+            fairness=fairness,
+            log_base=log_base,
+            band=Band(0.0, float(weights.sum() * rows.sum(axis=1).max(initial=1.0))),
+            given=np.zeros(int(is_reached.sum()) + 1),
+            attention=float(weights.sum()),
+        )
 
     @cached_property
     def unit(self) -> float:
@@ -46,7 +102,7 @@ class CompoundProblem:
     @cached_property
     def stiffness(self) -> float:
         """What a squared unit of exposure outside of the band costs in the logarithm of the score."""
-        return float(STIFFNESS / self.discounts.sum() ** 2)
+        return float(STIFFNESS / self.attention**2)
 
     def page_scores(self, price: NDArray[np.float64]) -> NDArray[np.float64]:
         """Value of a unit of exposure of each page, when the groups have these prices."""
@@ -55,7 +111,7 @@ class CompoundProblem:
     def outcome(self, ranking: NDArray[np.intp]) -> NDArray[np.float64]:
         """Exposure of each group, and last the relevance."""
         by_type = np.bincount(self.page_type[ranking], self.discounts, minlength=len(self.rows))
-        return np.append(by_type @ self.rows, self.discounts @ self.relevance[ranking])
+        return np.append(by_type @ self.rows, self.discounts @ self.relevance[ranking]) + self.given
 
     def log_score(self, outcomes: NDArray[np.float64], divergence: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the score of outcomes (last axis) with these divergences; AWRF is 0 without any exposure."""
@@ -86,8 +142,28 @@ class CompoundProblem:
 
     @cached_property
     def least_exposure(self) -> NDArray[np.float64]:
-        """Smallest exposure above 0 of each group in a ranking: one page at the last rank."""
-        return np.asarray(np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0) * self.discounts[-1])
+        """Smallest exposure above 0 of each group in a ranking: what it has already, or one page at the last rank."""
+        at_last = np.where(self.rows > 0.0, self.rows, np.inf).min(axis=0) * self.discounts[-1]
+        return np.asarray(np.where(self.given[:-1] > 0.0, self.given[:-1], at_last))
+
+    def at_depth(self, depth: int) -> CompoundProblem:
+        """The same problem for the first `depth` ranks alone, relevance in units of their most relevant ranking."""
+        weights = self.discounts[:depth]
+        most = support(self.relevance, weights)
+        band = Band(0.0, float(weights.sum() * self.rows.sum(axis=1).max(initial=1.0)))
+        attention = float(weights.sum())
+        return replace(
+            self, discounts=weights, relevance=self.relevance / (most or 1.0), band=band, attention=attention
+        )
+
+    def below(self, head: NDArray[np.intp]) -> CompoundProblem:
+        """The same problem for the ranks below a head; its pages keep their numbers and must not be shown again."""
+        of_head = replace(self, discounts=self.discounts[: len(head)])
+        return replace(self, discounts=self.discounts[len(head) :], given=of_head.outcome(head))
+
+    def restricted(self, pages: NDArray[np.intp]) -> CompoundProblem:
+        """The problem with some of the pages only."""
+        return replace(self, page_type=self.page_type[pages], relevance=self.relevance[pages])
 
 
 def shares(outcomes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,10 +1,12 @@
-"""The set of exposures that rankings can give, and its linear oracle: one partial sort.
+"""The set of exposures that rankings can give, its linear oracle (one partial sort) and the projection onto it.
 
 A ranking gives its pages the discounts of their ranks and all other pages nothing. The mixtures of rankings give the
 convex hull of these vectors, a permutohedron; a linear function is largest there on the ranking by its coefficients.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,40 @@ def strongest_per_type(page_type: NDArray[np.intp], gain: NDArray[np.float64], l
     return np.sort(order[np.arange(len(order)) - first_of_type < length])
 
 
-def first_of_each_type(types: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Indices where a new type begins in a list sorted by type."""
-    return np.flatnonzero(np.diff(types, prepend=-1))
+@dataclass(frozen=True)
+class Projection:
+    """The nearest point of the permutohedron, and what changes with the point that was projected."""
+
+    point: NDArray[np.float64]
+    order: NDArray[np.intp]
+    """Pages in falling order of the point that was projected."""
+    starts: NDArray[np.intp]
+    """Where blocks of that order begin: pages of one block share its ranks, and a page alone has a rank to itself."""
+
+    def squares(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """rowsᵀ J rows, where J is the derivative of the projection: the scatter of the rows within blocks."""
+        sizes = np.diff(self.starts, append=len(self.order))
+        is_shared = np.repeat(sizes > 1, sizes)
+        shared, sizes = rows[self.order[is_shared]], sizes[sizes > 1]
+        if not len(sizes):
+            return np.zeros((rows.shape[1], rows.shape[1]))
+        sums = np.add.reduceat(shared, np.cumsum(sizes) - sizes)
+        return np.asarray(shared.T @ shared - (sums / sizes[:, None]).T @ sums)
+
+
+def project(point: NDArray[np.float64], weights: NDArray[np.float64]) -> Projection:
+    """The exposures nearest to `point` that mixtures of rankings with discounts `weights` can give.
+
+    With x sorted falling they are x − v, where v is the falling sequence nearest to x − weights (isotonic regression;
+    Blondel et al., Fast differentiable sorting and ranking, ICML 2020).
+    """
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(-point, kind="stable")
+    falling = point[order]
+    above = falling.copy()
+    above[: len(weights)] -= weights
+    found = isotonic_regression(above, increasing=False)
+    nearest = np.empty(len(point))
+    nearest[order] = falling - found.x
+    return Projection(np.maximum(nearest, 0.0), order, np.asarray(found.blocks[:-1], np.intp))

@@ -49,6 +49,7 @@ def relax(problem: CompoundProblem, start: Mixture, tolerance: float, max_iterat
     chorded = ChordedDivergence(problem.target, problem.least_share(problem.band.high))
     mixture, met, outcomes = start, list(start.rankings), list(start.outcomes)
     log_score, proven = float(_log_score(problem, chorded, start.outcome)), np.inf
+    tangent = contact_at(problem, chorded, start.outcome).tangent
     for _ in range(max_iterations):
         outcome = mixture.outcome
         contact = contact_at(problem, chorded, outcome)

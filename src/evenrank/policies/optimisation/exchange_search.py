@@ -1,0 +1,215 @@
+"""Task 1: local search over exchanges: two ranks swap pages, or a rank takes the best unused page of a type.
+
+An unused page is a page with the discount 0, so both are exchanges between two places. All of them are estimated to the
+second order; the most promising ones are evaluated exactly, and the best of these is made. In a long ranking only the
+ranks with the most to gain at first order take part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.policies.optimisation.compound import LEAST, CompoundProblem, shares
+from evenrank.policies.optimisation.divergence import divergence_by_group
+
+SEARCHED_WEIGHT = 0.01
+"""Ranks with a smaller share of all exposure are left as they are: there the relaxation has left nothing to gain."""
+MAX_SEARCHED = 64
+"""Ranks of one ranking that take part in a search step."""
+FEW, MANY = 24, 400
+"""Exchanges of a ranking that are evaluated exactly: of each of several rankings, and of the best in the end."""
+MAX_MOVES = 200
+IMPROVEMENT = 1e-10
+
+
+def best_improved(problem: CompoundProblem, rankings: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The best ranking that exchanges lead to from any of `rankings` (one in each row).
+
+    Several rankings are improved at once with few exchanges evaluated; the best of them continues alone with many. With
+    up to `MANY` exchanges, no single one of them raises its score.
+    """
+    n_ranks = int(np.sum(problem.discounts >= SEARCHED_WEIGHT * problem.attention))
+    if n_ranks:
+        rankings = improve(problem, rankings, n_ranks, FEW)
+    best = rankings[[np.argmax([problem.score(ranking) for ranking in rankings])]]
+    return np.asarray(improve(problem, best, n_ranks, MANY)[0] if n_ranks else best[0])
+
+
+def improve(
+    problem: CompoundProblem,
+    rankings: NDArray[np.intp],
+    n_ranks: int,
+    n_evaluated: int,
+    max_moves: int = MAX_MOVES,
+    least_gain: float = IMPROVEMENT,
+) -> NDArray[np.intp]:
+    """Rankings after exchanges among the first `n_ranks` ranks and unused pages, until no promising one helps.
+
+    At most `max_moves` exchanges are made in each ranking, and none that adds less than `least_gain` to the log score.
+    """
+    rankings, by_type = rankings.copy(), _pages_by_type(problem)
+    effects = np.column_stack([problem.rows[problem.page_type], problem.relevance])
+    active = np.arange(len(rankings))
+    for _ in range(max_moves):
+        current = rankings[active]
+        outcomes = np.einsum("k,rkg->rg", problem.discounts, effects[current]) + problem.given
+        searched = _searched_ranks(problem, effects[current], outcomes, n_ranks)
+        places = np.hstack([np.take_along_axis(current, searched, axis=1), _unused(by_type, current)])
+        weights = np.zeros(places.shape)
+        weights[:, : searched.shape[1]] = problem.discounts[searched]
+        estimates = estimate_exchanges(problem, effects[places], outcomes, weights, searched.shape[1])
+        estimates = np.where(places[:, None] >= 0, estimates, -np.inf)
+        rank, place, score = _best_exchange(problem, effects[places], outcomes, weights, estimates, n_evaluated)
+        row = np.flatnonzero(score > problem.true_log_score(outcomes) + least_gain)
+        if not len(row):
+            break
+        active, rank, place = active[row], rank[row], place[row]
+        is_swap = place < searched.shape[1]
+        swapped = row[is_swap]
+        rankings[active[is_swap], searched[swapped, place[is_swap]]] = places[swapped, rank[is_swap]]
+        rankings[active, searched[row, rank]] = places[row, place]
+    return rankings
+
+
+def estimate_exchanges(
+    problem: CompoundProblem,
+    effects: NDArray[np.float64],
+    outcomes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n_ranks: int,
+) -> NDArray[np.float64]:
+    """About what the exchange of a rank and a place adds to the log score: ranking by rank by place.
+
+    `effects` are those of a unit of exposure at each place, `weights` the discounts of the places: `n_ranks` ranks,
+    then unused pages. Exact up to the first order of the logarithm where an unused page enters, no group has both pages
+    and the total exposure of the groups stays.
+    """
+    total = np.maximum(outcomes[:, :-1].sum(axis=1), LEAST)[:, None, None]
+    awrf = np.maximum(1.0 - problem.divergence(outcomes), LEAST)[:, None, None]
+    rate = problem.fairness * problem.unit / awrf
+    share = shares(outcomes)[:, None]
+    slope, bend = _slope_and_bend(problem, share, total)
+    drop = weights[:, :n_ranks, None] - weights[:, None]
+    inside, unused = effects[:, :n_ranks, :-1], effects[:, n_ranks:, :-1]
+    fairer = (
+        _fairer_by_swap(inside, slope, bend, drop[:, :, :n_ranks] / total),
+        _fairer_by_entry(problem.target, share, inside, unused, bend, weights[:, :n_ranks, None] / total),
+    )
+    in_groups = effects[..., :-1].sum(axis=-1) * (rate / total * (slope * share).sum(axis=2, keepdims=True))[:, 0]
+    worth = effects[..., -1] / np.maximum(outcomes[:, -1:], LEAST) + in_groups
+    return np.asarray(drop * (worth[:, None] - worth[:, :n_ranks, None]) + rate * np.concatenate(fairer, axis=2))
+
+
+def _slope_and_bend(
+    problem: CompoundProblem, share: NDArray[np.float64], total: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First and second derivative of each group's divergence, at the least share that a ranking can show or above."""
+    visible = np.maximum(share, problem.least_share(total))
+    slope = 0.5 * np.log(2.0 * visible / (visible + problem.target))
+    return slope, 0.5 * problem.target / (visible * (visible + problem.target))
+
+
+def _fairer_by_swap(
+    inside: NDArray[np.float64], slope: NDArray[np.float64], bend: NDArray[np.float64], step: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Fall of the divergence, to the second order, when the first of two ranks gives the second a share `step`."""
+    values, scaled = (inside * slope).sum(axis=2), inside * np.sqrt(bend)
+    lengths = (scaled * scaled).sum(axis=2)
+    distance = lengths[:, :, None] + lengths[:, None] - 2.0 * scaled @ scaled.transpose(0, 2, 1)
+    return np.asarray(step * (values[:, :, None] - values[:, None]) - 0.5 * step**2 * distance)
+
+
+def _fairer_by_entry(
+    target: NDArray[np.float64],
+    share: NDArray[np.float64],
+    inside: NDArray[np.float64],
+    unused: NDArray[np.float64],
+    bend: NDArray[np.float64],
+    step: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Fall of the divergence when an unused page takes the place of each rank, whose share is `step`."""
+    now = divergence_by_group(share, target)
+    fall = step**2 * ((inside * bend) @ unused.transpose(0, 2, 1))  # where both pages have a group in common
+    for part in np.unique(unused[unused > 0.0]):
+        more = now - divergence_by_group(share + part * step, target)
+        less = now - divergence_by_group(np.maximum(share - part * step, 0.0), target)
+        fall += more @ (unused == part).transpose(0, 2, 1) + (less * (inside == part)).sum(axis=2, keepdims=True)
+    return np.asarray(fall)
+
+
+def _searched_ranks(
+    problem: CompoundProblem, effects: NDArray[np.float64], outcomes: NDArray[np.float64], n_ranks: int
+) -> NDArray[np.intp]:
+    """The ranks of each ranking that take part, ranking by rank: all, or those with the most to gain at first order.
+
+    A page can only be the upper one of the best swap if all pages above it are worth more, and the lower one if all
+    below it are worth less; half of the ranks are spread over those, half over the others.
+    """
+    if n_ranks <= MAX_SEARCHED:
+        return np.broadcast_to(np.arange(n_ranks), (len(outcomes), n_ranks))
+    total = np.maximum(outcomes[:, :-1].sum(axis=1), LEAST)[:, None, None]
+    share = shares(outcomes)[:, None]
+    slope, _ = _slope_and_bend(problem, share, total)
+    awrf = np.maximum(1.0 - problem.divergence(outcomes), LEAST)[:, None]
+    by_group = (slope - (slope * share).sum(axis=2, keepdims=True)) / total
+    worth = effects[:, :n_ranks, -1] / np.maximum(outcomes[:, -1:], LEAST)
+    worth = worth - problem.fairness * problem.unit / awrf * (effects[:, :n_ranks, :-1] * by_group).sum(axis=2)
+    return np.array([_spread_over(row, MAX_SEARCHED) for row in worth])
+
+
+def _spread_over(worth: NDArray[np.float64], n_kept: int) -> NDArray[np.intp]:
+    """`n_kept` ranks: some with the least worth so far, some with the most from there on, others from all over."""
+    least_so_far = np.flatnonzero(worth <= np.minimum.accumulate(worth))
+    most_from_here = np.flatnonzero(worth >= np.maximum.accumulate(worth[::-1])[::-1])
+    half = n_kept // 2
+    chosen = np.unique(np.concatenate([_thinned(least_so_far, half), _thinned(most_from_here, half)]))
+    others = np.setdiff1d(np.arange(len(worth)), chosen)
+    return np.sort(np.concatenate([chosen, _thinned(others, n_kept - len(chosen))]))
+
+
+def _thinned(places: NDArray[np.intp], n_kept: int) -> NDArray[np.intp]:
+    """At most `n_kept` of the places, evenly spread."""
+    if len(places) <= n_kept:
+        return places
+    return places[np.linspace(0, len(places) - 1, n_kept).astype(np.intp)]
+
+
+def _pages_by_type(problem: CompoundProblem) -> NDArray[np.intp]:
+    """The pages of each type (a row each), most relevant first, and −1 after the last one."""
+    order = np.lexsort((-problem.relevance, problem.page_type))
+    types = problem.page_type[order]
+    place = np.arange(len(order)) - np.searchsorted(types, types)
+    pages = np.full((len(problem.rows), int(place.max()) + 2), -1, np.intp)
+    pages[types, place] = order
+    return pages
+
+
+def _unused(by_type: NDArray[np.intp], rankings: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The most relevant page of each type that is not in the ranking, ranking by type; −1 where there is none."""
+    is_used = np.zeros((len(rankings), int(by_type.max()) + 2), np.bool_)
+    is_used[np.arange(len(rankings))[:, None], rankings] = True
+    return np.asarray(by_type[np.arange(len(by_type)), np.argmin(is_used[:, by_type], axis=2)])
+
+
+def _best_exchange(
+    problem: CompoundProblem,
+    effects: NDArray[np.float64],
+    outcomes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    estimates: NDArray[np.float64],
+    n_evaluated: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """(place of the rank, other place, log score) of the best exchange for each ranking, among the most promising."""
+    n_rankings, _, n_places = estimates.shape
+    flat = estimates.reshape(n_rankings, -1)
+    n_kept = min(n_evaluated, flat.shape[1])
+    tried = np.sort(np.argpartition(flat, flat.shape[1] - n_kept, axis=1)[:, flat.shape[1] - n_kept :], axis=1)
+    rank, place = np.divmod(tried, n_places)
+    row = np.arange(n_rankings)[:, None]
+    drop = weights[row, rank] - weights[row, place]
+    change = drop[..., None] * (effects[row, place] - effects[row, rank])
+    scores = problem.true_log_score(np.maximum(outcomes[:, None] + change, 0.0))
+    scores = np.where(np.isfinite(flat[row, tried]), scores, -np.inf)
+    best = (row[:, 0], np.argmax(scores, axis=1))
+    return rank[best], place[best], scores[best]
