@@ -3,7 +3,7 @@
     python benchmarks/calibration.py [--pages 20000] [--topics 40] [--seeds 3] [--figure OUT.svg]
 
 The topics of a collection are divided into five folds; each is given probabilities by a calibration (and, for the
-learned model, trees) that never saw it. Prints the reliability diagram as numbers, the expected calibration error and
+learned model, a line) that never saw it. Prints the reliability diagram as numbers, the expected calibration error and
 by how much the expected number of relevant pages of a topic is off. The last two rows are what `evenrank rank` uses,
 with all candidates that it looks at.
 """
@@ -27,11 +27,11 @@ from evenrank.formats.faults import FaultLog
 from evenrank.ranking.sources import CALIBRATION
 from evenrank.rng import derive
 from evenrank.search.engine.indexing import build_index
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
-from evenrank.search.learn.features import FeatureExtractor
 from evenrank.search.learn.reliability import ReliabilityBins, reliability_bins
+from evenrank.search.learn.training import held_out_probabilities as learned_probabilities
 from evenrank.search.learn.training import train_on_topics
-from evenrank.search.learn.training_report import held_out_probabilities as learned_probabilities
 from evenrank.search.relevance import LexicalModel, probability_by_rank
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -69,10 +69,12 @@ def models_of(settings: GenerateSettings) -> dict[str, list[Scored]]:
         for is_corrected in (False, True):
             name = f"{method}, {'prior of each topic' if is_corrected else 'one prior for all'}"
             models[name] = held_out_probabilities(scored, CalibrationSettings(method), is_corrected)
-    untrained = [(example.lexical, example.labels) for example in trained.examples]
+    given = [example for example in trained.examples if example.is_as_given]
+    untrained = [(example.lexical, example.labels) for example in given]
     models[RANK] = held_out_probabilities(untrained, CALIBRATION, True)
-    given = learned_probabilities(trained, [example.scores(trained.state.cross_fit) for example in trained.examples])
-    models[LEARNED] = [(p, example.labels) for p, example in zip(given, trained.examples, strict=True)]
+    probabilities = learned_probabilities(trained.examples, trained.scores(), trained.state.settings.seed)
+    pairs = zip(probabilities, trained.examples, strict=True)
+    models[LEARNED] = [(p, example.labels) for p, example in pairs if example.is_as_given]
     return models
 
 

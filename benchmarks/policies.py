@@ -114,7 +114,7 @@ def make_source(collection: Collection, settings: BuildSettings, model: str) -> 
     """The index with its relevance model, trained on the training topics if it is the learned one."""
     if model == "learned":
         from evenrank.search.engine.indexing import open_index
-        from evenrank.search.learn.features import FeatureExtractor
+        from evenrank.search.features import FeatureExtractor
         from evenrank.search.learn.model_file import model_path, save
         from evenrank.search.learn.training import train_on_topics
 

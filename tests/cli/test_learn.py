@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,10 @@ from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.make import generate_collection
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index
 from evenrank.search.learn.model_file import fingerprint
-
-pytest.importorskip("lightgbm")
 
 
 def run(*arguments: object) -> Result:
@@ -50,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     first, again, other = tmp_path / "1.json", tmp_path / "2.json", tmp_path / "3.json"
     for path, seed in ((first, 0), (again, 0), (other, 1)):
-        result = run("learn", folder, "-o", path, "--seed", seed, "--set", "n_trees=30", "--format", "json")
+        result = run("learn", folder, "-o", path, "--seed", seed, "--set", "n_learned=200", "--format", "json")
         assert result.exit_code == 0, result.output
     assert first.read_bytes() == again.read_bytes() != other.read_bytes()
     report = json.loads(result.stdout)
@@ -58,8 +55,8 @@ def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path) -> Non
     assert set(report["learned"]) == set(report["untrained"]) == {"precision_at_10", "r_precision"}
     saved = json.loads(other.read_text())
     assert saved["settings"]["seed"] == 1
-    assert saved["settings"]["n_trees"] == 30
-    assert {"evenrank", "lightgbm", "python"} <= set(saved["versions"])
+    assert saved["settings"]["n_learned"] == 200
+    assert {"evenrank", "numpy", "python"} <= set(saved["versions"])
     held_out = [topic for fold in saved["cross_fit"]["folds"] for topic in fold["held_out"]]
     assert sorted(held_out) == [topic.id for topic in Collection.open(folder).topics if topic.split == "train"]
 
@@ -109,12 +106,11 @@ def test_workers_give_the_same_bytes(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--set", "n_trees=0"], "n_trees=0 is too small"),
-        (["--set", "trees=5"], "unknown setting 'trees'; choose from feature_share"),
+        (["--set", "n_learned=0"], "n_learned=0 is too small"),
+        (["--set", "trees=5"], "unknown setting 'trees'; choose from n_forms, n_learned"),
         (["--set", "seed=5"], "--seed"),
-        (["--set", "n_pages_in_leaf=1e9"], "not a whole number"),
-        (["--set", "learning_rate=1e299"], "not above 0 and at most 1"),
-        (["--set", "ridge=0"], "a larger ridge"),
+        (["--set", "n_forms=1e9"], "not a whole number"),
+        (["--set", "ridge=-1"], "ridge=-1 is too small"),
         (["--seed", str(2**63)], "too large for a seed"),
     ],
 )
@@ -152,13 +148,6 @@ def test_a_device_is_written_to_and_nothing_beside_it(folder: Path) -> None:
     result = run("rank", folder, "--task", 2, "--policy", "relevance", "--workers", 1, "-o", "/dev/null")
     assert result.exit_code == 0, result.output
     assert not Path("/dev/null.json").exists()
-
-
-def test_without_lightgbm_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "lightgbm", None)
-    result = run("learn", folder)
-    assert isinstance(result.exception, MissingExtraError)
-    assert "evenrank[learn]" in str(result.exception)
 
 
 def test_without_an_index_or_topics_it_is_said(golden_collection: Collection, tmp_path: Path) -> None:

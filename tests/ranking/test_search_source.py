@@ -22,7 +22,7 @@ from evenrank.ranking.open_source import open_source
 from evenrank.ranking.search_source import SearchSource
 from evenrank.records import Topic
 from evenrank.search.engine.indexing import build_index, open_index
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import ModelChoice, choose_model
@@ -118,7 +118,6 @@ def test_without_an_index_the_error_says_what_to_run(golden_collection: Collecti
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     """A collection with a learned model, whose unseen topics have complete judgments."""
-    pytest.importorskip("lightgbm")
     collection = make_small(tmp_path_factory.mktemp("taught") / "collection")
     trained = train_on_topics(FeatureExtractor(LexicalModel(open_index(collection))), collection.topics)
     save(trained.state, model_path(collection))

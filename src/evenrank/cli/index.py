@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+
 
 @click.command("index")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -16,11 +18,17 @@ import click
     help="Where the index lives.  [default: where it is already, or tantivy: a folder on this machine]",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
-def command(folder: Path, threads: int | None, engine: str | None) -> None:
+@click.option("--dense", is_flag=True, help="Make text vectors of all pages too: pages are then found by meaning.")
+@ENCODER
+@POOLING
+def command(
+    folder: Path, threads: int | None, engine: str | None, dense: bool, encoder: Path | None, pooling: str | None
+) -> None:
     """Build the text index of the collection DIR from its corpus, under DIR/index.
 
     An interrupted build resumes where it stopped; a finished one is left as it is. Broken records are skipped and
-    reported.
+    reported. With --dense (implied by --encoder and --pooling), the models hybrid and learned also find pages by
+    meaning; the vectors are kept beside the index, and an interrupted run resumes.
     """
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
@@ -43,3 +51,9 @@ def command(folder: Path, threads: int | None, engine: str | None) -> None:
     click.echo(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
     )
+    settings = encoder_settings(encoder, pooling)
+    if dense or settings is not None:
+        from evenrank.search.encode.encode_index import encode_index
+
+        vectors = encode_index(collection, settings)
+        click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 @click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
 @ENCODER
 @POOLING
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of trees and line.")
+@click.option(
+    "--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of learning: ridge, n_learned, n_forms."
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORMAT
 def command(
@@ -77,10 +79,12 @@ def print_report(found: TrainingReport, form: str) -> None:
         echo_json(asdict(found))
         return
     rows = [
-        [name, shown(quality.precision_at_10, 3), shown(quality.r_precision, 3), found.n_topics]
-        for name, quality in (("learned", found.learned), ("untrained", found.untrained))
+        [name, c.form, shown(quality.precision_at_10, 3), shown(quality.r_precision, 3), found.n_topics]
+        for c in found.comparisons
+        for name, quality in (("learned", c.learned), ("untrained", c.untrained))
     ]
-    echo_table(["model", "P@10", "R-precision", "topics"], rows)
+    echo_table(["model", "keywords", "P@10", "R-precision", "topics"], rows)
+    click.echo(f"{found.verdict}\n")
     errors = [
         ["expected calibration error", shown(found.calibration_error)],
         ["error of the number of relevant pages", shown(found.count_error)],

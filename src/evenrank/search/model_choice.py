@@ -9,12 +9,12 @@ from typing import Any, Literal, cast
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, NoModelError
-from evenrank.search.encode.cross_encoder import CrossEncoder
+from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder, EncoderSettings
-from evenrank.search.encode.hybrid import HybridModel
 from evenrank.search.engine.protocol import Engine
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel, LearnedState, UsedEncoder
 from evenrank.search.learn.model_file import fingerprint, load, model_path
 from evenrank.search.relevance import LexicalModel, RelevanceModel
@@ -41,10 +41,11 @@ class ModelChoice:
         """The model over an index; file and encoder are read once in each process."""
         used = self.encoder
         dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
+        reader = open_reader(lexical.engine, index_folder) if self.cross_encoder else None
+        extractor = FeatureExtractor(lexical, dense, reader)
         if self.file is not None:
-            cross = open_cross_encoder() if self.cross_encoder else None
-            return LearnedModel(FeatureExtractor(lexical, dense, cross), _state(self.file, self.fingerprint))
-        return lexical if dense is None else HybridModel(lexical, dense)
+            return LearnedModel(extractor, _state(self.file, self.fingerprint))
+        return lexical if dense is None else HybridModel(extractor)
 
     def describe(self) -> dict[str, Any]:
         """What decides the scores, for the record beside a result."""
@@ -120,6 +121,16 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
     if used.fingerprint != state.encoder.fingerprint:
         raise EvenrankError(f"{path}: trained with another text encoder (give the one it was trained with)")
     return used
+
+
+def open_reader(engine: Engine, index_folder: Path) -> PageReader:
+    """A cross-encoder over the pages of an index; its scores are kept beside the index."""
+    return _reader(cast(Any, engine), index_folder)
+
+
+@lru_cache(maxsize=1)
+def _reader(engine: Any, index_folder: Path) -> PageReader:
+    return PageReader.open(engine, open_cross_encoder(), index_folder)
 
 
 @lru_cache(maxsize=1)

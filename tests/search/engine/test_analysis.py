@@ -33,7 +33,7 @@ def test_any_thread_may_analyse(text: str) -> None:
 
 def test_every_word_of_the_analysis_is_found_in_the_index(make_engine: MakeEngine) -> None:
     text = "Łódź naïve Straße ½ Ⅷ universities' 3rd co-operate 東京 x_y"
-    engine = make_engine([page(1, title=text, text=text, lead=text, categories=text, infobox=text)])
+    engine = make_engine([page(1, title=text, text=text, lead=text, categories=text, infobox=text, kind=text)])
     for field in TEXT_FIELDS:
         words = engine.analyse(field, text)
         assert words

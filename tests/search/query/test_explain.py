@@ -6,7 +6,7 @@ from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.query.explain import explain
@@ -40,7 +40,6 @@ def test_a_page_without_the_words_has_no_reasons(model: LexicalModel) -> None:
 
 
 def test_features_add_up_to_the_learned_score(model: LexicalModel) -> None:
-    pytest.importorskip("lightgbm")
     extractor = FeatureExtractor(model)
     learned = LearnedModel(extractor, train_on_topics(extractor, topics()).state)
     found = learned.score(topics()[0], 10)

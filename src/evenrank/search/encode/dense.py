@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,18 @@ from numpy.typing import NDArray
 from evenrank.progress import track
 from evenrank.records import Topic
 from evenrank.search.encode.encoder import Encoder, Vectors
+from evenrank.search.encode.page_text import encoded_texts
+from evenrank.search.encode.text_cache import TextVectors
 from evenrank.search.encode.vector_cache import VectorCache
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.words import lines_of
 
 Floats = NDArray[np.float64]
+
+TITLE_SHARE = 0.5
+"""Share of the title in a topic's vector; the keywords, however many, have the rest (chosen on the topics of 2022)."""
+ENCODED_AT_ONCE = 5000
+"""Pages whose texts are read from the index at a time."""
 
 
 @dataclass
@@ -39,80 +47,103 @@ class DenseCost:
         return f"{self.n_encoded:,} pages encoded in {self.seconds:.0f} s{rate}; {self.n_cached:,} taken from the cache"
 
 
+class TopicVectors(NamedTuple):
+    """Vectors of a topic, without what any subject has."""
+
+    topic: Floats
+    """Title and keywords."""
+    title: Floats
+    """The title alone; of a topic without one, the keywords."""
+
+
 @dataclass(frozen=True)
 class DenseScorer:
-    """Similarity of pages to topics, with the vectors of pages kept on disk."""
+    """Similarity of pages to topics, with the vectors of pages and of topics' words kept on disk."""
 
     engine: Engine
     encoder: Encoder
     cache: VectorCache
+    texts: TextVectors
     cost: DenseCost = field(default_factory=DenseCost)
 
     @classmethod
     def open(cls, engine: Engine, encoder: Encoder, folder: str | os.PathLike[str]) -> DenseScorer:
-        """A scorer whose vectors live in `folder`, one file for each encoder."""
-        cache = VectorCache(Path(folder) / f"vectors-{encoder.fingerprint}.bin", encoder.n_dimensions)
-        return cls(engine, encoder, cache)
-
-    @cached_property
-    def _subjects(self) -> Floats:
-        """The vectors of the broad subjects."""
-        return np.array([self.encoder.encode_query(line) for line in lines_of("subjects")], np.float64)
+        """A scorer whose vectors live in `folder`, files of their own for each encoder."""
+        mark, n_dimensions = encoder.fingerprint, encoder.n_dimensions
+        pages = VectorCache(Path(folder) / f"vectors-{mark}.bin", n_dimensions)
+        return cls(engine, encoder, pages, TextVectors(Path(folder) / f"queries-{mark}.bin", n_dimensions))
 
     @cached_property
     def _background(self) -> Floats:
-        """Their mean."""
-        return np.asarray(self._subjects.mean(axis=0))
+        """The mean vector of the broad subjects."""
+        return np.asarray(self._query_vectors(lines_of("subjects")).mean(axis=0))
 
-    def topic_vectors(self, topic: Topic) -> Floats:
-        """The topic as a whole, then each part of its title and each keyword, without what any subject has."""
-        parts = [part.strip(" .…") for part in (*topic.title.split("/"), *topic.keywords)]
-        named = [part for part in dict.fromkeys(parts) if part] or [topic.title]
-        vectors = [self.encoder.encode_query(part) for part in named]
-        whole = np.mean(vectors, axis=0, dtype=np.float64)
-        return np.array([whole / np.linalg.norm(whole), *vectors], np.float64) - self._background
+    def _query_vectors(self, texts: Sequence[str]) -> Floats:
+        return self.texts.get(texts, self.encoder.encode_query).astype(np.float64)
+
+    def topic_vectors(self, topic: Topic) -> TopicVectors:
+        """The vectors that stand for a topic."""
+        names = _named(topic.title.split("/")) or _named(topic.keywords) or [topic.title]
+        title = _direction(self._query_vectors(names))
+        keywords = _named(topic.keywords)
+        whole = title
+        if keywords:
+            whole = TITLE_SHARE * title + (1.0 - TITLE_SHARE) * _direction(self._query_vectors(keywords))
+        return TopicVectors(whole / np.linalg.norm(whole) - self._background, title - self._background)
 
     def similarity(self, topic: Topic, page_ids: NDArray[np.int32]) -> tuple[Floats, Floats]:
-        """Nearness of each page to the topic as a whole, and to the nearest of its parts."""
-        return self.nearness(topic, self.page_vectors(page_ids))
+        """Nearness of each page to the topic, and to its title."""
+        vectors = self.page_vectors(page_ids).astype(np.float64)
+        topic_vectors = self.topic_vectors(topic)
+        return vectors @ topic_vectors.topic, vectors @ topic_vectors.title
 
-    def nearness(self, topic: Topic, vectors: Vectors) -> tuple[Floats, Floats]:
-        """The same for pages whose vectors are at hand."""
-        near = vectors.astype(np.float64) @ self.topic_vectors(topic).T
-        return near[:, 0], near[:, 1:].max(axis=1)
+    @property
+    def covers_index(self) -> bool:
+        """Whether every page of the index has a vector (`encode_all`)."""
+        return len(self.cache) > 0 and len(self.cache) >= self._n_pages
 
-    def contrast(self, vectors: Vectors, near: Floats) -> Floats:
-        """Nearness in units of how well each page tells broad subjects apart: a page of one subject stands out."""
-        spread = (vectors.astype(np.float64) @ self._subjects.T).std(axis=1)
-        return np.asarray(near / np.maximum(spread, 1e-9))
+    @cached_property
+    def _n_pages(self) -> int:
+        return self.engine.statistics().n_pages
+
+    def nearest(self, topic: Topic, n: int, up_to_page_id: int | None = None) -> NDArray[np.int32]:
+        """The n pages nearest to a topic among those that have a vector, nearest first."""
+        return self.cache.nearest(self.topic_vectors(topic).topic, n, up_to_page_id)[0]
 
     def page_vectors(self, page_ids: NDArray[np.int32]) -> Vectors:
         """The vector of each page; those not in the cache are encoded first, which takes a while."""
         if not len(page_ids):
             return np.empty((0, self.encoder.n_dimensions), np.float32)
-        missing = self.cache.missing(page_ids)
-        self.cost.n_cached += len(page_ids) - len(missing)
-        if len(missing):
-            self.cache.add(self._encode(missing))
+        self.cost.n_cached += len(page_ids) - self.encode(page_ids)
         return self.cache.get(page_ids)
 
-    def _encode(self, page_ids: NDArray[np.integer]) -> Iterator[tuple[int, Vectors]]:
+    def encode(self, page_ids: NDArray[np.integer], label: str = "encode") -> int:
+        """Make the vectors that are missing, and keep them; returns how many. An interrupted call can be repeated."""
+        missing = self.cache.missing(page_ids)
+        if len(missing):
+            self.cache.add(self._encoded(missing, label))
+        return len(missing)
+
+    def _encoded(self, page_ids: NDArray[np.integer], label: str) -> Iterator[tuple[int, Vectors]]:
         started = time.perf_counter()
-        pages = self.engine.stored(page_ids.tolist())
-        texts = (f"{page.title}. {page.opening}" if page else "" for page in pages)
-        vectors = self.encoder.encode_pages(texts)
-        for page_id, vector in zip(page_ids.tolist(), track(vectors, "encode", len(pages), "page"), strict=True):
+        vectors = self.encoder.encode_pages(self._texts(page_ids))
+        for page_id, vector in zip(page_ids.tolist(), track(vectors, label, len(page_ids), "page"), strict=True):
             yield page_id, vector
             self.cost.n_encoded += 1
         self.cost.seconds += time.perf_counter() - started
 
+    def _texts(self, page_ids: NDArray[np.integer]) -> Iterator[tuple[str, ...]]:
+        """What is encoded of each page."""
+        for start in range(0, len(page_ids), ENCODED_AT_ONCE):
+            for page in self.engine.stored(page_ids[start : start + ENCODED_AT_ONCE].tolist()):
+                yield encoded_texts(page) if page else ("",)
 
-def feedback(vectors: Vectors, first: Vectors) -> Floats:
-    """Nearness of each page to the first ones, held to be relevant, beyond its nearness to all pages together."""
-    near_first, near_all = (_direction(some) for some in (first, vectors))
-    return np.asarray(vectors.astype(np.float64) @ (near_first - near_all))
+
+def _named(texts: Sequence[str]) -> list[str]:
+    """Texts that say something, each once."""
+    return [text for text in dict.fromkeys(text.strip(" .…") for text in texts) if text]
 
 
-def _direction(vectors: Vectors) -> Floats:
-    mean = vectors.mean(axis=0, dtype=np.float64)
+def _direction(vectors: Floats) -> Floats:
+    mean = vectors.mean(axis=0)
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12))

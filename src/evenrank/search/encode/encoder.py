@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 from evenrank.parallel import n_cores
 from evenrank.search.encode.encoder_files import EncoderFiles, encoder_files, packaged_files
 from evenrank.search.encode.network import Network
+from evenrank.search.encode.page_text import READ_OF_A_PAGE
 
 Vectors = NDArray[np.float32]
 Pooling = Literal["first", "mean"]
 
+N_AHEAD = 32
+"""Pages read ahead for each core: a corpus does not fit into memory."""
 PACKAGED_PREFIX = "Represent this sentence for searching relevant passages: "
 """What bge, the packaged model, was trained to see before queries."""
 
@@ -33,8 +37,8 @@ class EncoderSettings:
     """`first`: the vector of the first token; `mean`: of all tokens. None: first for the packaged model, else mean."""
     query_prefix: str | None = None
     """Put before queries, never before pages. None: that of the packaged model, nothing for others."""
-    n_tokens: int = 200
-    """Tokens of a page that are read, its title and first paragraph or two; fewer if the model takes fewer."""
+    n_tokens: int = 48
+    """Tokens of a text that are read, enough for a title and a sentence; fewer if the model takes fewer."""
 
 
 class Encoder:
@@ -56,7 +60,7 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """Identifies model and settings; vectors of different fingerprints do not mix."""
-        return self.files.fingerprint(self.pooling, str(self.n_tokens))
+        return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE)
 
     @cached_property
     def _network(self) -> Network:
@@ -70,10 +74,21 @@ class Encoder:
         """The vector of a query."""
         return self._vector(self.query_prefix + text)
 
-    def encode_pages(self, texts: Iterable[str]) -> Iterator[Vectors]:
-        """The vector of each page, from its title and opening, in order; on all cores."""
-        with ThreadPoolExecutor(n_cores()) as pool:
-            yield from pool.map(self._vector, texts)
+    def encode_pages(self, pages: Iterable[tuple[str, ...]]) -> Iterator[Vectors]:
+        """The vector of each page, the mean of those of its texts, in order; on all cores."""
+        n_threads = n_cores()
+        waiting: deque[Future[Vectors]] = deque()
+        with ThreadPoolExecutor(n_threads) as pool:
+            for texts in pages:
+                waiting.append(pool.submit(self._page_vector, texts))
+                if len(waiting) >= N_AHEAD * n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _page_vector(self, texts: tuple[str, ...]) -> Vectors:
+        vector = np.mean([self._vector(text) for text in texts], axis=0)
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
 
     def _vector(self, text: str) -> Vectors:
         vector = pooled(self._network.run(text), self.pooling)

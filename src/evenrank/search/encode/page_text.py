@@ -1,10 +1,15 @@
-"""What an encoder reads of a page: its title and first sentence, which say what the page is about."""
+"""What an encoder reads of a page: its title and first sentence, which say what it is about, and its categories."""
 
 from __future__ import annotations
 
 import re
 
-_SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[^\W\d_a-z])|[。！？।]|\n")
+from evenrank.annotate.wikitext import first_paragraph
+from evenrank.search.engine.protocol import StoredPage
+
+READ_OF_A_PAGE = "title, first sentence; categories"
+"""Changes when other texts of a page are encoded: vectors of different texts do not mix."""
+_SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[^\W\d_a-z])|[。！？।]")
 """A full stop after a word of three letters or more, before a capital: neither "b." nor "U.S." nor "St." ends one."""
 LONGEST_SENTENCE = 600
 """Characters that are searched for the end of a sentence."""
@@ -17,6 +22,10 @@ def first_sentence(text: str) -> str:
     return head[: end.end()].rstrip() if end else head
 
 
-def encoded_text(title: str, opening: str) -> str:
-    """The text of a page that becomes its vector."""
-    return f"{title}. {first_sentence(opening)}"
+def encoded_texts(page: StoredPage) -> tuple[str, ...]:
+    """The texts of a page whose vectors make up its own: what it says of itself, and what others filed it under."""
+    lead = " ".join(first_paragraph(page.opening)[0].split())
+    said = f"{page.title}. {first_sentence(lead)}"
+    if not page.categories:
+        return (said,)
+    return said, f"{page.title}; {'; '.join(page.categories)}"

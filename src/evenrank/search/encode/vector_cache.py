@@ -1,45 +1,58 @@
-"""Vectors of pages as int8 in one memory-mapped file, so that no page is ever encoded twice."""
+"""Vectors of pages as int8 in one memory-mapped file: no page is encoded twice, and the nearest are found exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.search.encode.record_file import append_records, read_records
+
 Vectors = NDArray[np.float32]
 
+MOST_UNPACKED = 200_000
+"""Vectors that are kept as floats once they are searched (300 MB); of more, blocks are unpacked for each search."""
+BLOCK = 20_000
+"""Vectors that are unpacked at a time."""
 
-class _Records(NamedTuple):
-    """The records of the file, by rising page id."""
 
-    values: NDArray[np.void]
-    order: NDArray[np.intp]
-    page_ids: NDArray[np.int32]
+class _Records:
+    """The records of the file as they were when it was read, and their order by page id."""
+
+    def __init__(self, values: NDArray[np.void]) -> None:
+        self.values = values
+        page_ids = np.asarray(values["page_id"])
+        self.order = np.argsort(page_ids, kind="stable")
+        self.page_ids = page_ids[self.order]
+
+    @cached_property
+    def unpacked(self) -> Vectors:
+        return unpack(self.values)
+
+    def similarities(self, vector: NDArray[np.floating]) -> Vectors:
+        """The dot product of each record with a vector."""
+        wanted = np.asarray(vector, np.float32)
+        if len(self.values) <= MOST_UNPACKED:
+            return np.asarray(self.unpacked @ wanted)
+        starts = range(0, len(self.values), BLOCK)
+        return np.concatenate([unpack(self.values[start : start + BLOCK]) @ wanted for start in starts])
+
+
+def unpack(records: NDArray[np.void]) -> Vectors:
+    """The vectors of records as floats."""
+    return np.asarray(records["values"] * records["scale"][:, None], np.float32)
 
 
 class VectorCache:
-    """An append-only file of (page id, scale, int8 vector) records, which threads and processes may share.
-
-    A record that a kill tore is passed over, and cut off before the next one is added.
-    """
+    """An append-only file of (page id, scale, int8 vector) records."""
 
     def __init__(self, path: Path, n_dimensions: int) -> None:
         self.path = path
         self._dtype = np.dtype([("page_id", "<i4"), ("scale", "<f4"), ("values", "i1", (n_dimensions,))])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        self._records = self._read()
-
-    def _read(self) -> _Records:
-        n = self.path.stat().st_size // self._dtype.itemsize
-        values = np.memmap(self.path, self._dtype, "r", shape=(n,)) if n else np.empty(0, self._dtype)
-        page_ids = np.asarray(values["page_id"])
-        order = np.argsort(page_ids, kind="stable")
-        return _Records(values, order, page_ids[order])
+        self._records = _Records(read_records(path, self._dtype))
 
     def __len__(self) -> int:
         return len(self._records.values)
@@ -51,14 +64,11 @@ class VectorCache:
         return np.asarray(page_ids[np.sort(first[absent])])
 
     def add(self, pages: Iterable[tuple[int, Vectors]]) -> None:
-        """Append vectors; they are on disk one by one, so that nothing is lost when the work is interrupted."""
+        """Append vectors, as they are made, so that little is lost when the work is interrupted."""
         try:
-            with self.path.open("ab", buffering=self._dtype.itemsize * 64) as file, _alone(file):
-                file.truncate(self.path.stat().st_size // self._dtype.itemsize * self._dtype.itemsize)
-                for page_id, vector in pages:
-                    file.write(self._record(page_id, vector).tobytes())
+            append_records(self.path, self._dtype, (self._record(page_id, vector) for page_id, vector in pages))
         finally:
-            self._records = self._read()
+            self._records = _Records(read_records(self.path, self._dtype))
 
     def _record(self, page_id: int, vector: Vectors) -> NDArray[np.void]:
         record = np.empty((), self._dtype)
@@ -69,25 +79,29 @@ class VectorCache:
 
     def get(self, page_ids: NDArray[np.integer]) -> Vectors:
         """The vector of each page; KeyError for one that has none."""
-        values, order, known = self._records
+        known = self._records.page_ids
         at = np.minimum(np.searchsorted(known, page_ids), max(len(known) - 1, 0))
         if len(page_ids) and (not len(known) or (known[at] != page_ids).any()):
             raise KeyError("a page without a vector was asked for")
-        records = values[order[at]]
-        return np.asarray(records["values"] * records["scale"][:, None], np.float32)
+        return unpack(self._records.values[self._records.order[at]])
 
+    def nearest(
+        self, vector: NDArray[np.floating], n: int, up_to_page_id: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The n pages whose vectors have the largest dot product with a vector, and those products; ties by page id.
 
-@contextmanager
-def _alone(file: IO[bytes]) -> Iterator[None]:
-    """Keep other threads and processes from writing to a file, where the system can (not on Windows)."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        file.flush()
-        fcntl.flock(file, fcntl.LOCK_UN)
+        Exact: every vector is compared. Only pages up to a page id, if one is given.
+        """
+        records = self._records
+        near = records.similarities(vector)[records.order]
+        page_ids = records.page_ids
+        if up_to_page_id is not None:
+            n_allowed = int(np.searchsorted(page_ids, up_to_page_id, side="right"))
+            near, page_ids = near[:n_allowed], page_ids[:n_allowed]
+        n = min(n, len(near))
+        if not n:
+            return page_ids[:0], np.empty(0)
+        least = np.partition(near, len(near) - n)[len(near) - n]
+        kept = np.flatnonzero(near >= least)
+        best = kept[np.argsort(-near[kept], kind="stable")][:n]
+        return page_ids[best], near[best].astype(np.float64)

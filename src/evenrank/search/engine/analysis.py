@@ -12,13 +12,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from evenrank.errors import UnknownNameError
-from evenrank.search.engine.protocol import TextField
+from evenrank.search.engine.protocol import TEXT_FIELDS, IndexPage, TextField
 
 if TYPE_CHECKING:
     import tantivy
 
 LONGEST_WORD = 40
 """Bytes; runs of letters and digits that are so long, or longer, are not words."""
+ABSENT = "zzabsentfieldzz"
+"""The word of a field that a page does not have. Nobody asks for it: engines differ in whether pages without a field
+count in its statistics, and so in their scores, unless every page has every field."""
 UNSTEMMED_FIELDS: frozenset[TextField] = frozenset({"lead"})
 """Fields whose words keep their endings: "boxing" must not find boxes, nor "engineering" engines."""
 
@@ -43,6 +46,11 @@ class Analyser(Protocol):
 def analyse(analyser: Analyser, field: TextField, text: str) -> list[str]:
     """The words of a text as a field indexes them."""
     return analyser.words(text) if field in UNSTEMMED_FIELDS else analyser.stems(text)
+
+
+def field_texts(page: IndexPage) -> dict[TextField, str]:
+    """The text of every field of a page."""
+    return {name: getattr(page, name) or ABSENT for name in TEXT_FIELDS}
 
 
 class EnglishAnalyser:

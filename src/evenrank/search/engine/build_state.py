@@ -13,7 +13,7 @@ from evenrank.search.engine.engines import DEFAULT_ADDRESS
 from evenrank.search.engine.protocol import IndexLayout
 
 FILE_NAME = "build.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Changes when an index must be built anew."""
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikitext
 from evenrank.records import Article
+
+_INFOBOX_NAME = re.compile(r"\{\{\s{0,20}infobox[ _]+([^|{}\n<]{1,80})", re.IGNORECASE)
 
 
 class PageFields(NamedTuple):
@@ -17,6 +20,7 @@ class PageFields(NamedTuple):
     text: str
     categories: str
     infobox: str
+    kind: str
 
 
 def page_fields(articles: tuple[Article, ...]) -> list[PageFields]:
@@ -26,7 +30,14 @@ def page_fields(articles: tuple[Article, ...]) -> list[PageFields]:
 
 def _fields(article: Article) -> PageFields:
     if not has_markup(article.text):
-        return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "")
+        return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "", "")
     page = parse_wikitext(article.text)
     boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
-    return PageFields(article.page_id, article.title, page.lead, page.body, "\n".join(page.categories), boxed)
+    filed, kind = "\n".join(page.categories), infobox_names(article.text)
+    return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
+
+
+def infobox_names(wikitext: str) -> str:
+    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
+    names = (" ".join(name.replace("_", " ").split()) for name in _INFOBOX_NAME.findall(wikitext))
+    return "\n".join(dict.fromkeys(filter(None, names)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import has_markup
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import FilePath, given_collection
@@ -114,6 +115,12 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
     return created, state
 
 
+def occupations(masks: Mapping[str, int]) -> list[str]:
+    """The occupations of a person, by the groups of that dimension; none when they are not known."""
+    mask = masks.get(OCCUPATION.name, UNKNOWN_MASK)
+    return [name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1]
+
+
 class Checkpoint(NamedTuple):
     """A place in the corpus that a commit covers; the mark of that commit."""
 
@@ -157,6 +164,8 @@ class _Build:
         scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
         for at, page in enumerate(fields):
             groups = {name: mask[at] for name, mask in masks.items()}
+            kind = "\n".join(filter(None, [page.kind, *occupations(groups)]))
+            page = page._replace(kind=kind)
             yield IndexPage(*page, masks=groups, quality_class=classes[at], quality_score=scores[at])
 
     def commit(self, position: Position) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from evenrank.errors import EvenrankError
 from evenrank.records import NO_CLASS
 
-TextField = Literal["title", "lead", "text", "categories", "infobox"]
-TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox")
+TextField = Literal["title", "lead", "text", "categories", "infobox", "kind"]
+TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox", "kind")
 """Fields that can be searched."""
 QUALITY_FIELDS = ("quality_class", "quality_score")
 """Numbers of a page that can be read without loading documents; the group masks of its dimensions are others."""
@@ -44,7 +44,11 @@ class IndexPage:
     text: str = ""
     """The whole article, lead included."""
     categories: str = ""
+    """Names of the categories, one a line."""
     infobox: str = ""
+    """Values of the infoboxes and words of table cells."""
+    kind: str = ""
+    """What the page is: names of its infoboxes, occupations of a person."""
     masks: Mapping[str, int] = field(default_factory=dict)
     """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown, as is a dimension not named."""
     quality_class: int = NO_CLASS
@@ -106,6 +110,7 @@ class StoredPage:
     title: str
     opening: str
     """The first characters of the text."""
+    categories: tuple[str, ...] = ()
 
 
 class Query(NamedTuple):
@@ -157,7 +162,7 @@ class Engine(Protocol):
         ...
 
     def stored(self, page_ids: Sequence[int]) -> list[StoredPage | None]:
-        """Title and opening of each page; None for a page that is not in the index."""
+        """What can be shown of each page; None for a page that is not in the index."""
         ...
 
     def analyse(self, field: TextField, text: str) -> list[str]:
@@ -166,6 +171,10 @@ class Engine(Protocol):
 
     def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
         """Number of pages whose field holds each analysed word."""
+        ...
+
+    def page_ids(self) -> NDArray[np.int32]:
+        """The ids of all pages, ascending."""
         ...
 
     def statistics(self) -> IndexStatistics: ...

@@ -29,7 +29,7 @@ from evenrank.search.engine.protocol import (
     round_scores,
 )
 from evenrank.search.engine.tantivy_query import build_query
-from evenrank.search.engine.tantivy_schema import build_analysers, build_schema, to_document
+from evenrank.search.engine.tantivy_schema import SHOWN_FIELDS, build_analysers, build_schema, to_document
 
 if TYPE_CHECKING:
     import tantivy
@@ -203,8 +203,10 @@ class TantivyEngine:
 
     def _stored(self, page_id: int, address: tantivy.DocAddress) -> StoredPage:
         document = self._searcher.doc(address)
-        opening = bytes(document.get_first("opening") or b"").decode("utf-8", "replace")
-        return StoredPage(page_id, document.get_first("title") or "", opening)
+        title, categories, opening = (
+            bytes(document.get_first(name) or b"").decode("utf-8", "replace") for name in SHOWN_FIELDS
+        )
+        return StoredPage(page_id, title, opening, tuple(filter(None, categories.split("\n"))))
 
     def analyse(self, field: TextField, text: str) -> list[str]:
         """The words of a text as `field` indexes them."""
@@ -213,6 +215,14 @@ class TantivyEngine:
     def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
         """Number of pages whose field holds each analysed word."""
         return [int(self._searcher.doc_freq(field, word)) for word in words]
+
+    def page_ids(self) -> NDArray[np.int32]:
+        """The ids of all pages, ascending."""
+        from tantivy import Query as TantivyQuery
+
+        searcher = self._searcher
+        hits = searcher.search(TantivyQuery.all_query(), max(searcher.num_docs, 1), count=False).hits
+        return np.sort(self._page_ids(searcher, [address for _, address in hits]))
 
     def statistics(self) -> IndexStatistics:
         """How large the index is."""

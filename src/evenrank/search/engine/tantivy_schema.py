@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compiled_english
+from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compiled_english, field_texts
 from evenrank.search.engine.protocol import TEXT_FIELDS, IndexLayout, IndexPage, TextField
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OPENING_LENGTH = 2000
 """Characters of the text that are stored: for feedback, encoders and people."""
+SHOWN_FIELDS = ("shown_title", "shown_categories", "opening")
+"""Texts that are stored as they are, as bytes."""
 STEMMED, WORDS = "evenrank_stemmed", "evenrank_words"
 _POSITIONS: tuple[TextField, ...] = ("title", "lead", "categories")
 """Fields that know phrases; positions of the whole text would triple the index."""
@@ -34,8 +36,9 @@ def build_schema(groups: Iterable[str]) -> tantivy.Schema:
     for name in TEXT_FIELDS:
         analyser = WORDS if name in UNSTEMMED_FIELDS else STEMMED
         option = "position" if name in _POSITIONS else "freq"
-        builder.add_text_field(name, stored=name == "title", tokenizer_name=analyser, index_option=option)
-    builder.add_bytes_field("opening", stored=True)
+        builder.add_text_field(name, tokenizer_name=analyser, index_option=option)
+    for shown in SHOWN_FIELDS:
+        builder.add_bytes_field(shown, stored=True)
     for dimension in groups:
         builder.add_integer_field(dimension, fast=True)
         builder.add_integer_field(f"{dimension}_group", indexed=True)
@@ -64,7 +67,9 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
     document.add_integer("page_id", page.page_id)
     document.add_integer("ordinal", ordinal)
     _add_texts(document, page, layout.language)
-    document.add_bytes("opening", page.text[:OPENING_LENGTH].encode("utf-8", "replace"))
+    shown = (page.title, page.categories, page.text[:OPENING_LENGTH])
+    for name, text in zip(SHOWN_FIELDS, shown, strict=True):
+        document.add_bytes(name, text.encode("utf-8", "replace"))
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
         document.add_integer(name, mask)
@@ -78,11 +83,8 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
 
 def _add_texts(document: tantivy.Document, page: IndexPage, language: str) -> None:
     """Each text under its field."""
-    texts: dict[TextField, str] = {"title": page.title, "text": page.text}
-    further: dict[TextField, str] = {"lead": page.lead, "categories": page.categories, "infobox": page.infobox}
-    texts |= {name: text for name, text in further.items() if text}
     analyser = None if language == "en" else analyser_for(language)
-    for name, text in texts.items():
+    for name, text in field_texts(page).items():
         document.add_text(name, text if analyser is None else " ".join(analyse(analyser, name, text)))
 
 

@@ -1,31 +1,35 @@
-"""Models that can be asked about their own training topics: each fold's ranker speaks only of topics it never saw."""
+"""Models that can be asked about their own training topics: each fold's line speaks only of topics it never saw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.learn.ranker import Ranker, fold_rankers
-from evenrank.search.learn.training_data import LearningSettings, Sample
+from evenrank.rng import derive
+from evenrank.search.learn.linear import Line
+from evenrank.search.learn.training_data import LearningSettings, Sample, fit_samples
 
 Floats = NDArray[np.float64]
+
+N_FOLDS = 5
+"""Parts into which training topics are divided."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A ranker, and the training topics that were kept from it."""
+    """A line, and the training topics that were kept from it."""
 
-    ranker: Ranker
+    line: Line
     held_out: tuple[int, ...]
-    """Ids of the topics that this ranker did not see."""
+    """Ids of the topics that this line did not see, in any form."""
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """The rankers of all folds. A training topic is scored by those that did not see it, any other topic by all."""
+    """The lines of all folds. A training topic is scored by those that did not see it, any other topic by all."""
 
     folds: tuple[Fold, ...]
 
@@ -36,28 +40,33 @@ class CrossFit:
 
     def scores(self, topic_id: int, features: Mapping[str, Floats]) -> Floats:
         """Score of each page of a topic; the mean over the folds that may speak of it."""
-        return np.asarray(np.mean([ranker.scores(features) for ranker in self.blind(topic_id)], axis=0))
+        return np.asarray(np.mean([line.scores(features) for line in self.blind(topic_id)], axis=0))
 
     def contributions(self, topic_id: int, features: Mapping[str, Floats]) -> dict[str, Floats]:
         """What each feature adds to the score of each page, and `base` for all."""
-        parts = [ranker.contributions(features) for ranker in self.blind(topic_id)]
+        parts = [line.contributions(features) for line in self.blind(topic_id)]
         return {name: np.asarray(np.mean([part[name] for part in parts], axis=0)) for name in parts[0]}
 
-    def blind(self, topic_id: int) -> list[Ranker]:
-        """The rankers that did not see a topic."""
-        held = [fold.ranker for fold in self.folds if topic_id in fold.held_out]
-        return held or [fold.ranker for fold in self.folds]
+    def blind(self, topic_id: int) -> list[Line]:
+        """The lines that did not see a topic."""
+        held = [fold.line for fold in self.folds if topic_id in fold.held_out]
+        return held or [fold.line for fold in self.folds]
 
 
-def cross_fit(
-    samples: Sequence[Sample],
-    names: Sequence[str],
-    settings: LearningSettings,
-    on_fold: Callable[[], object] = lambda: None,
-) -> CrossFit:
-    """A ranker for each of five folds of the topics; `on_fold` is called after each."""
+def topic_folds(topic_ids: Sequence[int], seed: int) -> list[tuple[int, ...]]:
+    """The topics of each fold; all forms of a topic belong to one."""
+    distinct = sorted(set(topic_ids))
+    order = derive(seed, "folds").permutation(len(distinct))
+    return [
+        tuple(sorted(distinct[at] for at in order[fold::N_FOLDS].tolist()))
+        for fold in range(min(N_FOLDS, len(distinct)))
+    ]
+
+
+def cross_fit(samples: Sequence[Sample], names: tuple[str, ...], settings: LearningSettings) -> CrossFit:
+    """A line for each of five folds of the topics."""
     folds = []
-    for ranker, held in fold_rankers(samples, names, settings):
-        folds.append(Fold(ranker, tuple(sorted(samples[at].topic_id for at in held))))
-        on_fold()
+    for held in topic_folds([sample.topic_id for sample in samples], settings.seed):
+        seen = [sample for sample in samples if sample.topic_id not in held]
+        folds.append(Fold(fit_samples(seen, names, settings), held))
     return CrossFit(tuple(folds))

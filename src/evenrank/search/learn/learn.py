@@ -11,13 +11,12 @@ from evenrank.collection.given import FilePath, given_collection
 from evenrank.errors import EvenrankError
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.indexing import index_folder, open_index
-from evenrank.search.learn.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import fingerprint, model_path, save
-from evenrank.search.learn.training import WITH_VECTORS, WITHOUT_VECTORS, check_settings, train_on_topics
+from evenrank.search.learn.training import check_settings, train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.learn.training_report import TrainingReport, report
-from evenrank.search.learn.trees import import_lightgbm
-from evenrank.search.model_choice import open_cross_encoder, open_dense, use_encoder
+from evenrank.search.model_choice import open_dense, open_reader, use_encoder
 from evenrank.search.relevance import LexicalModel
 from evenrank.settings import parse_settings
 
@@ -47,13 +46,13 @@ def learn(
     """Train a relevance model on the training topics of a collection, which needs an index.
 
     It is saved to `output`, by default to the collection's folder, where `model="learned"` finds it. `dense` adds text
-    vectors (implied by an `encoder`), `cross` a cross-encoder as well. `settings` sets trees and line by name.
+    vectors (implied by an `encoder`), `cross` a cross-encoder as well. `settings` are those of
+    `LearningSettings`, by name.
     """
-    import_lightgbm()
     opened = given_collection(collection)
     path = model_path(opened) if output is None else Path(output)
     has_vectors = dense or cross or encoder is not None
-    chosen = learning_settings(settings or {}, seed, has_vectors)
+    chosen = learning_settings(settings or {}, seed)
     extractor = open_extractor(opened, encoder, has_vectors, cross)
     trained = train_on_topics(extractor, opened.topics, chosen)
     found = report(trained)
@@ -62,12 +61,11 @@ def learn(
     return Learned(path, fingerprint(path), found, cost)
 
 
-def learning_settings(texts: Mapping[str, str], seed: int, has_vectors: bool) -> LearningSettings:
-    """The settings of trees and line that the texts describe."""
+def learning_settings(texts: Mapping[str, str], seed: int) -> LearningSettings:
+    """The settings of learning that the texts describe."""
     if "seed" in texts:
-        raise EvenrankError("the seed is not a setting of trees and line (give it as --seed, or as seed=)")
-    base = WITH_VECTORS if has_vectors else WITHOUT_VECTORS
-    chosen = replace(base, **parse_settings(LearningSettings, texts), seed=seed)
+        raise EvenrankError("the seed is not among these settings (give it as --seed, or as seed=)")
+    chosen = replace(LearningSettings(), **parse_settings(LearningSettings, texts), seed=seed)
     check_settings(chosen)
     return chosen
 
@@ -81,4 +79,5 @@ def open_extractor(
         return FeatureExtractor(LexicalModel(engine))
     used = use_encoder(encoder or EncoderSettings())
     dense = open_dense(engine, used.settings, index_folder(collection))
-    return FeatureExtractor(LexicalModel(engine), dense, open_cross_encoder() if has_cross else None)
+    reader = open_reader(engine, index_folder(collection)) if has_cross else None
+    return FeatureExtractor(LexicalModel(engine), dense, reader)

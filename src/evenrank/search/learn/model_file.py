@@ -20,12 +20,10 @@ from evenrank.search.learn.model_checks import faults
 from evenrank.settings import check_value
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 4
-READ = (3, FORMAT_VERSION)
-"""Versions that can be read; files of version 3 have no checksum."""
+FORMAT_VERSION = 5
 HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
-PARTS = ("evenrank", "lightgbm", "numpy", "tantivy")
+PARTS = ("evenrank", "numpy", "tantivy")
 """Packages whose version can change a model."""
 
 
@@ -35,7 +33,7 @@ def model_path(collection: Collection) -> Path:
 
 
 def save(state: LearnedState, path: str | os.PathLike[str]) -> None:
-    """Write a model with its settings and the versions it was made with, trees as LightGBM's own text."""
+    """Write a model with its settings and the versions it was made with."""
     versions = {"python": platform.python_version(), **{part: version(part) for part in PARTS}}
     made = {"kind": KIND, "format_version": FORMAT_VERSION, "versions": versions, **asdict(state)}
     record = orjson.loads(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
@@ -57,7 +55,7 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         raise _no_model(path, f"no JSON: {error}") from error
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise _no_model(path, "some other JSON")
-    if record.get("format_version") not in READ:
+    if record.get("format_version") != FORMAT_VERSION:
         found = record.get("format_version")
         raise EvenrankError(f"{path}: model format {found}, this version reads {FORMAT_VERSION} (run: evenrank learn)")
     try:
@@ -66,8 +64,7 @@ def load(path: str | os.PathLike[str]) -> LearnedState:
         raise _no_model(path, f"damaged: {error}") from error
     if wrong := faults(state):
         raise _no_model(path, f"damaged: {'; '.join(wrong)}")
-    known = record.pop("checksum", None)
-    if (known is not None or record["format_version"] == FORMAT_VERSION) and known != record_checksum(record):
+    if record.pop("checksum", None) != record_checksum(record):
         raise _no_model(path, "damaged: its checksum does not match its content")
     return state
 

@@ -10,68 +10,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError
-from evenrank.progress import progress_bar, track
+from evenrank.progress import track
 from evenrank.records import Topic
-from evenrank.search.learn.calibration import fit_calibration
-from evenrank.search.learn.cross_validation import CrossFit, cross_fit
-from evenrank.search.learn.features import FeatureExtractor
-from evenrank.search.learn.learned_model import (
-    LEARNED_CALIBRATION,
-    LearnedState,
-    UsedEncoder,
-    candidates,
-)
-from evenrank.search.learn.ranker import N_FOLDS
-from evenrank.search.learn.training_data import LearningSettings, Sample
-from evenrank.search.learn.trees import import_lightgbm
-
-Floats = NDArray[np.float64]
+from evenrank.search.engine.protocol import Hits
+from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, Floats, weighted_sum
+from evenrank.search.hybrid import below
+from evenrank.search.learn.calibration import fit_calibration, predict
+from evenrank.search.learn.cross_validation import CrossFit, cross_fit, topic_folds
+from evenrank.search.learn.learned_model import LEARNED_CALIBRATION, LearnedState, UsedEncoder
+from evenrank.search.learn.relevant_count import fit_count
+from evenrank.search.learn.training_data import LearningSettings, Sample, topic_forms
 
 N_PAGES = 2000
-"""Pages of the plain search that are learned from; those of the groups come on top."""
-N_RESCORED = 300
-"""Pages that text vectors are made for, if they are wanted."""
+"""Pages by words, and by vectors, that are learned from; those of the groups come on top."""
 FEWEST_TOPICS = 2
-WITH_VECTORS = LearningSettings()
-WITHOUT_VECTORS = LearningSettings(n_learned=1000, n_models=1, line_weight=0.3)
-"""Rankers that score pages from far down learn from them; the folds are several models already, and a line bends less
-well to the many pages that are far from relevant."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A training topic: its candidates in the order of words, what is known of the first, and which are relevant."""
+    """A training topic in one form: what is known of its candidates, best by words first, and which are relevant."""
 
     topic_id: int
+    is_as_given: bool
+    """Whether the topic has all of its keywords."""
     lexical: Floats
-    """Score by words of each candidate, best first."""
-    features: dict[str, Floats]
-    """Features of all candidates, or of those that have text vectors."""
+    """Score by words of each candidate."""
+    features: Features
+    """Features of all candidates, or of the first, that have vectors."""
+    plain: Features
+    """Features without vectors of all candidates."""
     labels: NDArray[np.bool_]
     """Whether each candidate is relevant."""
     n_relevant: int
     """Relevant pages of the topic, found or not."""
-    plain: dict[str, Floats] | None = None
-    """Features without text vectors of all candidates, when not all have them."""
 
     @property
-    def n_rescored(self) -> int:
-        return len(next(iter(self.features.values())))
+    def n_scored(self) -> int:
+        return len(self.features["words"])
 
     def sample(self) -> Sample:
-        """What a ranker learns from."""
-        return Sample(self.topic_id, self.features, self.labels[: self.n_rescored])
+        """What a line learns from."""
+        return Sample(self.topic_id, self.features, self.labels[: self.n_scored])
 
     def plain_sample(self) -> Sample:
-        """What a ranker of pages without text vectors learns from."""
-        return Sample(self.topic_id, self.plain or {}, self.labels)
+        """What a line without vectors learns from."""
+        return Sample(self.topic_id, self.plain, self.labels)
 
-    def scores(self, model: CrossFit, rest: CrossFit | None = None) -> Floats:
-        """Scores of all candidates by rankers that did not see the topic."""
+    def scores(self, model: CrossFit, plain: CrossFit) -> Floats:
+        """Scores of all candidates by lines that did not see the topic."""
         head = model.scores(self.topic_id, self.features)
-        if rest is None or self.plain is None:
-            return head
-        return np.append(head, rest.scores(self.topic_id, self.plain)[self.n_rescored :])
+        return np.append(head, plain.scores(self.topic_id, self.plain)[len(head) :])
+
+    def untrained_scores(self) -> Floats:
+        """Scores of all candidates by the model that has not learned: words, or words and vectors."""
+        if "topic_vector" not in self.features:
+            return self.lexical
+        head = weighted_sum(self.features, UNTRAINED_WEIGHTS)
+        return np.append(head, below(head, self.lexical[len(head) :]))
 
 
 @dataclass(frozen=True)
@@ -82,73 +77,101 @@ class Trained:
     examples: tuple[Example, ...]
 
     def scores(self) -> list[Floats]:
-        """Scores of each example's candidates by rankers that did not see its topic."""
-        return [example.scores(self.state.cross_fit, self.state.rest) for example in self.examples]
+        """Scores of each example's candidates by lines that did not see its topic."""
+        return [example.scores(self.state.cross_fit, self.state.plain) for example in self.examples]
 
 
 def train_on_topics(
     extractor: FeatureExtractor, topics: Iterable[Topic], settings: LearningSettings | None = None
 ) -> Trained:
     """A model trained on the training topics of a collection; an error when there is too little to learn from."""
-    import_lightgbm()
-    settings = settings or (WITHOUT_VECTORS if extractor.dense is None else WITH_VECTORS)
+    settings = settings or LearningSettings()
     check_settings(settings)
     training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
     _check_number(len(training), "training topics with relevant pages")
-    n_rescored = None if extractor.dense is None else N_RESCORED
     examples = [
-        make_example(extractor, topic, n_rescored) for topic in track(training, "topics", len(training), "topic")
+        example
+        for topic in track(training, "topics", len(training), "topic")
+        for example in make_examples(extractor, topic, settings)
     ]
-    state = replace(train(examples, settings, n_rescored), **_encoders(extractor))
-    return Trained(state, tuple(usable(examples, settings)))
+    return train(examples, extractor, settings)
 
 
-def make_example(extractor: FeatureExtractor, topic: Topic, n_rescored: int | None = None) -> Example:
-    """A training topic as search sees it, with its judgments."""
-    found, features = candidates(extractor, topic, N_PAGES, n_rescored)
+def make_examples(
+    extractor: FeatureExtractor,
+    topic: Topic,
+    settings: LearningSettings,
+    n_pages: int = N_PAGES,
+    up_to_page_id: int | None = None,
+) -> list[Example]:
+    """A training topic in each of its forms, as search sees it; `up_to_page_id` bounds a judged window."""
+    return [
+        make_example(extractor, form, n_pages, up_to_page_id, is_as_given=at == 0)
+        for at, form in enumerate(topic_forms(topic, settings))
+    ]
+
+
+def make_example(
+    extractor: FeatureExtractor,
+    topic: Topic,
+    n_pages: int = N_PAGES,
+    up_to_page_id: int | None = None,
+    *,
+    is_as_given: bool = True,
+) -> Example:
+    """A topic as search sees it, with its judgments."""
+    found = extractor.candidates(topic, n_pages, up_to_page_id)
+    n = len(found.page_ids) if extractor.n_scored is None else extractor.n_scored
+    features = extractor.features(topic, Hits(found.page_ids[:n], found.scores[:n]))
+    plain = replace(extractor, dense=None, reader=None).features(topic, found)
     labels = np.isin(found.page_ids, topic.rel_docs)
-    plain = None if n_rescored is None else replace(extractor, dense=None, cross=None).features(topic, found)
-    return Example(topic.id, found.scores, features, labels, len(topic.rel_docs), plain)
+    return Example(topic.id, is_as_given, found.scores, features, plain, labels, len(topic.rel_docs))
 
 
-def train(examples: Sequence[Example], settings: LearningSettings, n_rescored: int | None = None) -> LearnedState:
-    """A model from examples, cross-fitted, and calibrated on what rankers blind to a topic say of it."""
-    kept = usable(examples, settings)
-    _check_number(len(kept), "training topics with relevant pages among their candidates")
-    model, rest = _fit([example.sample() for example in kept], settings), None
-    if n_rescored is not None:
-        rest = _fit([example.plain_sample() for example in kept], replace(WITHOUT_VECTORS, seed=settings.seed))
-    pairs = [(example.scores(model, rest), example.labels) for example in kept]
-    return LearnedState(model, fit_calibration(pairs, LEARNED_CALIBRATION), settings, N_PAGES, n_rescored, rest)
+def train(examples: Sequence[Example], extractor: FeatureExtractor, settings: LearningSettings) -> Trained:
+    """A model from examples, cross-fitted, and calibrated on what lines blind to a topic say of it."""
+    kept = [example for example in examples if example.labels[: example.n_scored].any()]
+    _check_number(len({example.topic_id for example in kept}), "training topics with relevant pages among candidates")
+    model = _fit([example.sample() for example in kept], extractor.names, settings)
+    plain_names = replace(extractor, dense=None, reader=None).names
+    plain = _fit([example.plain_sample() for example in kept], plain_names, settings)
+    pairs = [(example.scores(model, plain), example.labels) for example in kept]
+    sums = [float(p.sum()) for p in held_out_probabilities(kept, [scores for scores, _ in pairs], settings.seed)]
+    count = fit_count(sums, [example.n_relevant for example in kept], [example.topic_id for example in kept])
+    calibration = fit_calibration(pairs, LEARNED_CALIBRATION)
+    state = LearnedState(model, plain, calibration, count, settings, N_PAGES, **_encoders(extractor))
+    return Trained(state, tuple(kept))
 
 
-def _fit(samples: Sequence[Sample], settings: LearningSettings) -> CrossFit:
-    """Cross-fitted rankers, with a bar; settings that cannot be fitted are an error of the user."""
-    bar = progress_bar(min(N_FOLDS, len(samples)), "folds", "fold")
+def held_out_probabilities(examples: Sequence[Example], scores: Sequence[Floats], seed: int) -> list[Floats]:
+    """Probabilities of each example's candidates, from a calibration on the topics of the other folds."""
+    given: list[Floats] = [np.empty(0)] * len(scores)
+    for held in topic_folds([example.topic_id for example in examples], seed):
+        is_held = [example.topic_id in held for example in examples]
+        others = [
+            (of_topic, example.labels)
+            for of_topic, example, out in zip(scores, examples, is_held, strict=True)
+            if not out
+        ]
+        calibration = fit_calibration(others, LEARNED_CALIBRATION)
+        for at in np.flatnonzero(is_held).tolist():
+            given[at] = predict(calibration, scores[at])
+    return given
+
+
+def _fit(samples: Sequence[Sample], names: tuple[str, ...], settings: LearningSettings) -> CrossFit:
+    """Cross-fitted lines; settings that cannot be fitted are an error of the user."""
     try:
-        return cross_fit(samples, list(samples[0].features), settings, bar.update)
-    except import_lightgbm().basic.LightGBMError as error:
-        raise EvenrankError(f"these settings do not work: {str(error).partition(' at ')[0]}") from error
+        return cross_fit(samples, names, settings)
     except np.linalg.LinAlgError as error:
-        raise EvenrankError("these settings do not work: no one line fits best (a larger ridge decides)") from error
-    finally:
-        bar.close()
-
-
-def usable(examples: Iterable[Example], settings: LearningSettings) -> list[Example]:
-    """Examples with a relevant page among those that are learned from."""
-    return [example for example in examples if example.labels[: min(settings.n_learned, example.n_rescored)].any()]
+        raise EvenrankError("these settings do not work: no one line fits best (use a larger ridge)") from error
 
 
 def check_settings(settings: LearningSettings) -> None:
     """An error that names every setting that can be no such number."""
     values: dict[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
-    numbers = {name: value for name, value in values.items() if name != "seed" and not isinstance(value, str)}
-    least = {name: 1.0 if isinstance(value, int) else 0.0 for name, value in numbers.items()} | {"n_leaves": 2.0}
-    wrong = [f"{name}={value:g} is too small" for name, value in numbers.items() if value < least[name]]
-    shares = {name: value for name, value in numbers.items() if name.endswith(("_share", "_rate"))}
-    outside = {name: value for name, value in shares.items() if not 0.0 < value <= 1.0}
-    wrong += [f"{name}={value:g} is not above 0 and at most 1" for name, value in outside.items()]
+    least = {"ridge": 0.0, "n_learned": 1, "n_forms": 1}
+    wrong = [f"{name}={values[name]:g} is too small" for name, bound in least.items() if values[name] < bound]
     if wrong:
         raise EvenrankError("; ".join(wrong))
 
@@ -160,6 +183,6 @@ def _check_number(n_topics: int, what: str) -> None:
 
 def _encoders(extractor: FeatureExtractor) -> dict[str, Any]:
     """What identifies the networks behind the features."""
-    dense, cross = extractor.dense, extractor.cross
+    dense, reader = extractor.dense, extractor.reader
     used = None if dense is None else UsedEncoder(dense.encoder.settings, dense.encoder.fingerprint)
-    return {"encoder": used, "cross_encoder": None if cross is None else cross.fingerprint}
+    return {"encoder": used, "cross_encoder": None if reader is None else reader.encoder.fingerprint}

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.learn.calibration import fit_calibration, predict
 from evenrank.search.learn.reliability import reliability_bins
-from evenrank.search.learn.training import Example, Trained
+from evenrank.search.learn.training import Example, Trained, held_out_probabilities
 
 Floats = NDArray[np.float64]
 
@@ -25,67 +24,94 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """The learned model and the same model before it learned, on the same topics in the same form."""
+
+    form: str
+    """Which keywords the topics have."""
+    learned: Quality
+    untrained: Quality
+    gain: float
+    """Mean gain in R-precision."""
+    gain_error: float
+    """Standard error of the gain over topics."""
+
+
+@dataclass(frozen=True)
 class TrainingReport:
-    """Leave-topics-out numbers: no topic is judged by a ranker, or by a calibration, that saw it."""
+    """Leave-topics-out numbers: no topic is judged by a line, or by a calibration, that saw it."""
 
     n_topics: int
     learned: Quality
     untrained: Quality
+    comparisons: tuple[Comparison, ...]
+    """Topics as they are, and with keywords dropped."""
     calibration_error: float
     """Expected calibration error over all candidates."""
     count_error: float
-    """Mean over topics of the relative error of the expected number of relevant candidates."""
+    """Median over topics of how far the estimated number of relevant pages is off, as a factor minus 1."""
     contributions: dict[str, float]
     """Mean size of what each feature adds to a score, in log-odds, largest first."""
+
+    @property
+    def verdict(self) -> str:
+        """What learning added, in words."""
+        helps = [c.form for c in self.comparisons if c.gain > 2.0 * c.gain_error]
+        hurts = [c.form for c in self.comparisons if c.gain < -2.0 * c.gain_error]
+        if helps and not hurts:
+            return f"learning adds to the untrained model on topics {' and '.join(helps)}"
+        if hurts:
+            return f"learning makes the order worse on topics {' and '.join(hurts)}: use the untrained model"
+        return "learning adds nothing to the order that these topics could show; it does give calibrated probabilities"
 
 
 def report(trained: Trained) -> TrainingReport:
     """The numbers of a training."""
     examples, scores = trained.examples, trained.scores()
-    given = held_out_probabilities(trained, scores)
+    given = held_out_probabilities(examples, scores, trained.state.settings.seed)
     bins = reliability_bins(np.concatenate(given), np.concatenate([example.labels for example in examples]))
-    errors = [abs(p.sum() / example.labels.sum() - 1.0) for p, example in zip(given, examples, strict=True)]
+    comparisons = [
+        compare(form, [(e, s) for e, s in zip(examples, scores, strict=True) if e.is_as_given == is_as_given])
+        for form, is_as_given in (("as given", True), ("with keywords dropped", False))
+    ]
+    known = [comparison for comparison in comparisons if comparison is not None]
     return TrainingReport(
-        n_topics=len(examples),
-        learned=quality(examples, scores),
-        untrained=quality(examples, [example.lexical for example in examples]),
+        n_topics=len({example.topic_id for example in examples}),
+        learned=known[0].learned,
+        untrained=known[0].untrained,
+        comparisons=tuple(known),
         calibration_error=bins.expected_calibration_error,
-        count_error=float(np.mean(errors)),
+        count_error=float(np.expm1(np.median(np.abs(trained.state.count.residuals)))),
         contributions=contributions(trained),
     )
 
 
-def quality(examples: Sequence[Example], scores: Sequence[Floats]) -> Quality:
-    """P@10 and R-precision of topics whose candidates are ordered by scores, ties in the order of words."""
-    ranked = [
-        example.labels[np.argsort(-of_topic, kind="stable")] for example, of_topic in zip(examples, scores, strict=True)
-    ]
-    shares = [
-        labels[: example.n_relevant].sum() / example.n_relevant
-        for labels, example in zip(ranked, examples, strict=True)
-    ]
-    return Quality(float(np.mean([labels[:10].sum() / 10 for labels in ranked])), float(np.mean(shares)))
+def compare(form: str, scored: Sequence[tuple[Example, Floats]]) -> Comparison | None:
+    """Learned against untrained on some examples; None without any."""
+    if not scored:
+        return None
+    examples = [example for example, _ in scored]
+    learned = topic_quality(examples, [scores for _, scores in scored])
+    untrained = topic_quality(examples, [example.untrained_scores() for example in examples])
+    gains = (learned - untrained)[:, 1]
+    topics = np.array([example.topic_id for example in examples])
+    by_topic = np.array([gains[topics == topic].mean() for topic in np.unique(topics)])
+    error = float(by_topic.std(ddof=1) / np.sqrt(len(by_topic))) if len(by_topic) > 1 else 0.0
+    means = [Quality(*(float(value) for value in table.mean(axis=0))) for table in (learned, untrained)]
+    return Comparison(form, means[0], means[1], float(by_topic.mean()), error)
 
 
-def held_out_probabilities(trained: Trained, scores: Sequence[Floats]) -> list[Floats]:
-    """Probabilities of each topic's candidates, from a calibration on the topics of the other folds."""
-    settings = trained.state.calibration.settings
-    given: list[Floats] = [np.empty(0)] * len(scores)
-    for fold in trained.state.cross_fit.folds:
-        is_held = [example.topic_id in fold.held_out for example in trained.examples]
-        others = [
-            (of_topic, example.labels)
-            for of_topic, example, held in zip(scores, trained.examples, is_held, strict=True)
-            if not held
-        ]
-        calibration = fit_calibration(others, settings)
-        for at in np.flatnonzero(is_held).tolist():
-            given[at] = predict(calibration, scores[at])
-    return given
+def topic_quality(examples: Sequence[Example], scores: Sequence[Floats]) -> Floats:
+    """Topic by (P@10, R-precision) of candidates that are ordered by scores, ties in the order of words."""
+    rows = []
+    for example, of_topic in zip(examples, scores, strict=True):
+        labels = example.labels[np.argsort(-of_topic, kind="stable")]
+        rows.append([labels[:10].sum() / 10, labels[: example.n_relevant].sum() / example.n_relevant])
+    return np.array(rows, np.float64)
 
 
 def contributions(trained: Trained) -> dict[str, float]:
-    """Mean size of what each feature adds to a score, on pages of topics that the rankers did not see."""
+    """Mean size of what each feature adds to a score, on pages of topics that the lines did not see."""
     parts = [trained.state.cross_fit.contributions(example.topic_id, example.features) for example in trained.examples]
     means = {name: float(np.mean([np.abs(part[name]).mean() for part in parts])) for name in parts[0] if name != "base"}
     return dict(sorted(means.items(), key=lambda item: (-item[1], item[0])))

@@ -9,9 +9,8 @@ import numpy as np
 
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.encode.hybrid import HybridModel
 from evenrank.search.engine.protocol import Engine, Query, Restriction, WeightedTerm, merge_terms
-from evenrank.search.learn.features import standardised
+from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages
 
@@ -63,9 +62,9 @@ def lexical_part(model: RelevanceModel) -> LexicalModel:
     if isinstance(model, LexicalModel):
         return model
     if isinstance(model, HybridModel):
-        return model.lexical
+        return model.extractor.lexical
     if isinstance(model, LearnedModel):
-        return model.extractor.model
+        return model.extractor.lexical
     raise TypeError(f"no explanation of {type(model).__name__}")
 
 
@@ -83,20 +82,14 @@ def feature_contributions(model: RelevanceModel, topic: Topic, found: ScoredPage
     row = {name: values[at] for name, values in found.features.items()}
     if not len(at) or not row or any(np.isnan(values).any() for values in row.values()):
         return ()
-    parts = _learned_parts(model, topic, row) if isinstance(model, LearnedModel) else _hybrid_parts(model, found, at)
+    parts = _feature_parts(model, topic, row)
     return tuple(sorted(parts.items(), key=lambda item: (-abs(item[1]), item[0])))
 
 
-def _learned_parts(model: LearnedModel, topic: Topic, row: dict[str, np.ndarray]) -> dict[str, float]:
-    """Shapley values of the trees and terms of the line, averaged as the score is."""
-    parts = model.state.cross_fit.contributions(topic.id, row)
-    return {name: float(values[0]) for name, values in parts.items()}
-
-
-def _hybrid_parts(model: RelevanceModel, found: ScoredPages, at: np.ndarray) -> dict[str, float]:
-    """The two standardised scores that are added."""
+def _feature_parts(model: RelevanceModel, topic: Topic, row: dict[str, np.ndarray]) -> dict[str, float]:
+    """Each feature times what it counts; of a learned model, the mean over the lines that may speak of the topic."""
+    if isinstance(model, LearnedModel):
+        parts = model.state.cross_fit.contributions(topic.id, row)
+        return {name: float(values[0]) for name, values in parts.items()}
     assert isinstance(model, HybridModel)
-    is_known = ~np.isnan(found.features["dense"])
-    place = np.flatnonzero(np.flatnonzero(is_known) == at[0])[0]
-    words, vectors = (standardised(found.features[name][is_known]) for name in ("lexical", "dense"))
-    return {"lexical": float(words[place]), "dense": model.weight * float(vectors[place])}
+    return {name: weight * float(row[name][0]) for name, weight in model.weights.items() if name in row}

@@ -25,7 +25,7 @@ class QuerySettings:
     scope_weight: float = 0.1
     """Weight of a word of the scope: little, for a scope mostly tells how the project works, not what it is about."""
     fields: Mapping[TextField, float] = field(
-        default_factory=lambda: {"text": 1.0, "lead": 1.0, "categories": 1.0, "infobox": 0.5}
+        default_factory=lambda: {"text": 1.0, "lead": 1.0, "categories": 1.0, "infobox": 0.5, "kind": 1.0}
     )
     """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
     phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})

@@ -1,0 +1,118 @@
+"""How many pages of a topic are relevant: an estimate with its uncertainty.
+
+The sum of a topic's probabilities says how many relevant pages to expect; how far off such sums were on training
+topics says how sure that is. What is known of the topic itself, a judged sample or the size of its project, narrows
+it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.search.learn.logistic import expit, logit
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.8
+"""Probability that the number lies in the interval."""
+SIZE_DEVIATION = 0.25
+"""Standard deviation of the logarithm of a project's size as it is known: lists are never quite up to date."""
+N_CASES = 399
+"""Equally likely cases that stand for the distribution of the number."""
+
+
+class RelevantCount(NamedTuple):
+    """The number of relevant pages of a topic, found or not."""
+
+    median: float
+    low: float
+    """The number is below this in 10 % of the cases."""
+    high: float
+    """The number is above this in 10 % of the cases."""
+
+
+@dataclass(frozen=True)
+class CountModel:
+    """log(n + ½) = intercept + slope · log(s + ½) + residual, for n relevant pages and a sum s of probabilities."""
+
+    intercept: float
+    slope: float
+    residuals: Floats
+    """Residuals of the training topics, ascending; each from a fit that did not see its topic."""
+
+
+def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]) -> CountModel:
+    """The model that training topics support; a topic may be there in several forms."""
+    x = np.log(np.asarray(sums, np.float64) + 0.5)
+    y = np.log(np.asarray(n_relevant, np.float64) + 0.5)
+    topics = np.asarray(topic_ids)
+    residuals = np.empty(len(x))
+    for topic in np.unique(topics):
+        is_held = topics == topic
+        intercept, slope = _line(x[~is_held], y[~is_held])
+        residuals[is_held] = y[is_held] - (intercept + slope * x[is_held])
+    return CountModel(*_line(x, y), np.sort(residuals))
+
+
+def _line(x: Floats, y: Floats, strength: float = 5.0) -> tuple[float, float]:
+    """Intercept and slope by least squares; `strength` topics' worth of evidence speaks for a slope of 1."""
+    if not len(x):
+        return 0.0, 1.0
+    dx, dy = x - x.mean(), y - y.mean()
+    slope = float((dx @ dy + strength) / (dx @ dx + strength))
+    return float(y.mean() - slope * x.mean()), slope
+
+
+def estimate_count(
+    model: CountModel,
+    probabilities: Floats,
+    judged: Sequence[tuple[int, bool]] = (),
+    project_size: int | None = None,
+) -> RelevantCount:
+    """The number of relevant pages of a topic, from the probabilities of its candidates.
+
+    `judged` are positions of candidates with what a person said of them; `project_size` is the number of pages that
+    the topic's project has.
+    """
+    cases = _cases(model, float(probabilities.sum()), project_size)
+    weights = _likelihoods(probabilities, cases, judged) if judged else np.ones(len(cases))
+    n_known = sum(is_relevant for _, is_relevant in judged)
+    order = np.argsort(cases, kind="stable")
+    levels = np.cumsum(weights[order]) / weights.sum() - 0.5 * weights[order] / weights.sum()
+    tail = (1.0 - LEVEL) / 2.0
+    low, median, high = np.interp([tail, 0.5, 1.0 - tail], levels, cases[order])
+    return RelevantCount(*(max(float(value), float(n_known)) for value in (median, low, high)))
+
+
+def _cases(model: CountModel, total: float, project_size: int | None) -> Floats:
+    """Equally likely numbers of relevant pages."""
+    levels = (np.arange(N_CASES) + 0.5) / N_CASES
+    if project_size is not None:
+        from statistics import NormalDist
+
+        deviations = np.array([NormalDist().inv_cdf(level) for level in levels.tolist()])
+        return np.asarray(project_size * np.exp(SIZE_DEVIATION * deviations))
+    n = len(model.residuals)
+    known = (np.arange(n) + 0.5) / n
+    widened = np.clip((levels - 0.5) * (n + 1) / n + 0.5, 0.0, 1.0)  # a new topic is one more, so the tails are wider
+    residuals = np.interp(widened, known, model.residuals)
+    numbers = np.exp(model.intercept + model.slope * np.log(total + 0.5) + residuals) - 0.5
+    return np.asarray(np.maximum(numbers, 0.0))
+
+
+def _likelihoods(probabilities: Floats, cases: Floats, judged: Sequence[tuple[int, bool]]) -> Floats:
+    """How well each number explains the judgments, when it moves the log-odds of all pages alike."""
+    log_odds = logit(probabilities, 1e-6)
+    shifts = np.linspace(-8.0, 8.0, 321)
+    totals = np.array([expit(log_odds + shift).sum() for shift in shifts])
+    shift = np.interp(cases, totals, shifts)
+    at = np.array([position for position, _ in judged])
+    is_relevant = np.array([found for _, found in judged])
+    p = expit(log_odds[at][None, :] + shift[:, None])
+    log_likelihood = np.log(np.where(is_relevant[None, :], p, 1.0 - p) + 1e-12).sum(axis=1)
+    return np.asarray(np.exp(log_likelihood - log_likelihood.max()))
