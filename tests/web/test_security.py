@@ -177,7 +177,7 @@ def test_buckets_fill_again_and_forget() -> None:
     assert buckets.wait_seconds("a") == 0.0
     for number in range(2 * MAX_ADDRESSES):
         buckets.wait_seconds(str(number))
-    assert len(buckets._filled) <= MAX_ADDRESSES
+    assert len(list(buckets.table.items())) <= MAX_ADDRESSES
     assert buckets.wait_seconds("a") > 0.0
 
 

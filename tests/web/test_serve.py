@@ -23,8 +23,10 @@ from evenrank.web.listen import listen
 
 
 @contextmanager
-def serving(collection: Path, store: Path) -> Iterator[tuple[http.client.HTTPConnection, subprocess.Popen[str]]]:
-    words = ["-m", "evenrank.cli.main", "serve", str(collection), "--port", "0", "--store", str(store)]
+def serving(
+    collection: Path, store: Path, *options: str
+) -> Iterator[tuple[http.client.HTTPConnection, subprocess.Popen[str]]]:
+    words = ["-m", "evenrank.cli.main", "serve", str(collection), "--port", "0", "--store", str(store), *options]
     process = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     found = re.search(r"http://\S+/", process.stdout.readline())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -9,8 +10,6 @@ import click
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import FiniteRange
 
-MAX_COUNTED = 200_000
-"""Up to this many articles, what each of them lacks is counted when the app first starts."""
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -23,6 +22,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data, e.g. 'October 2021'. [date of files]")
+@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server.")
+@click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
 @click.option("--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
 @model_options
 @click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
@@ -37,6 +39,9 @@ def command(
     store: Path | None,
     wiki: str,
     data_of: str,
+    names: tuple[str, ...],
+    proxy: str,
+    workers: int,
     rate: float,
     model: str,
     encoder: Path | None,
@@ -52,26 +57,30 @@ def command(
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
-        import uvicorn
-
-        from evenrank.web.app import create_app
+        from evenrank.web.app import create_app, shared_by_workers
         from evenrank.web.articles.article_facts import save_facts
+        from evenrank.web.listen import listen, server_of, show_log
         from evenrank.web.settings import WebSettings
+        from evenrank.web.workers import run_workers
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
         raise MissingExtraError("evenrank serve", "web") from error
     from evenrank.collection.collection import Collection
-    from evenrank.web.listen import listen, show_log
 
+    start = time.monotonic()
+    show_log()
     opened, site = Collection.open(collection), wiki.rstrip("/") + "/"
+    say(f"{collection}: {len(opened):,} articles")
     settings = WebSettings(
         store=store,
+        facts_folder=store.parent if store else None,
         public_url=public_url.rstrip("/"),
         data_of=data_of,
         wiki_site=site,
         wiki_url=f"{site}wiki/",
-        allowed_hosts=WebSettings().allowed_hosts if host in LOOPBACK or public_url else ("*",),
+        allowed_hosts=(*WebSettings().allowed_hosts, *names, host),
+        allows_addresses=host not in LOOPBACK,
         writes_per_second=rate,
         reads_per_second=10 * rate,
         model=chosen_model(opened, model, encoder, pooling),
@@ -80,12 +89,25 @@ def command(
         runs=runs,
         guidelines=guidelines,
     )
-    save_facts(opened, MAX_COUNTED)
-    app = create_app(collection, settings)
+    save_facts(opened, settings.max_counted, folder=settings.facts_folder)
+    del opened  # workers open the collection for themselves
+    shared = shared_by_workers(settings)
+    proxies = proxy or ("127.0.0.1" if public_url else "")
+
+    def work() -> None:
+        app = create_app(collection, settings, shared)
+        say(f"ready after {time.monotonic() - start:.1f} s")
+        server_of(app, proxies).run([socket])
+
     with listen(host, port) as socket:
-        show_log()
-        click.echo(f"{collection}: http://{host}:{socket.getsockname()[1]}/ (Ctrl-C stops)")
-        config = uvicorn.Config(
-            app, access_log=False, log_level="warning", server_header=False, proxy_headers=bool(public_url)
-        )
-        uvicorn.Server(config).run([socket])
+        address = f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}/"
+        click.echo(f"{collection}: {address} (Ctrl-C stops)")
+        if workers == 1:
+            work()
+        else:
+            run_workers(workers, work)
+
+
+def say(text: str) -> None:
+    """How far the start is."""
+    click.echo(text, err=True)

@@ -139,3 +139,8 @@ def _rank_part(part: tuple[RankingJob, Sequence[int]]) -> list[TopicRankings]:
 def _opened(path: Path) -> Collection:
     """The collection, opened once in each process."""
     return Collection.open(path)
+
+
+def forget_collection() -> None:
+    """Open the collection anew when it is next used, because another one has taken its place."""
+    _opened.cache_clear()

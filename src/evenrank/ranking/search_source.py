@@ -111,3 +111,8 @@ def _opened(path: Path) -> _Index:
     """The index, opened once in each process."""
     collection = Collection.open(path)
     return _Index(open_index(collection), index_folder(collection))
+
+
+def forget_index() -> None:
+    """Open the index anew when it is next used, because another one has taken its place."""
+    _opened.cache_clear()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
@@ -23,8 +25,12 @@ from evenrank.web.desk import Desk, open_desk
 from evenrank.web.middleware.access_log import AccessLog
 from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
-from evenrank.web.middleware.limits import LimitBodies, LimitRates
+from evenrank.web.middleware.hosts import KnownHosts, host_name
+from evenrank.web.middleware.limits import Buckets, LimitBodies, LimitRates
+from evenrank.web.middleware.metrics import RequestCounts
+from evenrank.web.middleware.path_prefix import PathPrefix
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
+from evenrank.web.reload import follow_collection
 from evenrank.web.settings import WebSettings
 
 
@@ -38,44 +44,65 @@ class KeptFiles(StaticFiles):
         return response
 
 
-def create_app(collection_path: str | os.PathLike[str], settings: WebSettings | None = None) -> Starlette:
+@dataclass(frozen=True)
+class Shared:
+    """What all workers of a server share; made before they are forked."""
+
+    counts: RequestCounts
+    reads: Buckets
+    writes: Buckets
+
+
+def shared_by_workers(settings: WebSettings) -> Shared:
+    """Counts of requests, and limits that hold over all workers."""
+    return Shared(RequestCounts(), Buckets(settings.reads_per_second), Buckets(settings.writes_per_second))
+
+
+def create_app(
+    collection_path: str | os.PathLike[str], settings: WebSettings | None = None, shared: Shared | None = None
+) -> Starlette:
     """The app on a collection, ready for any ASGI server."""
-    return app_of(open_desk(Path(collection_path), settings or WebSettings()))
+    return app_of(open_desk(Path(collection_path), settings or WebSettings()), shared)
 
 
-def app_of(desk: Desk) -> Starlette:
-    """The app on an open desk, which it closes at the end."""
-    judging = open_judging(desk)
+def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
+    """The app on an open desk, which it closes at the end; it follows new imports and indexes of its collection."""
+    shared = shared or shared_by_workers(desk.settings)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        following = asyncio.create_task(follow_collection(app))
         yield
-        if judging is not None:
-            judging.close()
-        desk.close()
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        if app.state.judging is not None:
+            app.state.judging.close()
+        app.state.desk.close()
 
     static = Mount("/static", KeptFiles(directory=str(files("evenrank.web").joinpath("static"))))
     app = Starlette(
         routes=[*(route for area in AREAS for route in area()), static],
-        middleware=guards(desk),
+        middleware=guards(desk, shared),
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.state.desk = desk
-    app.state.judging = judging
+    app.state.judging = open_judging(desk)
+    app.state.counts = shared.counts
     return app
 
 
-def guards(desk: Desk) -> list[Middleware]:
+def guards(desk: Desk, shared: Shared) -> list[Middleware]:
     """What every request passes, outermost first."""
     settings = desk.settings
-    hosts = [*settings.allowed_hosts, *filter(None, [desk.public_host.rpartition(":")[0] or desk.public_host])]
     return [
-        Middleware(AccessLog),
+        Middleware(PathPrefix, urlsplit(settings.public_url).path),
+        Middleware(AccessLog, shared.counts),
         Middleware(SecurityHeaders),
-        Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-        Middleware(LimitRates, settings.reads_per_second, settings.writes_per_second),
+        Middleware(KnownHosts, (*settings.allowed_hosts, host_name(desk.public_host)), settings.allows_addresses),
+        Middleware(LimitRates, shared.reads, shared.writes),
         Middleware(LimitBodies, settings.max_body_bytes),
         Middleware(RefuseForeignForms, desk.public_host),
         Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4),

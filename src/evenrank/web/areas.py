@@ -12,6 +12,7 @@ from evenrank.web.assess.organise_pages import routes as organise
 from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.lists.pages import routes as lists
 from evenrank.web.pages.home import routes as home
+from evenrank.web.pages.monitoring import routes as monitoring
 from evenrank.web.searches.pages import routes as searches
 
-AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches, api, judge, organise, people)
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches, api, judge, organise, people, monitoring)

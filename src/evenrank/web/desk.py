@@ -65,11 +65,21 @@ class Desk:
 
 def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
     """The desk of a collection; errors say what to run when it has no index."""
+    store = open_desk_store(settings.store or collection_path / STORE_NAME)
+    try:
+        return open_collection(collection_path, settings, store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_collection(collection_path: Path, settings: WebSettings, store: SqliteFile) -> Desk:
+    """The desk of a collection with a store that is open already."""
     collection = Collection.open(collection_path)
     source = desk_source(collection, settings.n_candidates, settings.model)
-    store = open_desk_store(settings.store or collection_path / STORE_NAME)
     goals = learned_goals(collection, source, settings.n_candidates)
-    return Desk(collection, source, store, settings, open_facts(collection), goals)
+    facts = open_facts(collection, settings.facts_folder)
+    return Desk(collection, source, store, settings, facts, goals)
 
 
 def desk_of(request: Request) -> Desk:

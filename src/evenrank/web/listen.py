@@ -1,14 +1,19 @@
-"""The socket and the log of the server."""
+"""The socket, the log and the settings of the server."""
 
 from __future__ import annotations
 
 import logging
 import socket
+import time
+
+import uvicorn
+from starlette.applications import Starlette
 
 from evenrank.errors import EvenrankError
 
 BACKLOG = 2048
 """Visitors who may wait for the server to take their connection."""
+LOGGERS = ("evenrank", "uvicorn.error")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -26,10 +31,27 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
+def server_of(app: Starlette, proxies: str = "") -> uvicorn.Server:
+    """A server for the app; `proxies` are the addresses, joined by commas, whose word on visitors is believed."""
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies or None,
+    )
+    return uvicorn.Server(config)
+
+
 def show_log() -> None:
-    """Print the app's log to standard error."""
+    """Print the log of the app and of the server to standard error, each line with date and time in UTC."""
+    formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    log = logging.getLogger("evenrank.web")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    handler.setFormatter(formatter)
+    for name in LOGGERS:
+        log = logging.getLogger(name)
+        log.addHandler(handler)
+        log.propagate = False
+        log.setLevel(logging.INFO if name == "evenrank" else logging.WARNING)

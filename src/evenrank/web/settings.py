@@ -14,6 +14,10 @@ class WebSettings:
 
     store: Path | None = None
     """SQLite file of saved lists and draws; None for `desk.sqlite` in the collection's folder."""
+    facts_folder: Path | None = None
+    """Where counts of what articles have are kept; None for the collection's folder."""
+    max_counted: int = 200_000
+    """Up to this many articles, what each of them has is counted when the server starts."""
     public_url: str = ""
     """Address under which others reach the app, for links in exports; empty takes it from each request."""
     data_of: str = ""
@@ -23,7 +27,11 @@ class WebSettings:
     wiki_site: str = "https://en.wikipedia.org/"
     """Site of `index.php`, for talk and history links."""
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
-    """Names that the Host header may have, besides that of `public_url`; `*` allows any."""
+    """Names that the Host header may have, besides that of `public_url`."""
+    allows_addresses: bool = False
+    """Whether the server may be asked by its address in numbers; no other site's name can lead there."""
+    reload_seconds: float = 5.0
+    """How often the server looks for a new import or index of its collection; 0 never looks."""
     judgments: Path | None = None
     """Judgments file for the assessment pages; None leaves them out."""
     pool: Path | None = None

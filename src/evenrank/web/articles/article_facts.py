@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,22 +42,29 @@ class ArticleFacts:
         return [tuple(kind for kind, is_missing in zip(KINDS, row, strict=True) if is_missing) for row in lacks]
 
 
-def facts_path(collection: Collection) -> Path:
-    return collection.path / f"desk-facts-{collection.manifest.data_folder}.npy"
+def facts_path(collection: Collection, folder: Path | None = None) -> Path:
+    """Where the counts of a collection are kept: in its own folder unless another is named."""
+    manifest = collection.manifest
+    made_of = f"{manifest.data_folder} {manifest.counts} {manifest.sources}"
+    return (folder or collection.path) / f"desk-facts-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.npy"
 
 
-def open_facts(collection: Collection) -> ArticleFacts | None:
-    """The facts of a collection; None when they were not counted."""
-    path = facts_path(collection)
+def open_facts(collection: Collection, folder: Path | None = None) -> ArticleFacts | None:
+    """The facts of a collection; None when they were not counted, or for another import of it."""
+    path = facts_path(collection, folder)
     if not path.is_file():
         return None
     counts: NDArray[np.int32] = np.load(path, mmap_mode="r")
+    if counts.shape != (len(collection), len(KINDS)):
+        return None
     return ArticleFacts(counts, enough_of(counts, np.asarray(collection.quality_class)))
 
 
-def save_facts(collection: Collection, max_articles: int, n_workers: int | None = None) -> None:
+def save_facts(
+    collection: Collection, max_articles: int, n_workers: int | None = None, folder: Path | None = None
+) -> None:
     """Count once what the articles of a collection have, unless it has no corpus here or is larger than allowed."""
-    corpus, path = collection.corpus, facts_path(collection)
+    corpus, path = collection.corpus, facts_path(collection, folder)
     if path.is_file() or corpus is None or not corpus.is_file() or len(collection) > max_articles:
         return
     counts = count_articles(collection, corpus, n_workers)

@@ -1,4 +1,4 @@
-"""A log of requests by route, never by address: links are secrets, and so are the words people search for."""
+"""A log and counts of requests by route, never by address: links are secrets, and so are people's words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evenrank.web.middleware.metrics import RequestCounts
+
 LOG = logging.getLogger("evenrank.web")
 
 
 class AccessLog:
-    """One line a request: method, route, status, milliseconds."""
+    """One line a request: method, route, status, milliseconds; the same for `/metrics`."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self.app, self.counts = app, counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -31,8 +33,9 @@ class AccessLog:
         try:
             await self.app(scope, receive, send_noting)
         finally:
-            milliseconds = (time.perf_counter() - start) * 1000
-            LOG.info("%s %s %d %.0f ms", scope["method"], route_name(scope), status, milliseconds)
+            seconds = time.perf_counter() - start
+            LOG.info("%s %s %d %.0f ms", scope["method"], route_name(scope), status, 1000 * seconds)
+            self.counts.add(scope["method"], route_name(scope), status, seconds)
 
 
 def route_name(scope: Scope) -> str:

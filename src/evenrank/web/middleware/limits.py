@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenrank.web.middleware.csrf import SAFE_METHODS
+from evenrank.web.middleware.shared_table import Pair, SharedTable
 
-MAX_ADDRESSES = 10_000
-"""Addresses remembered; beyond them the fullest buckets are forgotten first."""
+MAX_ADDRESSES = 16_384
+"""Addresses remembered; where they crowd, the fullest buckets are forgotten first."""
 BURST_SECONDS = 5.0
 """A bucket holds what is allowed in this time."""
 
@@ -60,41 +59,44 @@ class LimitBodies:
                 await refusal(scope, receive, send)
 
 
-@dataclass
 class Buckets:
-    """A token bucket for each address: `rate` requests a second, `BURST_SECONDS` of them at once."""
+    """A token bucket for each address: `rate` requests a second, `BURST_SECONDS` of them at once.
 
-    rate: float
-    clock: Callable[[], float] = time.monotonic
-    _filled: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    They are in a table that all workers share, so that an address has one bucket however many workers there are.
+    """
+
+    def __init__(
+        self, rate: float, table: SharedTable | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rate, self.clock = rate, clock
+        self.table = table or SharedTable(MAX_ADDRESSES)
 
     def wait_seconds(self, address: str) -> float:
         """0 when the request may pass, else how long to wait."""
         most, now = self.rate * BURST_SECONDS, self.clock()
-        with self._lock:
-            tokens, before = self._filled.get(address, (most, now))
-            tokens = min(most, tokens + (now - before) * self.rate)
-            if tokens < 1.0:
-                self._filled[address] = (tokens, now)
-                return (1.0 - tokens) / self.rate
-            self._filled[address] = (tokens - 1.0, now)
-            if len(self._filled) > MAX_ADDRESSES:
-                self._forget()
-            return 0.0
+        wait = 0.0
 
-    def _forget(self) -> None:
-        by_tokens = sorted(self._filled, key=lambda address: self._filled[address])
-        for address in by_tokens[MAX_ADDRESSES // 2 :]:
-            del self._filled[address]
+        def filled(bucket: Pair) -> float:
+            tokens, before = bucket
+            return min(most, tokens + max(0.0, now - before) * self.rate)
+
+        def take(bucket: Pair | None) -> Pair:
+            nonlocal wait
+            tokens = most if bucket is None else filled(bucket)
+            if tokens < 1.0:
+                wait = (1.0 - tokens) / self.rate
+                return tokens, now
+            return tokens - 1.0, now
+
+        self.table.update(address, take, lambda bucket: -filled(bucket))
+        return wait
 
 
 class LimitRates:
     """Answers 429 to an address that asks too often; changing requests have a bucket of their own."""
 
-    def __init__(self, app: ASGIApp, reads_per_second: float, writes_per_second: float) -> None:
-        self.app = app
-        self.reads, self.writes = Buckets(reads_per_second), Buckets(writes_per_second)
+    def __init__(self, app: ASGIApp, reads: Buckets, writes: Buckets) -> None:
+        self.app, self.reads, self.writes = app, reads, writes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

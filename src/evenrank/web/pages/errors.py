@@ -14,6 +14,7 @@ from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableEr
 from evenrank.web.middleware.access_log import route_name
 from evenrank.web.middleware.limits import TooLargeError
 from evenrank.web.pages.templating import page
+from evenrank.web.request.address import root_of
 
 LOG = logging.getLogger("evenrank.web")
 ADVICE = {
@@ -35,7 +36,8 @@ class BadRequestError(Exception):
 
 def wants_json(request: Request) -> bool:
     """Whether the answer should be data."""
-    return request.url.path.startswith("/api/") or request.url.path.endswith(".json")
+    path = request.url.path.removeprefix(root_of(request))
+    return path.startswith("/api/") or path.endswith(".json")
 
 
 def error_page(request: Request, status: int, detail: str = "", headers: dict[str, str] | None = None) -> Response:
