@@ -125,13 +125,15 @@ def dimensions_page() -> str:
     lines = [
         "# Dimensions\n",
         "A collection has geography and gender, and each other dimension whose field is in its metadata.",
-        "`--groups` takes `intersection` (geography and gender), one name, or several joined by commas.\n",
+        "`--groups` takes `intersection` (all dimensions of the protocol), one name, several joined by commas,",
+        "or the name of one of the protocol's sets.\n",
     ]
     for dimension in DIMENSIONS.values():
         lines += [f"## {dimension.name}\n", f"Field `{dimension.field}`. Background: {dimension.source}.\n"]
         lines += ["| group | wanted share in the world |", "|---|---|", f"| {dimension.groups[0]} | – |"]
-        shares = zip(dimension.groups[1:], dimension.background, strict=True)
-        lines += [*(f"| {group} | {share:.6g} |" for group, share in shares), ""]
+        shares = [f"{share:.6g}" for share in dimension.background or ()] or ["–"] * (len(dimension.groups) - 1)
+        lines += [*(f"| {group} | {share} |" for group, share in zip(dimension.groups[1:], shares, strict=True)), ""]
+        lines += [] if dimension.has_unknown else ["Pages without a value are in no group.\n"]
     return "\n".join(lines)
 
 
@@ -182,7 +184,9 @@ def _shown(value: object) -> str:
         return "as scored"
     if isinstance(value, float):
         return f"{value:.6g}"
-    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return ", ".join(name if isinstance(name, str) else name[0] for name in value) or "none"
+    return str(value)
 
 
 def _one_line(text: str) -> str:

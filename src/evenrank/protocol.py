@@ -16,6 +16,10 @@ class Protocol:
     name: str
     summary: str
     """One line about where the choices come from."""
+    dimensions: tuple[str, ...]
+    """Dimensions whose product is scored; a collection that lacks one is refused."""
+    sets: tuple[tuple[str, tuple[str, ...]], ...]
+    """Sets of dimensions by name, which `evaluate --attributes` scores beside each one alone and all together."""
     discount_type: Literal["float32", "float64"]
     """Arithmetic of the position discounts."""
     log_base: float
@@ -28,24 +32,33 @@ class Protocol:
     with its discount, which is the same as no group, because AWRF compares shares of exposure."""
     keeps_unknown_task1: bool
     """Whether the fully unknown cell counts in Task 1; in Task 2 it always does."""
-    no_exposure: Literal["uniform", "zero"]
-    """AWRF of a ranking that exposes no group: that of a uniform distribution, or 0 with a note."""
+    no_exposure: Literal["uniform", "zero", "undefined"]
+    """AWRF of a ranking that exposes no group: that of a uniform distribution, 0, or undefined and left out of means;
+    always with a note."""
+    target_sum: Literal["one", "pages"]
+    """What a target is divided by: its own sum, or the number of relevant pages (Task 2: their total work exposure), so
+    that a page in two groups counts twice. A single dimension in Task 2 is divided by its own sum in either case."""
+    set_target: Literal["own", "margin"]
+    """Target of several dimensions that are not all of the protocol's: one of their own, or the margin of the full
+    target."""
     task1_depth: int
     """Pages of a Task 1 ranking that are scored."""
     ideal_depth: int | None
     """Longest ideal ranking in nDCG of Task 1; None for the scored depth."""
-    task2_depth: int
-    """Pages of each Task 2 ranking that are scored."""
-    task2_rankings: int
-    """Rankings of a sequence that are scored: those with a repeat number up to this."""
+    task2_depth: int | None
+    """Pages of each Task 2 ranking that are scored; None for all."""
+    task2_rankings: int | None
+    """Rankings of a sequence that are scored: those with a repeat number up to this; None for all."""
     target_depth: int | None
     """Depth whose discounts scale the Task 2 target; None for the scored depth."""
+    longer_ranking: Literal["cut", "rejected"]
+    """A Task 1 ranking that is longer than a valid one: cut, or refused with an error."""
     relevant_exposure: bool
     """Whether only relevant pages count as exposure in Task 2."""
     min_tier: int
     """Task 2 scores evaluation topics whose pools were judged down to this tier; 0 for all topics."""
     repeated_page: Literal["counted", "rejected"]
-    """A page that stands twice in a ranking: counted every time, or refused with an error."""
+    """A page that appears twice in a ranking: counted every time, or refused with an error."""
     missing_ranking: Literal["skipped", "empty"]
     """A sequence with too few rankings: mean over those present, or the missing ones count as empty."""
     missing_topic: Literal["skipped", "empty"]
@@ -66,8 +79,8 @@ class Protocol:
     """Coverage of the interval."""
 
     def depth(self, task: Task) -> int:
-        """Pages of a ranking that are scored."""
-        return self.task1_depth if task == 1 else self.task2_depth
+        """Ranks of a full ranking that are scored; where all pages are, those of a valid run."""
+        return self.task1_depth if task == 1 else (self.task2_depth or self.task2_length)
 
     def length(self, task: Task) -> int:
         """Pages in each ranking of a valid run."""
@@ -85,15 +98,20 @@ class Protocol:
         return asdict(self)
 
 
+_BOTH_OF_2021 = ("geography", "gender")
 OFFICIAL_2021 = Protocol(
     name="official-2021",
     summary="what the organisers' published code does: reproduces the tables of TREC 2021",
+    dimensions=_BOTH_OF_2021,
+    sets=(),
     discount_type="float32",
     log_base=math.e,
     normalised=(),
     unlisted_page="no group",
     keeps_unknown_task1=False,
     no_exposure="uniform",
+    target_sum="one",
+    set_target="own",
     task1_depth=20,
     ideal_depth=1000,
     task2_depth=6,
@@ -101,6 +119,7 @@ OFFICIAL_2021 = Protocol(
     target_depth=50,
     relevant_exposure=False,
     min_tier=2,
+    longer_ranking="cut",
     repeated_page="counted",
     missing_ranking="skipped",
     missing_topic="skipped",
@@ -112,12 +131,16 @@ OFFICIAL_2021 = Protocol(
 PAPER_2021 = Protocol(
     name="paper-2021",
     summary="what the paper says, at full depth",
+    dimensions=_BOTH_OF_2021,
+    sets=(),
     discount_type="float64",
     log_base=2.0,
     normalised=(),
     unlisted_page="unknown",
     keeps_unknown_task1=False,
     no_exposure="zero",
+    target_sum="one",
+    set_target="own",
     task1_depth=1000,
     ideal_depth=None,
     task2_depth=50,
@@ -125,6 +148,7 @@ PAPER_2021 = Protocol(
     target_depth=None,
     relevant_exposure=False,
     min_tier=0,
+    longer_ranking="cut",
     repeated_page="rejected",
     missing_ranking="empty",
     missing_topic="empty",
@@ -135,21 +159,39 @@ PAPER_2021 = Protocol(
 )
 OFFICIAL_2022 = Protocol(
     name="official-2022",
-    summary="the choices of TREC 2022, on the dimensions that the collection has",
+    summary="what the organisers' code of 14 November 2022 does",
+    dimensions=(
+        "sub-region",
+        "source-region",
+        "gender",
+        "occupation",
+        "first-letter",
+        "creation-date",
+        "popularity",
+        "languages",
+    ),
+    sets=(
+        ("2021", ("sub-region", "gender")),
+        ("Internal", ("first-letter", "creation-date", "popularity", "languages")),
+        ("Demographic", ("sub-region", "source-region", "gender", "occupation")),
+    ),
     discount_type="float32",
     log_base=math.e,
-    normalised=("geography",),
+    normalised=("sub-region", "source-region", "occupation"),
     unlisted_page="dropped",
     keeps_unknown_task1=True,
-    no_exposure="uniform",
+    no_exposure="undefined",
+    target_sum="pages",
+    set_target="margin",
     task1_depth=500,
     ideal_depth=None,
-    task2_depth=20,
-    task2_rankings=100,
-    target_depth=None,
+    task2_depth=None,
+    task2_rankings=None,
+    target_depth=20,
     relevant_exposure=True,
     min_tier=0,
-    repeated_page="counted",
+    longer_ranking="rejected",
+    repeated_page="rejected",
     missing_ranking="skipped",
     missing_topic="skipped",
     task1_length=500,

@@ -13,9 +13,10 @@ import pytest
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.errors import InputError, UnknownNameError
+from evenrank.errors import EvenrankError, InputError, UnknownNameError
 from evenrank.evaluation.evaluate import evaluate, settle_protocol
 from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
+from evenrank.evaluation.results import RunResult
 from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run
 
@@ -83,14 +84,19 @@ def task2_run(*rankings: list[int], topic: int = 7) -> Run:
 
 
 def scores(collection: Collection, run: Run, protocol: str, **settings: object) -> dict[str, float]:
-    return evaluate(collection, run, protocol, n_resamples=9, **settings).runs[0].topics[7]
+    return scored(collection, run, protocol, **settings).topics[7]
+
+
+def scored(collection: Collection, run: Run, protocol: str, **settings: object) -> RunResult:
+    """Geography and gender under any protocol; those of 2022 have other dimensions by default."""
+    return evaluate(collection, run, protocol, "geography,gender", n_resamples=9, **settings).runs[0]
 
 
 Flags = tuple[bool, bool]
 NORMALISED: dict[str, Flags] = {
     "official-2021": (False, False),
     "paper-2021": (False, False),
-    "official-2022": (True, False),
+    "official-2022": (False, False),
 }
 
 
@@ -134,7 +140,11 @@ def test_depth_of_task_1(six_pages: Collection, protocol: str, run_depth: int) -
     fill = range(100, 100 + run_depth - 1)
     inside = scores(six_pages, task1_run(*fill, 2), protocol)["nDCG"]
     assert inside == pytest.approx(discount(run_depth) / sum(map(discount, range(1, 6))), rel=1e-5)
-    assert scores(six_pages, task1_run(*fill, 99, 2), protocol)["nDCG"] == 0.0
+    beyond = task1_run(*fill, 99, 2)
+    if protocol == "official-2022":
+        with pytest.raises(InputError, match="topic 7: 501 pages"):
+            scores(six_pages, beyond, protocol)
+    assert scores(six_pages, beyond, protocol, longer_ranking="cut")["nDCG"] == 0.0
 
 
 @pytest.mark.parametrize(("protocol", "depth"), [("official-2021", 1000), ("paper-2021", 1000), ("official-2022", 500)])
@@ -142,7 +152,7 @@ def test_depth_of_the_ideal_ranking(golden_collection: Collection, protocol: str
     topic = max(golden_collection.topics, key=lambda topic: len(topic.rel_docs))
     assert len(topic.rel_docs) > depth
     run = task1_run(int(topic.rel_docs[0]), topic=topic.id)
-    found = evaluate(golden_collection, run, protocol, n_resamples=9).runs[0].topics[topic.id]["nDCG"]
+    found = scored(golden_collection, run, protocol).topics[topic.id]["nDCG"]
     assert found == pytest.approx(1.0 / sum(map(discount, range(1, depth + 1))), rel=1e-5)
 
 
@@ -153,7 +163,8 @@ def test_task_2(six_pages: Collection, protocol: str, flags: Flags) -> None:
     target_depth = 50 if protocol == "official-2021" else depth
     stub = (discount(1) + discount(2)) / 2  # pages 1 and 2, then B (page 5), then FA (page 3)
     mass = stub * (row(1, *flags) + row(2, *flags)) + discount(3) * row(5, *flags) + discount(4) * row(3, *flags)
-    target = blended(mass / mass.sum()) * sum(map(discount, range(1, target_depth + 1)))
+    total = mass.sum() if protocol != "official-2022" else 2 * stub + discount(3) + discount(4)
+    target = blended(mass / total) * sum(map(discount, range(1, target_depth + 1)))
     exposure = np.zeros((8, 4))
     for ranking in ([4, 1, 5], [2, 90]):
         for rank, page in enumerate(ranking, 1):
@@ -169,9 +180,7 @@ def test_task_2(six_pages: Collection, protocol: str, flags: Flags) -> None:
     assert found["EE-L/T2"] == pytest.approx(found["EE-L"] / (target**2).sum(), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "depth", "n_rankings"), [("official-2021", 6, 25), ("paper-2021", 50, 100), ("official-2022", 20, 100)]
-)
+@pytest.mark.parametrize(("protocol", "depth", "n_rankings"), [("official-2021", 6, 25), ("paper-2021", 50, 100)])
 def test_cut_of_task_2(six_pages: Collection, protocol: str, depth: int, n_rankings: int) -> None:
     """Page 2 counts at the last scored rank of the last scored ranking, and one further on counts for nothing."""
     fill = list(range(100, 100 + depth - 1))
@@ -186,25 +195,31 @@ def test_cut_of_task_2(six_pages: Collection, protocol: str, depth: int, n_ranki
     assert exposed(*empty, fill, [2]) == 0.0
 
 
+def test_official_2022_cuts_nothing_in_task_2(six_pages: Collection) -> None:
+    fill = list(range(100, 160))
+    late = scores(six_pages, task2_run(*[fill] * 119, [*fill, 2]), "official-2022")["EE-D"]
+    assert late == pytest.approx((discount(61) / 120) ** 2, rel=1e-5)
+
+
 def test_topics_of_task_2(six_pages: Collection) -> None:
     """official-2021 takes topics judged to the second tier; topic 7 was judged to the first."""
     both = Run.from_rankings("r", 2, [(topic, 1, np.array([2], np.int32)) for topic in (7, 8)])
-    scored = {name: evaluate(six_pages, both, name, n_resamples=9).runs[0] for name in PROTOCOLS}
-    assert {name: list(run.topics) for name, run in scored.items()} == {
+    results = {name: scored(six_pages, both, name) for name in PROTOCOLS}
+    assert {name: list(run.topics) for name, run in results.items()} == {
         "official-2021": [8],
         "paper-2021": [7, 8],
         "official-2022": [7, 8],
     }
-    assert scored["official-2021"].notes == ("topics not judged down to tier 2, left out: 7",)
+    assert results["official-2021"].notes == ("topics not judged down to tier 2, left out: 7",)
 
 
 def test_a_repeated_page(six_pages: Collection) -> None:
     once, twice = task1_run(2, 5), task1_run(2, 2)
-    for protocol in ("official-2021", "official-2022"):
-        assert scores(six_pages, twice, protocol)["P"] == scores(six_pages, once, protocol)["P"]
-    for run in (twice, task2_run([2, 2])):
-        with pytest.raises(InputError, match="page 2 stands twice"):
-            evaluate(six_pages, run, "paper-2021")
+    assert scores(six_pages, twice, "official-2021")["P"] == scores(six_pages, once, "official-2021")["P"]
+    for protocol in ("paper-2021", "official-2022"):
+        for run in (twice, task2_run([2, 2])):
+            with pytest.raises(InputError, match="page 2 appears twice"):
+                scores(six_pages, run, protocol)
 
 
 def test_a_ranking_that_exposes_no_group(six_pages: Collection) -> None:
@@ -221,8 +236,24 @@ def test_a_ranking_that_exposes_no_group(six_pages: Collection) -> None:
 
 
 def test_a_topic_that_the_run_does_not_answer(six_pages: Collection) -> None:
-    for protocol, scored in (("official-2021", [7]), ("paper-2021", [7, 8]), ("official-2022", [7])):
-        assert list(evaluate(six_pages, task1_run(2), protocol, n_resamples=9).runs[0].topics) == scored
+    for protocol, topics in (("official-2021", [7]), ("paper-2021", [7, 8]), ("official-2022", [7])):
+        assert list(scored(six_pages, task1_run(2), protocol).topics) == topics
+
+
+def test_a_ranking_without_exposure_is_undefined_in_2022(six_pages: Collection) -> None:
+    both = Run.from_rankings("r", 1, [(7, 1, np.array([90], np.int32)), (8, 1, np.array([2], np.int32))])
+    run = scored(six_pages, both, "official-2022")
+    assert math.isnan(run.topics[7]["AWRF"])
+    assert run.scores["AWRF"] == run.topics[8]["AWRF"]
+    assert "topics whose ranking exposes no known group, AWRF is undefined, left out of the means: 7" in run.notes
+
+
+def test_dimensions_that_a_collection_lacks_are_refused_by_name(six_pages: Collection) -> None:
+    with pytest.raises(EvenrankError, match=r"no sub-region, source-region, occupation, .*which official-2022 scores"):
+        evaluate(six_pages, task1_run(2), "official-2022")
+    with pytest.raises(EvenrankError, match="no sub-region in its metadata"):
+        evaluate(six_pages, task1_run(2), "official-2022", "sub-region")
+    assert evaluate(six_pages, task1_run(2), "official-2022", "gender", n_resamples=9).runs[0].scores["AWRF"] > 0
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -237,7 +268,7 @@ def test_resamples(golden_collection: Collection, golden_runs: list[Path], proto
     """Drawn on from run to run in the official protocols, the same for every run otherwise; the seed is a setting."""
 
     def end(runs: list[Path], **settings: int) -> Callable[[str], float]:
-        results = evaluate(golden_collection, runs, protocol, n_resamples=99, **settings)
+        results = evaluate(golden_collection, runs, protocol, "geography,gender", n_resamples=99, **settings)
         return lambda name: results[name].interval.low
 
     alone, beside = end(golden_runs[1:2]), end(golden_runs[:2])

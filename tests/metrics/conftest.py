@@ -42,6 +42,7 @@ def make_view() -> ViewMaker:
             n_relevant=n_relevant,
             alignment=Alignment(np.eye(len(target)), np.array(groups, np.intp)),
             full_target=np.array(target),
+            drops_unknown=task == 1,
         )
 
     return make

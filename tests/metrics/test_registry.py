@@ -51,6 +51,7 @@ def views(draw: st.DrawFn, task: int) -> TopicView:
         n_relevant=8 + draw(st.integers(0, 5)),
         alignment=Alignment(np.eye(N_GROUPS), np.array(groups, np.intp)),
         full_target=target / target.sum(),
+        drops_unknown=task == 1 and not protocol.keeps_unknown_task1,
     )
 
 

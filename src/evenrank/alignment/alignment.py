@@ -56,9 +56,11 @@ def align(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, norma
     rows = np.ones((1, 1))
     page_type = np.zeros(len(masks[0]), np.intp)
     for mask, dimension, divide in zip(masks, space.dimensions, normalise, strict=True):
-        values, value_of_page = _distinct(mask, 1 << len(dimension.groups))
+        n_groups = len(dimension.scored_groups)
+        scored = mask if dimension.has_unknown else mask >> 1
+        values, value_of_page = _distinct(scored, 1 << n_groups)
         pairs, page_type = _distinct(page_type * len(values) + value_of_page, len(rows) * len(values))
-        members = _memberships(values, len(dimension.groups), divide)
+        members = _memberships(values, n_groups, divide)
         rows = _outer(rows[pairs // len(values)], members[pairs % len(values)])
     return Alignment(rows, page_type)
 

@@ -24,8 +24,9 @@ class Dimension:
     """Key of the metadata record that holds the values."""
     groups: tuple[str, ...]
     """Group names; the first one is for pages of which nothing is known."""
-    background: tuple[float, ...]
-    """Wanted share of each known group (all but the first) in the world; sums to 1."""
+    background: tuple[float, ...] | None
+    """Wanted share of each known group (all but the first) in the world; sums to 1. None where targets are not blended
+    with a background."""
     encode: Callable[[object], int]
     """Metadata value → mask. Raises ValueError, saying what was found, on a value it does not know."""
     source: str
@@ -34,12 +35,18 @@ class Dimension:
     """Heading for readers, e.g. `Region`; empty takes the name."""
     group_labels: tuple[str, ...] = ()
     """Group names for readers, in the order of `groups`; empty takes those."""
+    has_unknown: bool = True
+    """Whether pages of which nothing is known are a group of their own; else they are in no group."""
+    encode_counts: Callable[[object], dict[int, int]] | None = None
+    """Metadata value → how often each group (by its number) occurs; None when a page is in a group or is not."""
     is_personal: bool = False
     """Whether it describes a person: shown as totals only, never beside an article."""
 
     def __post_init__(self) -> None:
-        if len(self.background) != len(self.groups) - 1:
+        if self.background is not None and len(self.background) != len(self.groups) - 1:
             raise ValueError(f"dimension {self.name}: one background share per known group is needed")
+        if self.background is not None and not self.has_unknown:
+            raise ValueError(f"dimension {self.name}: a background needs a group of unknown pages")
         if len(self.groups) > MAX_GROUPS:
             raise ValueError(f"dimension {self.name}: more than {MAX_GROUPS} groups")
         if self.group_labels and len(self.group_labels) != len(self.groups):
@@ -61,7 +68,25 @@ class Dimension:
         width = next(width for width in (8, 16, 32, 64) if len(self.groups) <= width)
         return np.dtype(f"<u{width // 8}")
 
+    @property
+    def readable_scored_groups(self) -> tuple[str, ...]:
+        """The names of the groups that are scored, as readers see them."""
+        return self.readable_groups[0 if self.has_unknown else 1 :]
+
+    @property
+    def scored_groups(self) -> tuple[str, ...]:
+        """The groups that are scored: all of them, or all but the unknown one."""
+        return self.groups if self.has_unknown else self.groups[1:]
+
+    @property
+    def is_blended(self) -> bool:
+        """Whether targets are blended with a background."""
+        return self.background is not None
+
     def background_array(self) -> NDArray[np.float64]:
+        """Background of the known groups; equal shares where there is none."""
+        if self.background is None:
+            return np.full(len(self.groups) - 1, 1.0 / (len(self.groups) - 1))
         return np.array(self.background)
 
     def mask_of(self, group: str) -> int:

@@ -9,7 +9,8 @@ from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.languages import LANGUAGES
 from evenrank.alignment.occupation import OCCUPATION
-from evenrank.alignment.sub_region import SUB_REGION
+from evenrank.alignment.popularity import POPULARITY
+from evenrank.alignment.sub_region import SOURCE_REGION, SUB_REGION
 from evenrank.alignment.topic_age import TOPIC_AGE
 
 DIMENSIONS: dict[str, Dimension] = {
@@ -18,11 +19,13 @@ DIMENSIONS: dict[str, Dimension] = {
         GEOGRAPHY,
         GENDER,
         SUB_REGION,
+        SOURCE_REGION,
         OCCUPATION,
-        TOPIC_AGE,
         FIRST_LETTER,
-        LANGUAGES,
         CREATION_DATE,
+        POPULARITY,
+        LANGUAGES,
+        TOPIC_AGE,
     )
 }
 """Known dimensions by name. A collection carries those whose field its metadata has."""

@@ -5,5 +5,9 @@ from __future__ import annotations
 from evenrank.alignment.banded import named_dimension
 
 FIRST_LETTER = named_dimension(
-    name="first-letter", field="first_letter_category", known=("a-d", "e-k", "l-r", "s-"), also={"s-z": "s-"}
+    name="first-letter",
+    field="first_letter_category",
+    known=("a-d", "e-k", "l-r", "s-"),
+    also={"s-z": "s-"},
+    has_unknown=False,
 )

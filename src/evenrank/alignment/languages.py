@@ -5,5 +5,8 @@ from __future__ import annotations
 from evenrank.alignment.banded import named_dimension
 
 LANGUAGES = named_dimension(
-    name="languages", field="num_sitelinks_category", known=("English only", "2-4 languages", "5+ languages")
+    name="languages",
+    field="num_sitelinks_category",
+    known=("English only", "2-4 languages", "5+ languages"),
+    has_unknown=False,
 )

@@ -35,5 +35,5 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(name if isinstance(name, str) else name[0] for name in value) or "none"
     return str(value)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @protocol_options
 @click.option("--format", "form", type=click.Choice(["tsv", "json"]), default="tsv", show_default=True)
 def command(collection: Path, task: str, protocol: str, groups: str, settings: tuple[str, ...], form: str) -> None:
-    """Print the target of each judged topic: one row per topic, one column per group, each row summing to 1.
+    """Print the target of each judged topic: one row per topic, one column per group.
+
+    With more than 10,000 groups each line has a topic, a group and its target, for the groups whose target is not 0.
 
     Gender targets rest on categories that collapse identities and on data with errors; they are for totals over groups,
     never for single people.
@@ -38,6 +40,9 @@ def _json(targets: TopicTargets) -> str:
 
 
 def _tsv(targets: TopicTargets) -> str:
+    if targets.is_long:
+        lines = ["topic\tgroup\ttarget", *(f"{topic}\t{name}\t{value!r}" for topic, name, value in targets.rows())]
+        return "\n".join(lines) + "\n"
     lines = ["\t".join(["topic", *targets.groups])]
     for topic, values in zip(targets.topic_ids, targets.values.tolist(), strict=True):
         lines.append("\t".join([str(topic), *map(repr, values)]))

@@ -17,6 +17,7 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_titles, load_topics
 from evenrank.collection.checksums import check_file, damaged
+from evenrank.collection.group_counts import GroupCounts, counts_files
 from evenrank.collection.manifest import Manifest, read_manifest
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.formats.locking import Lease
@@ -42,6 +43,8 @@ class Collection:
     """Group masks by dimension name; bit i is the dimension's group i, bit 0 is unknown."""
     size_bytes: NDArray[np.int32] | None
     """Length of each article's text; None without a corpus."""
+    counts: dict[str, GroupCounts] = field(default_factory=dict)
+    """How often the groups of each page occur, for the dimensions that count."""
     other_topics: tuple[Topic, ...] | None = None
     """Topics in place of those on disk; None for those on disk."""
     _lease: Lease | None = field(default=None, repr=False, compare=False)
@@ -78,6 +81,7 @@ class Collection:
             quality_score=array("quality_score"),
             masks={name: array(f"mask-{name}") for name in manifest.dimensions},
             size_bytes=array("size_bytes") if has_titles(data, manifest.files) else None,
+            counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
             _lease=lease,
         )
         _check_shapes(opened)
@@ -199,3 +203,6 @@ def _check_shapes(collection: Collection) -> None:
     for name, array in arrays.items():
         if array.shape != (n_pages,) or array.dtype.hasobject:
             raise ValueError(f"{name} has the shape {array.shape}, where {n_pages} pages were expected")
+    for name, counts in collection.counts.items():
+        if len(counts.starts) != len(collection) + 1 or counts.starts[-1] != len(counts.values):
+            raise ValueError(f"the counts of {name} do not belong to these pages")

@@ -19,6 +19,7 @@ from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
+from evenrank.collection.group_counts import save_counts
 from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import ALWAYS, read_pages
@@ -27,7 +28,7 @@ from evenrank.formats.atomic import sync_tree
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata
 from evenrank.formats.topics import read_topics
-from evenrank.records import Topic
+from evenrank.records import NO_CLASS, Topic
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,21 @@ def import_locked(
         facts = folder_facts(fresh)
         sync_tree(fresh)
         os.replace(fresh, final)
-        write_manifest(folder, Manifest(final.name, dimensions, counts, sources, settings or {}, _version(), facts))
+        absent = tuple(name for name in dimensions if DIMENSIONS[name].field not in metadata.fields)
+        write_manifest(
+            folder,
+            Manifest(
+                final.name,
+                dimensions,
+                counts,
+                sources,
+                settings or {},
+                _version(),
+                facts,
+                counted=tuple(metadata.counts),
+                absent=absent,
+            ),
+        )
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
         if (manifest := _previous(folder)) is None or manifest.data_folder != final.name:
@@ -121,10 +136,15 @@ def _refuse_pipes(files: ImportFiles) -> None:
 def _warn_of_odd(path: Path, metadata: Metadata, warn: Callable[[str], object]) -> None:
     if metadata.n_repeated:
         warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
-    for name in ALWAYS:
-        if DIMENSIONS[name].field not in metadata.fields:
-            others = ",".join(other for other in ALWAYS if other != name)
-            warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {others}")
+    known = [name for name in metadata.masks if DIMENSIONS[name].field in metadata.fields]
+    if not known:
+        warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")
+    elif "sub-region" not in known:  # metadata of 2022 have sub-regions in place of continents
+        for name in ALWAYS:
+            if name not in known:
+                warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")
+    if (metadata.quality_class == NO_CLASS).all():
+        warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
 
 
 def _read_all_topics(files: ImportFiles) -> list[Topic]:
@@ -147,6 +167,8 @@ def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
     kept = tuple(metadata.masks)
     for name in kept:
         np.save(folder / f"mask-{name}.npy", metadata.masks[name])
+    for name, values in metadata.counts.items():
+        save_counts(folder, name, metadata.masks[name], values)
     return kept
 
 

@@ -45,6 +45,10 @@ class Manifest:
     evenrank_version: str = ""
     files: dict[str, FileFacts] = field(default_factory=dict)
     """Size and checksum of each file in the data folder; empty in collections made before there were checksums."""
+    counted: tuple[str, ...] = ()
+    """Dimensions of which the counts of each page's groups are kept."""
+    absent: tuple[str, ...] = ()
+    """Dimensions whose field is nowhere in the metadata, so that every page is unknown."""
     format_version: int = FORMAT_VERSION
 
 
@@ -67,9 +71,14 @@ def read_manifest(folder: Path) -> Manifest:
         _check_record(record)
         sources = {name: Source(**source) for name, source in record.pop("sources").items()}
         files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
-        return Manifest(**{**record, "sources": sources, "files": files, "dimensions": tuple(record["dimensions"])})
+        return Manifest(**{**record, "sources": sources, "files": files, **_tuples(record)})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedCollectionError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
+
+
+def _tuples(record: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Lists of names as tuples; those that an older manifest does not have are empty."""
+    return {name: tuple(record.get(name, ())) for name in ("dimensions", "counted", "absent")}
 
 
 def _check_record(record: dict[str, Any]) -> None:

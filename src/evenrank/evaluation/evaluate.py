@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.evaluation.given import given_runs, joined_groups
+from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
@@ -27,6 +30,13 @@ from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures
 from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run, Task, no_pages
+
+WITHOUT_EXPOSURE = {
+    "uniform": "that of a uniform distribution",
+    "zero": "0",
+    "undefined": "undefined, left out of the means",
+}
+"""AWRF of a ranking that exposes no group, by the protocol's `no_exposure`, as notes say it."""
 
 
 def evaluate(
@@ -40,7 +50,7 @@ def evaluate(
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
-    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is geography and gender), and
+    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is all of the protocol's), and
     `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
     changed by name; `depth` and `rankings` set the scored depth of both tasks.
     """
@@ -51,7 +61,7 @@ def evaluate(
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)
     wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
-    return _Evaluation(opened, chosen, opened.space(named), named, wanted).results(loaded)
+    return _Evaluation(opened, chosen, protocol_space(opened, chosen, named), named, wanted).results(loaded)
 
 
 def _check_names(runs: Sequence[Run]) -> None:
@@ -117,7 +127,7 @@ class _Evaluation:
         ends: dict[str, Interval] = {}
         for task, main in MAIN.items():
             of_task = {r.name: s for r, s in zip(runs, scores_of, strict=True) if r.task == task}
-            values = [np.array([row[main.name] for row in scores.values()]) for scores in of_task.values()]
+            values = [_defined([row[main.name] for row in scores.values()]) for scores in of_task.values()]
             ends |= zip(of_task, intervals(values, self.protocol), strict=True)
         return [ends[run.name] for run in runs]
 
@@ -136,7 +146,7 @@ class _Evaluation:
             if run.task == 1 and topic in ranked and view.exposes_nothing:
                 bare.append(topic)
         if bare:
-            how = "0" if self.protocol.no_exposure == "zero" else "that of a uniform distribution"
+            how = WITHOUT_EXPOSURE[self.protocol.no_exposure]
             notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {_listed(bare)}")
         return scores, notes
 
@@ -184,11 +194,9 @@ class _Evaluation:
 
     def _nothing(self) -> RankedPages:
         """The pages of a topic that the run does not answer."""
-        from evenrank.alignment.alignment import align
-
         none = np.empty(0, np.intp)
-        masks: list[NDArray[np.unsignedinteger]] = [np.empty(0, np.uint8) for _ in self.space.dimensions]
-        alignment = align(masks, self.space, normalise_flags(self.protocol, self.space))
+        shared = normalise_flags(self.protocol, self.space)
+        alignment = align_pages(self.collection, none, self.space, shared, missing=0)
         return RankedPages(no_pages(), none, none, 0, alignment)
 
 
@@ -197,8 +205,20 @@ def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str],
         reason = "; ".join(notes) or "no topic of the run can be scored"
         raise EvenrankError(f"{run.name}: nothing to score: {reason}")
     names = next(iter(scores.values()))
-    means = {name: float(np.mean([row[name] for row in scores.values()])) for name in names}
+    means = {name: _mean([row[name] for row in scores.values()]) for name in names}
     return RunResult(run.name, run.task, means, ends, scores, tuple(notes))
+
+
+def _defined(values: list[float]) -> NDArray[np.float64]:
+    """The values that are defined."""
+    array = np.array(values, np.float64)
+    return array[~np.isnan(array)]
+
+
+def _mean(values: list[float]) -> float:
+    """Mean of the values that are defined; NaN when none is."""
+    defined = _defined(values)
+    return float(np.mean(defined)) if len(defined) else math.nan
 
 
 def _listed(topics: list[int]) -> str:

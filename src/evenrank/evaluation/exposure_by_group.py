@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,12 @@ from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.evaluation.topic_view import topic_view
+from evenrank.metrics.view import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import Run, Task
+from evenrank.targets.sparse import SparseTarget
+
+Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,16 +29,16 @@ class GroupExposure:
     run: str
     task: Task
     space: GroupSpace
-    exposure: NDArray[np.float64]
-    """Share of each group in the run's exposure; sums to 1 unless a topic exposes no group."""
-    target: NDArray[np.float64]
-    """Share of each group in the targets of the same topics; sums to 1."""
+    margins: dict[str, tuple[Shares, Shares]]
+    """Share of each group in exposure and in target, by dimension, summed over the others."""
+    exposure: Shares | None
+    """Share of each group of the space in the run's exposure; None where there are too many groups to list."""
+    target: Shares | None
+    """Share of each group of the space in the targets of the same topics."""
 
-    def margin(self, dimension: str) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]:
+    def margin(self, dimension: str) -> tuple[tuple[str, ...], Shares, Shares]:
         """(groups, exposure, target) of one dimension, summed over the others."""
-        exposure = self.space.margin(self.exposure, dimension)
-        target = self.space.margin(self.target, dimension)
-        return self.space.dimension(dimension).groups, exposure, target
+        return self.space.dimension(dimension).scored_groups, *self.margins[dimension]
 
 
 def exposure_by_group(
@@ -45,28 +49,47 @@ def exposure_by_group(
     Shares, not amounts: in Task 2 of official-2021 the target is scaled to 50 ranks and the exposure to 6.
     """
     ranked = scored_pages(run, collection, protocol, space)
-    given, wanted = [], []
+    views = []
     for topic in topics:
         if topic in ranked:
             truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
-            given.append(_share(topic_view(run.task, ranked[topic], truth).full_exposure))
-            wanted.append(_share(truth.target(run.task).values))
-    nothing = [np.zeros(space.n_groups)]
-    exposure, target = (np.mean(shares or nothing, axis=0) for shares in (given, wanted))
-    return GroupExposure(run.name, run.task, space, exposure, target)
+            views.append(topic_view(run.task, ranked[topic], truth))
+    margins = {d.name: _mean_shares(views, space, GroupSpace((d,))) for d in space.dimensions}
+    is_large = any(isinstance(view.full_target, SparseTarget) for view in views)
+    exposure, target = (None, None) if is_large else _mean_shares(views, space, space)
+    return GroupExposure(run.name, run.task, space, margins, exposure, target)
 
 
-def _share(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_shares(views: Sequence[TopicView], space: GroupSpace, part: GroupSpace) -> tuple[Shares, Shares]:
+    """Mean over topics of the shares of exposure and target, summed over the dimensions that are not in `part`."""
+    given = [_share(view.margin_of_exposure(space, part)) for view in views]
+    wanted = [_share(view.margin_of_target(space, part)) for view in views]
+    nothing = [np.zeros(part.n_groups)]
+    return np.mean(given or nothing, axis=0), np.mean(wanted or nothing, axis=0)
+
+
+def _share(values: Shares) -> Shares:
     total = values.sum()
     return values / total if total > 0.0 else values
 
 
 def exposure_table(exposures: Iterable[GroupExposure]) -> Table:
-    """A row per run and group: its share of the exposure, of the target, and the difference."""
+    """A row per run and group: its share of the exposure, of the target, and the difference.
+
+    Where there are too many groups to list, a row per dimension and group, summed over the other dimensions.
+    """
     columns = (Column("run"), Column("group"), Column("exposure"), Column("target"), Column("difference"))
     rows = [
-        (one.run, name, float(given), float(wanted), float(given - wanted))
-        for one in exposures
-        for name, given, wanted in zip(one.space.names, one.exposure, one.target, strict=True)
+        (one.run, name, given, wanted, given - wanted) for one in exposures for name, given, wanted in _group_rows(one)
     ]
     return Table(columns, tuple(rows))
+
+
+def _group_rows(one: GroupExposure) -> Iterator[tuple[str, float, float]]:
+    if one.exposure is not None and one.target is not None:
+        yield from zip(one.space.names, one.exposure.tolist(), one.target.tolist(), strict=True)
+        return
+    for dimension in one.space.dimensions:
+        groups, given, wanted = one.margin(dimension.name)
+        names = [f"{dimension.name}: {group}" for group in groups]
+        yield from zip(names, given.tolist(), wanted.tolist(), strict=True)

@@ -13,7 +13,7 @@ from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.protocol import Protocol
 from evenrank.settings import check_value, parse_value, read_pairs
 
-FIXED = ("name", "summary")
+FIXED = ("name", "summary", "dimensions", "sets")
 """Fields of a protocol that say what it is and cannot be set."""
 LEAST = {"min_tier": 0, "interval_seed": 0, "n_resamples": 2}
 """Smallest whole number of a setting; 1 for the others."""
@@ -29,14 +29,17 @@ class ProtocolSettings(TypedDict, total=False):
     normalised: Iterable[str] | Literal["all"]
     unlisted_page: Literal["no group", "unknown", "dropped"]
     keeps_unknown_task1: bool
-    no_exposure: Literal["uniform", "zero"]
+    no_exposure: Literal["uniform", "zero", "undefined"]
+    target_sum: Literal["one", "pages"]
+    set_target: Literal["own", "margin"]
     task1_depth: int
     ideal_depth: int | None
-    task2_depth: int
-    task2_rankings: int
+    task2_depth: int | None
+    task2_rankings: int | None
     target_depth: int | None
     relevant_exposure: bool
     min_tier: int
+    longer_ranking: Literal["cut", "rejected"]
     repeated_page: Literal["counted", "rejected"]
     missing_ranking: Literal["skipped", "empty"]
     missing_topic: Literal["skipped", "empty"]

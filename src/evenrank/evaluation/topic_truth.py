@@ -8,14 +8,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.sparse import SparseAlignment
+from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
 from evenrank.exposure import discounts
 from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
+from evenrank.targets.sparse import SparseTarget
 from evenrank.targets.target import TrueTarget
-from evenrank.targets.true import task1_target, task2_target
+from evenrank.targets.true import page_target, task1_target, task2_target, work_exposure
+
+DENSE_TARGET = 1 << 16
+"""Largest number of groups over which a target is kept as a dense array."""
 
 
 @dataclass(frozen=True)
@@ -37,43 +44,72 @@ class TopicTruth:
         return self.collection.relevant_rows(self.topic)
 
     @cached_property
-    def _alignment(self) -> Alignment:
-        masks = self.collection.masks_of(self._rows, self.space, missing=0)
-        return align(masks, self.space, normalise_flags(self.protocol, self.space))
+    def _classes(self) -> NDArray[np.uint8]:
+        return self.collection.quality_class[self._rows]
+
+    def _alignment(self, space: GroupSpace) -> Alignment | SparseAlignment:
+        return align_pages(self.collection, self._rows, space, normalise_flags(self.protocol, space), missing=0)
 
     @cached_property
-    def task1_target(self) -> NDArray[np.float64]:
+    def task1_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
-        return task1_target(self._alignment, self.space, keep_unknown=self.protocol.keeps_unknown_task1)
+        if self.protocol.target_sum == "one":
+            keep = self.protocol.keeps_unknown_task1
+            return task1_target(self._alignment(self.space), self.space, keep_unknown=keep)
+        return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
 
     @cached_property
-    def task2_target(self) -> NDArray[np.float64]:
+    def task2_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
-        classes = self.collection.quality_class[self._rows]
-        return task2_target(self._alignment, classes, self.space, self.protocol.discount_type)
+        dtype = self.protocol.discount_type
+        if self.protocol.target_sum == "one":
+            return task2_target(self._alignment(self.space), self._classes, self.space, dtype)
+        weights = work_exposure(self._classes, dtype).astype(dtype)
+        return self._by_pages(weights, None if len(self.space.dimensions) == 1 else float(weights.sum()))
+
+    def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
+        """The target of pages with those weights: of the space itself, or the margin of the protocol's full target."""
+        names = {dimension.name for dimension in self.space.dimensions}
+        is_set = len(names) > 1 and names < set(self.protocol.dimensions)
+        if is_set and self.protocol.set_target == "margin":
+            full = self.collection.space(",".join(self.protocol.dimensions))
+            target = page_target(self._alignment(full), weights, full, divisor).margin(self.space)
+        else:
+            target = page_target(self._alignment(self.space), weights, self.space, divisor)
+        return target.dense() if self.space.n_groups <= DENSE_TARGET else target
 
     @cached_property
-    def _scaled_task2_target(self) -> NDArray[np.float64]:
-        return self.task2_target * self.exposure_scale
+    def _scaled_task2_target(self) -> NDArray[np.float64] | SparseTarget:
+        target = self.task2_target
+        scale = self.exposure_scale
+        return target.scaled(scale) if isinstance(target, SparseTarget) else target * scale
 
-    def wanted_exposure(self, task: Task) -> NDArray[np.float64]:
+    def wanted_exposure(self, task: Task) -> NDArray[np.float64] | SparseTarget:
         """What measures compare exposure with: a distribution in Task 1, an amount of exposure in Task 2."""
         return self.task1_target if task == 1 else self._scaled_task2_target
 
     @cached_property
     def exposure_scale(self) -> float:
-        depth = self.protocol.target_depth or self.protocol.task2_depth
+        depth = self.protocol.target_depth or self.protocol.depth(2)
         return float(discounts(depth, self.protocol.discount_type).sum())
 
     @cached_property
     def has_class(self) -> bool:
         """Whether some relevant page has a quality class, without which Task 2 has no target."""
-        return bool((self.collection.quality_class[self._rows] != NO_CLASS).any())
+        return bool((self._classes != NO_CLASS).any())
 
     def target(self, task: Task) -> TrueTarget:
         """The target of a task as a value of its own type."""
+        return TrueTarget(self.topic.id, self.space, self.task1_target if task == 1 else self.task2_target)
+
+    def dense_target(self, task: Task) -> NDArray[np.float64]:
+        """The target of a task by group; EvenrankError where there are too many groups to list."""
         values = self.task1_target if task == 1 else self.task2_target
-        return TrueTarget(self.topic.id, self.space, values)
+        if isinstance(values, SparseTarget):
+            raise EvenrankError(
+                f"{self.space.n_groups:,} groups are too many to list; name fewer dimensions with --groups"
+            )
+        return values
 
     @cached_property
     def _relevant_sorted(self) -> NDArray[np.int32]:
@@ -90,5 +126,5 @@ class TopicTruth:
 
 
 def normalise_flags(protocol: Protocol, space: GroupSpace) -> tuple[bool, ...]:
-    """Which dimensions of `space` the protocol normalises."""
+    """Which dimensions of `space` the protocol shares pages in."""
     return tuple(protocol.normalises(dimension.name) for dimension in space.dimensions)

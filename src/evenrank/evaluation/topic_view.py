@@ -19,11 +19,12 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         rankings=ranked.rankings,
         n_rankings=_n_counted(task, ranked, truth),
         depth=protocol.depth(task),
-        ideal_depth=(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.task2_depth,
+        ideal_depth=(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.depth(2),
         is_relevant=truth.is_relevant(ranked.pages),
         n_relevant=truth.n_relevant,
         alignment=ranked.alignment,
         full_target=truth.wanted_exposure(task),
+        drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
     )
 
 
@@ -31,4 +32,6 @@ def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:
     """Rankings over which means are taken: those present, or all that were asked for."""
     if task == 1:
         return 1
-    return ranked.n_rankings if truth.protocol.missing_ranking == "skipped" else truth.protocol.task2_rankings
+    if truth.protocol.missing_ranking == "skipped":
+        return ranked.n_rankings
+    return truth.protocol.task2_rankings or truth.protocol.sequence_length

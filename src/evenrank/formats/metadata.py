@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from evenrank.errors import Fault, InputError
 from evenrank.formats.compressed import Decompressed, line_blocks
-from evenrank.formats.metadata_lines import LineReader, MaskField, ParsedBlock
+from evenrank.formats.field_encoder import MaskField
+from evenrank.formats.metadata_lines import LineReader, ParsedBlock
 
 BLOCK_BYTES = 1 << 20
 """Text parsed at once; small enough to stay in the cache."""
@@ -33,6 +34,8 @@ class Metadata:
     """NaN where the file has none."""
     masks: dict[str, NDArray[np.unsignedinteger]]
     """Group masks by dimension name."""
+    counts: dict[str, NDArray[np.unsignedinteger]]
+    """Of each dimension that counts: the counts of the groups in each page's mask, page after page."""
     fields: frozenset[str]
     """Keys that occur in the records."""
     n_lines: int
@@ -118,10 +121,24 @@ def _joined(blocks: list[ParsedBlock], dimensions: Sequence[MaskField], fields: 
         quality_class=column("class"),
         quality_score=column("score"),
         masks={dimension.name: column(dimension.name) for dimension in dimensions},
+        counts={name: _joined_counts(blocks, name, order) for name in (blocks[0].counts if blocks else ())},
         fields=frozenset(fields),
         n_lines=n_lines,
         n_repeated=0 if order is None else len(page_ids) - len(order),
     )
+
+
+def _joined_counts(blocks: list[ParsedBlock], name: str, order: NDArray[np.intp] | None) -> NDArray[np.unsignedinteger]:
+    """The counts of one dimension, pages in the order asked for, in the narrowest type that holds them."""
+    values = np.concatenate([block.counts[name] for block in blocks])
+    if order is not None:
+        sizes = np.bitwise_count(np.concatenate([block.columns[name] for block in blocks])).astype(np.int64)
+        starts = np.cumsum(sizes) - sizes
+        kept = sizes[order]
+        within = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
+        values = values[np.repeat(starts[order], kept) + within]
+    narrow: NDArray[np.unsignedinteger] = values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    return narrow
 
 
 def _ascending_first(page_ids: NDArray[np.int32]) -> NDArray[np.intp] | None:

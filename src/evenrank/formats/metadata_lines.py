@@ -3,22 +3,23 @@
 The organisers write every record with the same keys in the same order, so a line is a page id, a quality score and
 a tail that takes only a few hundred different values. Ids and scores are parsed for a whole block with array
 arithmetic, tails are told apart by a 64-bit hash and each distinct tail is parsed as JSON once. Lines of any other
-shape are parsed one by one, with the same result.
+shape, and files with counts, whose tails hardly repeat, are parsed one by one, with the same result.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
+from evenrank.formats.field_encoder import FieldEncoder, MaskField, UnknownValueError
 from evenrank.formats.seen_tails import SeenTails
 from evenrank.records import NO_CLASS, WORK_ORDER
 
@@ -27,21 +28,12 @@ MAX_TAIL = 512
 """Longest tail, in bytes, that is told apart by its hash."""
 MEMO_LIMIT = 1 << 16
 """Distinct tails remembered; with more of them the memory is cleared (extra fields that differ by page)."""
+SCORE_FIELDS = ("quality_score", "pred_qual")
+"""Names of the quality score, in 2021 and 2022."""
+CLASS_FIELDS = ("quality_score_disc", "qual_cat")
+"""Names of the quality class, in 2021 and 2022."""
 _LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
 _CLASS_CODE = {name: code for code, name in enumerate(WORK_ORDER)}
-
-
-class MaskField(Protocol):
-    """How a field of the record becomes a bit mask (a dimension is one)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def field(self) -> str: ...
-    @property
-    def encode(self) -> Callable[[object], int]: ...
-    @property
-    def mask_dtype(self) -> np.dtype[np.unsignedinteger]: ...
 
 
 @dataclass(frozen=True)
@@ -50,6 +42,8 @@ class ParsedBlock:
 
     page_ids: NDArray[np.int32]
     columns: dict[str, NDArray[Any]]
+    counts: dict[str, NDArray[np.uint32]]
+    """Of each dimension that counts: the counts of the groups in each page's mask, page after page."""
     n_lines: int
     faults: list[tuple[int, str, str]]
     first_unknown: dict[str, tuple[int, str]]
@@ -57,38 +51,41 @@ class ParsedBlock:
 
 
 class LineReader:
-    """Parses blocks of lines; remembers the tails it has seen, so one reader serves one file."""
+    """Parses blocks of lines; remembers the tails and values it has seen, so one reader serves one file."""
 
     def __init__(self, dimensions: Sequence[MaskField]) -> None:
         self._dimensions = tuple(dimensions)
+        self._encoders = [FieldEncoder(dimension) for dimension in dimensions]
+        self._has_counts = any(encoder.has_counts for encoder in self._encoders)
         self.fields: set[str] = set()
         self._seen = SeenTails.none(1 + len(self._dimensions))
 
     def parse(self, block: bytes) -> ParsedBlock:
         """Columns of a block of whole lines."""
-        fast = self._fast_lines(block)
+        fast = None if self._has_counts else self._fast_lines(block)
         left = list(enumerate(block.split(b"\n"))) if fast is None else fast.left
-        rows = [self._row(number, line) for number, line in left if line.strip()]
-        faults = [row for row in rows if isinstance(row, _Fault)]
+        slow = self._slow_lines(left)
         n_lines = fast.n_lines if fast is not None else len(left) - block.endswith(b"\n")
-        return self._columns(fast, [row for row in rows if not isinstance(row, _Fault)], n_lines, faults)
+        return self._columns(fast, slow, n_lines)
 
-    def _columns(self, fast: _FastLines | None, slow: list[_Row], n_lines: int, faults: list[_Fault]) -> ParsedBlock:
+    def _columns(self, fast: _FastLines | None, slow: _SlowLines, n_lines: int) -> ParsedBlock:
         """Fast and slow lines joined, in the order of the file."""
-        codes = np.array([row.codes for row in slow], np.int64).reshape(len(slow), 1 + len(self._dimensions))
-        page_ids = np.array([row.page_id for row in slow], np.int32)
-        scores = np.array([row.score for row in slow], np.float32)
+        codes = np.array(slow.codes, np.int64).reshape(1 + len(self._dimensions), len(slow.lines)).T
+        page_ids = np.array(slow.page_ids, np.int32)
+        scores = np.array(slow.scores, np.float32)
         if fast is not None:
             page_ids = np.concatenate([fast.page_ids, page_ids])
             scores = np.concatenate([fast.scores, scores])
             codes = np.concatenate([fast.codes, codes])
-            if slow:
-                order = np.argsort(np.concatenate([fast.lines, [row.line for row in slow]]), kind="stable")
+            if slow.lines:
+                order = np.argsort(np.concatenate([fast.lines, slow.lines]), kind="stable")
                 page_ids, scores, codes = page_ids[order], scores[order], codes[order]
         columns: dict[str, NDArray[Any]] = {"score": scores, "class": codes[:, 0].astype(np.uint8)}
         columns |= {d.name: codes[:, number].astype(d.mask_dtype) for number, d in enumerate(self._dimensions, 1)}
-        first_unknown = {f.dimension: (f.line, f.found) for f in reversed(faults) if f.dimension}
-        return ParsedBlock(page_ids, columns, n_lines, [(f.line, f.found, f.fix) for f in faults], first_unknown)
+        counts = {name: np.array(values, np.uint32) for name, values in slow.counts.items()}
+        first_unknown = {f.dimension: (f.line, f.found) for f in reversed(slow.faults) if f.dimension}
+        faults = [(f.line, f.found, f.fix) for f in slow.faults]
+        return ParsedBlock(page_ids, columns, counts, n_lines, faults, first_unknown)
 
     # Lines of the organisers' layout, all at once.
 
@@ -141,36 +138,46 @@ class LineReader:
             codes = self._codes_of(record)
         except ValueError:
             return None
-        if "page_id" in record or "quality_score" in record:
+        if "page_id" in record or any(name in record for name in SCORE_FIELDS):
             return None
         self.fields.update(record.keys() - {""})
         return codes
 
     # Any other line, one by one.
 
-    def _row(self, number: int, line: bytes) -> _Row | _Fault:
+    def _slow_lines(self, lines: Iterable[tuple[int, bytes]]) -> _SlowLines:
+        slow = _SlowLines.none(1 + len(self._dimensions), [e.name for e in self._encoders if e.has_counts])
+        for number, line in lines:
+            if line and not line.isspace():
+                self._read_line(number, line, slow)
+        return slow
+
+    def _read_line(self, number: int, line: bytes, slow: _SlowLines) -> None:
+        """Add one line to the columns, or its fault."""
         try:
             record = orjson.loads(line)
             if not isinstance(record, dict):
                 raise ValueError(f"{type(record).__name__} where a record was expected")
             self.fields.update(record)
-            return _Row(number, _page_id(record), _score(record), self._codes_of(record))
+            page_id, score, quality = _page_id(record), _score(record), _quality_class(record)
+            encoded = [encoder(record.get(encoder.field)) for encoder in self._encoders]
         except orjson.JSONDecodeError as error:
-            return _Fault(number + 1, f"not JSON: {error}", "give one JSON record a line")
+            slow.faults.append(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
         except ValueError as error:
-            dimension = error.dimension if isinstance(error, _UnknownValueError) else ""
-            return _Fault(number + 1, str(error), "mend the record or leave it out", dimension)
+            dimension = error.dimension if isinstance(error, UnknownValueError) else ""
+            slow.faults.append(_Fault(number + 1, str(error), "fix the record or leave it out", dimension))
+        else:
+            slow.lines.append(number)
+            slow.page_ids.append(page_id)
+            slow.scores.append(score)
+            slow.codes[0].append(quality)
+            for place, (encoder, (mask, counts)) in enumerate(zip(self._encoders, encoded, strict=True), 1):
+                slow.codes[place].append(mask)
+                if encoder.has_counts:
+                    slow.counts[encoder.name].extend(counts)
 
     def _codes_of(self, record: dict[str, Any]) -> tuple[int, ...]:
-        return (_quality_class(record), *(_mask(dimension, record) for dimension in self._dimensions))
-
-
-class _UnknownValueError(ValueError):
-    """A value that a dimension does not know."""
-
-    def __init__(self, dimension: str, found: str) -> None:
-        super().__init__(found)
-        self.dimension = dimension
+        return (_quality_class(record), *(encoder(record.get(encoder.field))[0] for encoder in self._encoders))
 
 
 @dataclass(frozen=True)
@@ -187,11 +194,21 @@ class _FastLines:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    line: int
-    page_id: int
-    score: float
-    codes: tuple[int, ...]
+class _SlowLines:
+    """Columns of the lines of a block that were read one by one."""
+
+    lines: list[int]
+    page_ids: list[int]
+    scores: list[float]
+    codes: list[list[int]]
+    """Quality class, then the mask of each dimension."""
+    counts: dict[str, list[int]]
+    """Counts of all groups of all pages, by dimension."""
+    faults: list[_Fault]
+
+    @classmethod
+    def none(cls, n_codes: int, counted: Iterable[str]) -> _SlowLines:
+        return cls([], [], [], [[] for _ in range(n_codes)], {name: [] for name in counted}, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +220,6 @@ class _Fault:
     """Name of the dimension that does not know the value, if it is that."""
 
 
-def _mask(dimension: MaskField, record: dict[str, Any]) -> int:
-    try:
-        return dimension.encode(record.get(dimension.field))
-    except ValueError as error:
-        raise _UnknownValueError(dimension.name, str(error)) from None
-
-
 def _page_id(record: dict[str, Any]) -> int:
     value = record.get("page_id")
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
@@ -218,18 +228,20 @@ def _page_id(record: dict[str, Any]) -> int:
 
 
 def _score(record: dict[str, Any]) -> float:
-    value = record.get("quality_score")
+    name = SCORE_FIELDS[0] if SCORE_FIELDS[0] in record else SCORE_FIELDS[1]
+    value = record.get(name)
     if value is None:
         return math.nan
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise ValueError(f"quality_score is {value!r}, not a number from 0 to 1")
+        raise ValueError(f"{name} is {value!r}, not a number from 0 to 1")
     return float(value)
 
 
 def _quality_class(record: dict[str, Any]) -> int:
-    value = record.get("quality_score_disc")
+    name = CLASS_FIELDS[0] if CLASS_FIELDS[0] in record else CLASS_FIELDS[1]
+    value = record.get(name)
     if value is None:
         return NO_CLASS
     if not isinstance(value, str) or value not in _CLASS_CODE:
-        raise ValueError(f"quality_score_disc is {value!r}, not one of {', '.join(WORK_ORDER)}")
+        raise ValueError(f"{name} is {value!r}, not one of {', '.join(WORK_ORDER)}")
     return _CLASS_CODE[value]

@@ -9,21 +9,32 @@ from numpy.typing import NDArray
 
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.view import TopicView
+from evenrank.targets.sparse import SparseTarget
 
 
-def awrf(exposure: NDArray[np.float64], target: NDArray[np.float64], log_base: float = 2.0) -> float:
+def awrf(
+    exposure: NDArray[np.float64], target: NDArray[np.float64], log_base: float = 2.0, unexposed: float = 0.0
+) -> float:
     """1 − Jensen–Shannon divergence of the two distributions (each is normalised here).
 
-    In base 2 it lies in [0, 1]; with the natural logarithm, as published, in [1 − ln 2, 1].
+    In base 2 it lies in [0, 1]; with the natural logarithm, as published, in [1 − ln 2, 1]. `unexposed` is the target
+    of groups that are not listed because they get no exposure.
     """
-    return 1.0 - js_divergence(exposure, target, log_base)
+    return 1.0 - js_divergence(exposure, target, log_base, unexposed)
 
 
-def js_divergence(left: NDArray[np.float64], right: NDArray[np.float64], log_base: float) -> float:
-    """Jensen–Shannon divergence of two distributions, in units of the logarithm's base."""
-    p, q = left / left.sum(), right / right.sum()
+def js_divergence(
+    left: NDArray[np.float64], right: NDArray[np.float64], log_base: float, right_alone: float = 0.0
+) -> float:
+    """Jensen–Shannon divergence of two distributions, in units of the logarithm's base.
+
+    `right_alone` is what `right` has where `left` has nothing, beyond the listed places; each part of it adds ½ ln 2.
+    """
+    p, q = left / left.sum(), right / (right.sum() + right_alone)
     middle = (p + q) / 2
     divergence = (_relative_entropy(p, middle) + _relative_entropy(q, middle)) / 2
+    if right_alone > 0.0:
+        divergence += 0.5 * math.log(2.0) * right_alone / (right.sum() + right_alone)
     distance = math.sqrt(max(0.0, divergence / math.log(log_base)))
     return distance**2  # by way of the distance, as in the published code: its last digit decides ties of the bootstrap
 
@@ -38,14 +49,16 @@ def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
 
 def _compute(view: TopicView) -> float:
     if not view.exposes_nothing:
-        return awrf(view.exposure, view.target, view.protocol.log_base)
+        return awrf(view.exposure, view.target, view.protocol.log_base, view.groups.unexposed_target)
     return _without_exposure(view)
 
 
 def _without_exposure(view: TopicView) -> float:
-    """AWRF of rankings that expose no group that counts: 0, or that of a uniform distribution, by the protocol."""
+    """AWRF of rankings that expose no group: 0, undefined, or that of a uniform distribution, by the protocol."""
     if view.protocol.no_exposure == "zero":
         return 0.0
+    if view.protocol.no_exposure == "undefined" or isinstance(view.full_target, SparseTarget):
+        return math.nan
     return awrf(np.ones_like(view.target), view.target, view.protocol.log_base)
 
 

@@ -24,8 +24,8 @@ EE_LOSS = Measure(
     higher_is_better=False,
     low=0.0,
     high=math.inf,
-    if_empty=lambda view: float(view.target @ view.target),
+    if_empty=lambda view: view.groups.squared_target,
     citation="Diaz et al. 2020; the paper, section 4.3 (which prints the norm without its square)",
-    compute=lambda view: ee_loss(view.exposure, view.target),
+    compute=lambda view: ee_loss(view.exposure, view.target) + view.groups.unexposed_squares,
     official_in=(2,),
 )

@@ -7,13 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.ee_loss import ee_loss
+from evenrank.metrics.ee_loss import EE_LOSS, ee_loss
 from evenrank.metrics.measure import Measure
+from evenrank.metrics.view import TopicView
 
 
 def ee_share(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     """EE-L divided by ‖ε*‖²: 0 for a perfect sequence, 1 for an empty one."""
     return ee_loss(exposure, target) / float(target @ target)
+
+
+def _compute(view: TopicView) -> float:
+    if not view.groups.unexposed_squares:
+        return ee_share(view.exposure, view.target)
+    return EE_LOSS(view) / view.groups.squared_target
 
 
 EE_SHARE = Measure(
@@ -26,5 +33,5 @@ EE_SHARE = Measure(
     high=math.inf,
     if_empty=1.0,
     citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
-    compute=lambda view: ee_share(view.exposure, view.target),
+    compute=_compute,
 )

@@ -9,9 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.sparse import SparseAlignment
 from evenrank.exposure import discounts
 from evenrank.protocol import Protocol
 from evenrank.records import Task
+from evenrank.targets.sparse import SparseTarget
+
+
+@dataclass(frozen=True)
+class ComparedGroups:
+    """Exposure of groups beside their target.
+
+    Of spaces with very many groups only those with exposure are listed; the others have a target and no exposure, and
+    are summed up.
+    """
+
+    exposure: NDArray[np.float64]
+    target: NDArray[np.float64]
+    unexposed_target: float = 0.0
+    """Wanted exposure of all groups that are not listed."""
+    unexposed_squares: float = 0.0
+    """Sum of the squares of their wanted exposures."""
+
+    @property
+    def squared_target(self) -> float:
+        """Sum of squares of all wanted exposures, ‖ε*‖²."""
+        return float(self.target @ self.target) + self.unexposed_squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +60,12 @@ class TopicView:
     """Which of `pages` are relevant."""
     n_relevant: int
     """Relevant pages of the topic."""
-    alignment: Alignment
+    alignment: Alignment | SparseAlignment
     """Groups of `pages`."""
-    full_target: NDArray[np.float64]
+    full_target: NDArray[np.float64] | SparseTarget
     """Wanted exposure of each group, the fully unknown one included."""
+    drops_unknown: bool
+    """Whether the first group, of pages of which nothing is known, does not count."""
     values: dict[str, float] = field(default_factory=dict)
     """Measures computed so far, by name."""
 
@@ -50,32 +76,63 @@ class TopicView:
         return discounts(n_ranks, self.protocol.discount_type)[self.ranks]
 
     @cached_property
-    def full_exposure(self) -> NDArray[np.float64]:
-        """Attention that the rankings give to each group; 0 for the fully unknown one where it does not count."""
+    def _weights(self) -> tuple[NDArray[np.float64], float]:
+        """Weight of each ranked page in the exposure, and what the sum is divided by."""
         weights = self.attention.astype(np.float64)
         if self.task == 1:
-            share = max(float(self.attention.sum()), 1.0)
-        else:
-            weights = weights * self.is_relevant if self.protocol.relevant_exposure else weights
-            share = max(1.0, self.n_rankings)
+            return weights, max(float(self.attention.sum()), 1.0)
+        return weights * self.is_relevant if self.protocol.relevant_exposure else weights, max(1.0, self.n_rankings)
+
+    @cached_property
+    def full_exposure(self) -> NDArray[np.float64]:
+        """Attention that the rankings give to each group; 0 for the fully unknown one where it does not count."""
+        weights, share = self._weights
         exposure: NDArray[np.float64] = self.alignment.total(weights) / share
-        exposure[: self._first] = 0.0
+        if self.drops_unknown:
+            exposure[0] = 0.0
         return exposure
 
-    @property
-    def _first(self) -> int:
-        """First group that counts: Task 1 of 2021 leaves out the fully unknown one."""
-        return 1 if self.task == 1 and not self.protocol.keeps_unknown_task1 else 0
+    @cached_property
+    def groups(self) -> ComparedGroups:
+        """Exposure and target of the groups that count; of very many, those that get exposure."""
+        if not isinstance(self.full_target, SparseTarget):
+            first = 1 if self.drops_unknown else 0
+            return ComparedGroups(self.full_exposure[first:], self.full_target[first:])
+        weights, share = self._weights
+        assert isinstance(self.alignment, SparseAlignment)
+        given = self.alignment.sparse_total(weights)
+        wanted = self.full_target.at(given.cells)
+        return ComparedGroups(
+            given.values / share,
+            wanted,
+            unexposed_target=max(0.0, self.full_target.total - float(wanted.sum())),
+            unexposed_squares=max(0.0, self.full_target.squared_norm - float(wanted @ wanted)),
+        )
+
+    def margin_of_exposure(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+        """Exposure of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+        if not isinstance(self.full_target, SparseTarget):
+            return _margin(self.full_exposure, space, part)
+        assert isinstance(self.alignment, SparseAlignment)
+        given = self.alignment.sparse_total(self._weights[0])
+        cells = space.cells_in(part, given.cells)
+        return np.bincount(cells, given.values, minlength=part.n_groups) / self._weights[1]
+
+    def margin_of_target(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+        """Target of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+        if isinstance(self.full_target, SparseTarget):
+            return self.full_target.margin(part).dense()
+        return _margin(self.full_target, space, part)
 
     @property
     def exposure(self) -> NDArray[np.float64]:
-        """Exposure of each group that counts."""
-        return self.full_exposure[self._first :]
+        """Exposure of each group in `groups`."""
+        return self.groups.exposure
 
     @property
     def target(self) -> NDArray[np.float64]:
-        """Wanted exposure of each group that counts, beside `exposure`."""
-        return self.full_target[self._first :]
+        """Wanted exposure of each group in `groups`."""
+        return self.groups.target
 
     @cached_property
     def exposes_nothing(self) -> bool:
@@ -106,3 +163,10 @@ class TopicView:
     def emptied(self) -> TopicView:
         """The same topic with rankings that have no pages."""
         return replace(self.cut(0), depth=self.depth, ideal_depth=self.ideal_depth, values={})
+
+
+def _margin(values: NDArray[np.float64], space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+    if part == space:
+        return values
+    cells = space.cells_in(part, np.arange(space.n_groups))
+    return np.asarray(np.bincount(cells, values, minlength=part.n_groups), np.float64)

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.sparse import SparseVector
+from evenrank.targets.sparse import blend_sparsely
 
 
 def blend(distribution: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
@@ -13,8 +15,12 @@ def blend(distribution: NDArray[np.float64], space: GroupSpace) -> NDArray[np.fl
 
     A section is a pattern of known and unknown dimensions: where all are known the background is the product of
     the world distributions, where some are unknown it is the product over the known ones. The fully unknown cell
-    stays as it is, because the world says nothing about it.
+    stays as it is, because the world says nothing about it. Dimensions without a background are not blended; see
+    `sparse.blend_sparsely`.
     """
+    if not space.is_blended:
+        cells = np.flatnonzero(distribution)
+        return blend_sparsely(SparseVector(cells, distribution[cells]), space).dense()
     matrix = distribution.reshape(space.shape).copy()
     for section, background in space.sections():
         mass = matrix[section].sum()
@@ -29,7 +35,7 @@ def group_target(group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unk
     is known of what is relevant, and the background of fully known pages alone is the target.
     """
     mass = group_mass.astype(np.float64, copy=True)
-    if not keep_unknown:
+    if not keep_unknown and space.has_unknown:
         mass[0] = 0.0
     total = mass.sum()
     if total <= 0.0:
@@ -38,8 +44,10 @@ def group_target(group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unk
 
 
 def background_target(space: GroupSpace) -> NDArray[np.float64]:
-    """The world itself: all mass on fully known groups, by the product of the backgrounds."""
-    matrix = np.zeros(space.shape)
-    *_, (section, background) = space.sections()
-    matrix[section] = background / background.sum()
-    return matrix.reshape(-1)
+    """The world itself: all mass on known groups, by the product of the backgrounds; equal shares without one."""
+    matrix = np.ones(1)
+    for dimension in space.dimensions:
+        shares = dimension.background_array()
+        padded = np.concatenate([[0.0], shares]) if dimension.has_unknown else shares
+        matrix = np.multiply.outer(matrix, padded).reshape(-1)
+    return np.asarray(matrix / matrix.sum(), np.float64)

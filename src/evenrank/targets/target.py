@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.targets.sparse import SparseTarget
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,8 @@ class TrueTarget:
 
     topic_id: int
     space: GroupSpace
-    values: NDArray[np.float64]
-    """One value per group, the fully unknown cell first: a distribution (sum 1)."""
+    values: NDArray[np.float64] | SparseTarget
+    """Wanted share of each group, the fully unknown cell first; sparse where there are many."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def exposure_figure(exposures: Sequence[GroupExposure], task: Task) -> Figure:
     """Bars for the exposure that groups get, black ticks for the target; each dimension on its own."""
     n_columns = min(PER_ROW, len(exposures))
     n_rows = math.ceil(len(exposures) / n_columns)
-    n_bars = sum(len(d.groups) + 1 for d in exposures[0].space.dimensions)
+    n_bars = sum(len(d.scored_groups) + 1 for d in exposures[0].space.dimensions)
     figure, panels = new_figure(
         2.1 + 2.3 * n_columns,
         0.9 + n_rows * (0.5 + 0.165 * n_bars),
@@ -73,7 +73,8 @@ def _stacked(one: GroupExposure) -> tuple[list[str], Values, Values, Values]:
     start = 0.0
     for dimension in one.space.dimensions:
         groups, exposure, target = one.margin(dimension.name)
-        names += [f"unknown {dimension.name}", *(SHORT.get(group, group) for group in groups[1:])]
+        first = [f"unknown {dimension.name}"] if dimension.has_unknown else []
+        names += [*first, *(SHORT.get(group, group) for group in groups[len(first) :])]
         given.append(exposure)
         wanted.append(target)
         places.append(start + np.arange(len(groups)))

@@ -13,6 +13,7 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.evaluation.feedback import write_feedback, write_topic_stats
+from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.report.report_figures import write_figures
 from evenrank.evaluation.report.report_page import page_html
 from evenrank.evaluation.report.report_tables import write_tables
@@ -66,7 +67,7 @@ def refuse_other_folder(folder: Path) -> None:
 
 
 def _exposures(collection: Collection, runs: Sequence[Run], results: Results) -> list[GroupExposure]:
-    space = collection.space(results.groups)
+    space = protocol_space(collection, results.protocol, results.groups)
     by_name = {run.name: run for run in runs}
     return [
         exposure_by_group(collection, by_name[row.run], row.topics, results.protocol, space)

@@ -82,5 +82,5 @@ def settings_lines(results: Results) -> list[str]:
 
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(value) or "none"
+        return ",".join(name if isinstance(name, str) else name[0] for name in value) or "none"
     return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value).replace(" ", "-")

@@ -61,13 +61,13 @@ class Balance:
 
     def by_dimension(self, name: str) -> list[GroupShare]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""
-        return self._shares(self.space.dimension(name).readable_groups, name)
+        return self._shares(self.space.dimension(name).readable_scored_groups, name)
 
     def by_product(self) -> list[GroupShare]:
         """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
         if len(self.space.dimensions) < 2:
             return []
-        cells = product(*(dimension.readable_groups for dimension in self.space.dimensions))
+        cells = product(*(dimension.readable_scored_groups for dimension in self.space.dimensions))
         return self._shares([": ".join(cell) for cell in cells])
 
     def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupShare]:
