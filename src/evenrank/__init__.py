@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evenrank.evaluation.report.make import report
     from evenrank.evaluation.report.report import write_report
     from evenrank.evaluation.results import Results, RunResult
+    from evenrank.evaluation.show_run import ShownTopic, show_run
     from evenrank.evaluation.topic_stats import topic_stats
     from evenrank.evaluation.topic_targets import TopicTargets, topic_targets
     from evenrank.evaluation.topic_targets import topic_targets as targets
@@ -105,6 +106,8 @@ _HOME_OF = {
     "report": "evaluation.report.make",
     "run_from_frame": "interop.frames",
     "run_to_frame": "interop.frames",
+    "ShownTopic": "evaluation.show_run",
+    "show_run": "evaluation.show_run",
     "topic_stats": "evaluation.topic_stats",
     "topic_targets": "evaluation.topic_targets",
     "topics_frame": "interop.frames",
@@ -141,6 +144,7 @@ __all__ = [
     "Run",
     "RunResult",
     "SearchResults",
+    "ShownTopic",
     "Topic",
     "TopicTargets",
     "__version__",
@@ -168,6 +172,7 @@ __all__ = [
     "run_to_frame",
     "score",
     "search",
+    "show_run",
     "targets",
     "topic_stats",
     "topic_targets",

@@ -9,6 +9,15 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
+_silenced = False
+
+
+def silence() -> None:
+    """Draw no bars any more in this process."""
+    global _silenced
+    _silenced = True
+
+
 class Progress(Protocol):
     """What long work reports to: advance by n units."""
 
@@ -22,7 +31,7 @@ def progress_bar(total: float | None, label: str, unit: str = "it", *, scale: bo
     from tqdm import tqdm
 
     bar: Progress = tqdm(
-        total=total, desc=label, unit=unit, unit_scale=scale, disable=not sys.stderr.isatty(), leave=False
+        total=total, desc=label, unit=unit, unit_scale=scale, disable=_silenced or not sys.stderr.isatty(), leave=False
     )
     return bar
 

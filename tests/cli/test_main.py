@@ -60,7 +60,7 @@ def test_check_exits_1_on_faults_and_convert_goes_both_ways(golden_collection, g
     made = evenrank("run", "oracle", golden_collection.path, "--task", 2, "--seed", 4, "-o", oracle)
     assert made.returncode == 0, made.stderr
     good = evenrank("run", "check", golden_collection.path, oracle)
-    assert (good.returncode, "good" in good.stdout) == (0, True)
+    assert (good.returncode, "valid" in good.stdout) == (0, True)
     for source, target in ((oracle, tmp_path / "o.trec"), (tmp_path / "o.trec", tmp_path / "back.gz")):
         assert evenrank("run", "convert", source, target).returncode == 0
     assert (tmp_path / "back.gz").read_bytes() == oracle.read_bytes()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenrank.cli.talk import say
 from evenrank.errors import input_error
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def _print_report(out: Path, report: Report) -> None:
     for name, tally in report.tallies.items():
         n_faults = tally["counts"].get("faults", 0)
         for path, line, found, _ in tally["faults"]:
-            click.echo(f"left out: {path}:{line}: {found}", err=True)
+            say(f"left out: {path}:{line}: {found}")
         if n_faults:
-            click.echo(f"{name}: {n_faults:,} records were left out", err=True)
+            say(f"{name}: {n_faults:,} records were left out")
     click.echo(coverage_table(report.coverage))
-    click.echo(f"{report.n_pages:,} pages in {out}; read {about_path(out)} before you use them", err=True)
+    say(f"{report.n_pages:,} pages in {out}; read {about_path(out)} before you use them")

@@ -9,6 +9,8 @@ import orjson
 
 import evenrank
 from evenrank.cli.option_types import SEED, NamedPath
+from evenrank.cli.outputs import FORCE, refuse_foreign
+from evenrank.cli.talk import say
 
 FILE = NamedPath(path_type=Path)
 
@@ -19,7 +21,7 @@ def command() -> None:
 
 
 def _warn(text: str) -> None:
-    click.echo(f"note: {text}", err=True)
+    say(f"note: {text}")
 
 
 @command.command("import")
@@ -67,8 +69,9 @@ def describe_command(folder: Path, form: str) -> None:
 @click.option("--pages", type=click.IntRange(min=100), default=20_000, show_default=True, help="Articles.")
 @click.option("--topics", type=click.IntRange(min=1), default=48, show_default=True, help="Half of them for training.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
+@FORCE
 @click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
-def generate_command(folder: Path, pages: int, topics: int, seed: int, text: bool) -> None:
+def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bool, text: bool) -> None:
     """Make a synthetic collection in FOLDER: official-format files under source/, then imported.
 
     People, places and articles are made up; groups and quality are mixed as in the published counts.
@@ -76,6 +79,7 @@ def generate_command(folder: Path, pages: int, topics: int, seed: int, text: boo
     from evenrank.collection.describe import table_text
     from evenrank.collection.generate.settings import split_topics
 
+    refuse_foreign(folder, force=force)
     n_train, n_eval = split_topics(topics)
     settings = evenrank.GenerateSettings(
         n_pages=pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed, with_text=text

@@ -10,6 +10,7 @@ import click
 from evenrank.cli.evaluate import FORMATS, say_notes
 from evenrank.cli.option_types import SEED
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
     from evenrank.evaluation.compare import Comparisons
@@ -60,18 +61,19 @@ def command(
     say_notes(results, with_settings=form != "json")
     left_out = [run.run for run in results.runs if run.task != results[name].task]
     if left_out:
-        click.echo(f"runs of the other task, left out: {', '.join(left_out)}", err=True)
+        say(f"runs of the other task, left out: {', '.join(left_out)}")
 
 
 def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ...], str]:
     """The run files with the baseline among them once, and the baseline's name."""
-    from evenrank.formats.runs import run_name
+    from evenrank.formats.run_files import split_name
 
-    if baseline in map(run_name, runs) and not Path(baseline).exists():
+    named = {name: path.resolve() for name, path in map(split_name, runs)}
+    if baseline in named and not Path(baseline).exists():
         return runs, baseline
-    path = Path(baseline)
-    known = {run.resolve() for run in runs}
-    return (runs if path.resolve() in known else (*runs, path)), run_name(path)
+    name, path = split_name(baseline)
+    same = [known for known, other in named.items() if other == path.resolve()]
+    return (runs, same[0]) if same else ((*runs, Path(baseline)), name)
 
 
 def _rendered(comparisons: Comparisons, form: str) -> str:

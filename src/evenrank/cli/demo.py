@@ -30,16 +30,17 @@ RUNS = (
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @click.option("--serve", is_flag=True, help="Start the web app at the end.")
 def command(folder: Path, pages: int, seed: int, serve: bool) -> None:
-    """Run the whole chain in FOLDER: invented articles, index, fair rankings for both tasks, scores, report.
+    """Run the complete chain in FOLDER: synthetic articles, index, fair rankings for both tasks, scores, report.
 
     Every step is printed as the command that does it. Nothing is downloaded.
     """
     collection = folder / "collection"
     runs = {(task, policy): folder / "runs" / f"task{task}-{policy}.gz" for task, policy in RUNS}
-    _run("collection", "generate", collection, "--pages", pages, "--seed", seed)
+    again = ["--force"] if collection.exists() else []
+    _run("collection", "generate", collection, "--pages", pages, "--seed", seed, *again)
     _run("index", collection)
     for (task, policy), path in runs.items():
-        _run("rank", collection, "--task", task, "--policy", policy, "--seed", seed, "-o", path)
+        _run("rank", collection, "--task", task, "--policy", policy, "--seed", seed, "-o", path, "--force")
     _run("run", "check", collection, *runs.values())
     for task in (1, 2):
         chosen = [path for (of_task, _), path in runs.items() if of_task == task]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.talk import is_verbose, say
 
 if TYPE_CHECKING:
     from evenrank.evaluation.results import Results
@@ -48,7 +49,7 @@ def command(
     """Score runs on a collection: per run with confidence intervals, and per topic with -q.
 
     The task is inferred from the run file's columns; runs of both tasks give two tables. Best runs come first and best
-    values are bold, by the direction of each measure. Settings and notes go to standard error.
+    values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.score_files import score_files
@@ -85,8 +86,8 @@ def say_notes(results: Results, *, with_settings: bool) -> None:
     """Settings of the protocol and notes on runs, on standard error."""
     from evenrank.evaluation.tables.results import settings_lines
 
-    if with_settings:
-        click.echo("\n".join(settings_lines(results)), err=True)
+    if with_settings and is_verbose():
+        say("\n".join(settings_lines(results)))
     for run in results.runs:
         for note in run.notes:
-            click.echo(f"{run.run}: {note}", err=True)
+            say(f"{run.run}: {note}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+from evenrank.cli.talk import say
 
 
 @click.command("index")
@@ -45,7 +46,7 @@ def command(
     finally:
         bar.close()
     if report := faults.report():
-        click.echo(report, err=True)
+        say(report)
     facts = opened.statistics()
     seconds = time.monotonic() - start
     click.echo(

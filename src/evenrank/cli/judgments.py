@@ -10,6 +10,7 @@ import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import SEED, FiniteRange
+from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
     from evenrank.assessment.agreement import Agreement, Disagreement
@@ -40,7 +41,7 @@ def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
     read = read_pool(pool)
     titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
     with create_store(store, seed) as opened:
-        click.echo(f"{load_pool(opened, read, titles):,} new pages of {len(read.pages):,}", err=True)
+        say(f"{load_pool(opened, read, titles):,} new pages of {len(read.pages):,}")
 
 
 @command.command()
@@ -72,7 +73,7 @@ def assign(store: Path, overlap: float, judges: int) -> None:
     with open_store(store) as opened:
         names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
         n_given = give(opened, names, Overlap(overlap, judges))
-        click.echo(f"{n_given:,} pages given to {len(names)} assessors", err=True)
+        say(f"{n_given:,} pages given to {len(names)} assessors")
 
 
 @command.command()
@@ -112,7 +113,7 @@ def import_(store: Path, file: Path, form: str, name: str) -> None:
     is_new = not store.exists()
     try:
         with create_store(store) as opened:
-            click.echo(f"{IMPORTS[form](opened, file, name):,} new votes", err=True)
+            say(f"{IMPORTS[form](opened, file, name):,} new votes")
     except BaseException:
         if is_new:
             store.unlink(missing_ok=True)
@@ -133,7 +134,7 @@ def export(store: Path, form: str, output: Path) -> None:
         undecided = left_out(opened) if form != "votes" else {}
     if undecided:
         counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
-        click.echo(f"left out, because they have no settled grade: {counts}", err=True)
+        say(f"left out, because they have no settled grade: {counts}")
 
 
 @command.command()

@@ -12,6 +12,7 @@ from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import check_output
+from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def command(
     )
     print_report(learned.report, form)
     if learned.cost:
-        click.echo(learned.cost, err=True)
+        say(learned.cost)
     n_topics = learned.report.n_topics
-    click.echo(f"{learned.path}: learned from {n_topics} topics, fingerprint {learned.fingerprint}", err=True)
+    say(f"{learned.path}: learned from {n_topics} topics, fingerprint {learned.fingerprint}")
 
 
 def print_report(found: TrainingReport, form: str) -> None:

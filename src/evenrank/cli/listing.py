@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 import click
 import orjson
 
+ID_COLUMNS = ("page_id", "page", "topic")
+
 
 def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
     """Rows as an aligned table, as tab-separated text or as JSON."""
@@ -20,7 +22,16 @@ def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
 
 def _lines(rows: Sequence[Mapping[str, object]]) -> list[list[object]]:
     names = list(rows[0]) if rows else []
-    return [list(names), *([row[name] for name in names] for row in rows)]
+    return [list(names), *([_cell(name, row[name]) for name in names] for row in rows)]
+
+
+def _cell(name: str, value: object) -> object:
+    """A value as it goes into a column; ids are no quantities, and have no thousands separators."""
+    return Id(value) if name in ID_COLUMNS and isinstance(value, int) else value
+
+
+class Id(int):
+    """A number that names something."""
 
 
 def aligned(lines: Sequence[Sequence[object]]) -> str:
@@ -43,4 +54,5 @@ def aligned(lines: Sequence[Sequence[object]]) -> str:
 def _number(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    is_quantity = isinstance(value, int) and not isinstance(value, (bool, Id))
+    return f"{value:,}" if is_quantity else str(value)

@@ -9,7 +9,8 @@ from typing import cast
 
 import click
 
-from evenrank.errors import EvenrankError
+from evenrank.cli.talk import with_talk_options
+from evenrank.errors import EvenrankError, UnknownNameError
 
 COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
@@ -50,7 +51,14 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return cast(click.Command, import_module(f"evenrank.cli.{cmd_name}").command)
+        return with_talk_options(cast(click.Command, import_module(f"evenrank.cli.{cmd_name}").command))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise UnknownNameError("command", args[0], COMMANDS, "evenrank --help explains them")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -64,15 +72,15 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line: exit 0 good, 1 a check failed, 2 usage or bad input, 130 interrupted."""
+    """Run the command line: exit 0 on success, 1 when a check fails, 2 on usage errors and bad input, 130 on Ctrl-C."""
     add_on_one_thread()
     try:
-        code = cli(standalone_mode=False)  # what a command gave to `Exit`, else its own result
+        code = cli(prog_name="evenrank", standalone_mode=False)  # what a command gave to `Exit`, else its own result
         if sys.stdout is not None:
             sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"error: {_one_line(error)}", err=True)
         sys.exit(2)
     except EvenrankError as error:
         click.echo(f"error: {error}", err=True)
@@ -85,6 +93,13 @@ def main() -> None:
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         _leave_quietly(2)
+
+
+def _one_line(error: click.ClickException) -> str:
+    """A usage error in the style of the others, with the command whose help explains it."""
+    text = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{text} (see {context.command_path} --help)" if context is not None else text
 
 
 def add_on_one_thread() -> None:

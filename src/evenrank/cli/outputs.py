@@ -10,8 +10,21 @@ import click
 from evenrank.collection.collection import Collection
 from evenrank.errors import ExistingFileError
 
+STDOUT = Path("-")
+"""Standard output."""
 OWN = ("manifest.json", "relevance-model.json", "desk.sqlite", "index", "source")
 """What a collection's folder holds, beside its data."""
+
+
+OUTPUT_RUN = click.option(
+    "-o",
+    "--output",
+    metavar="RUN",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    required=True,
+    help="Run file, gzip by its ending; - is standard output.",
+)
+FORCE = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 
 
 def check_output(collection: Collection, *outputs: Path, replaceable: Path | None = None) -> None:
@@ -24,7 +37,7 @@ def check_output(collection: Collection, *outputs: Path, replaceable: Path | Non
     own -= {replaceable.resolve()} if replaceable else set()
     wrong = []
     for path in outputs:
-        if any(path.resolve().is_relative_to(place) for place in own):
+        if path != STDOUT and any(path.resolve().is_relative_to(place) for place in own):
             wrong.append(f"{path} is a place of the collection's own files")
         elif not can_be_made(path):
             wrong.append(f"{path} cannot be written there")
@@ -34,6 +47,8 @@ def check_output(collection: Collection, *outputs: Path, replaceable: Path | Non
 
 def can_be_made(path: Path) -> bool:
     """Whether a file of that name can be made or replaced, as far as can be told; a device is taken as it is."""
+    if path == STDOUT:
+        return True
     if path.exists() and not path.is_file():
         return is_device(path)
     place = next(parent for parent in path.resolve().parents if parent.exists())
@@ -42,16 +57,20 @@ def can_be_made(path: Path) -> bool:
 
 def is_device(path: Path) -> bool:
     """Whether a result goes to a device or a pipe (`/dev/stdout`), beside which no other file belongs."""
-    return path.exists() and not path.is_file() and not path.is_dir()
-
-
-STDOUT = Path("-")
+    return path == STDOUT or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
     """ExistingFileError when a file would be overwritten; devices, pipes and `-` are written to as they are."""
     if not force and path != STDOUT and path.is_file():
         raise ExistingFileError(f"{path}: exists already (overwrite it with --force, or name another file)")
+
+
+def refuse_foreign(folder: Path, *, force: bool) -> None:
+    """ExistingFileError when a folder holds a collection or anything else, which would be overwritten."""
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        what = "a collection" if (folder / "manifest.json").exists() else "files that are not a collection"
+        raise ExistingFileError(f"{folder}: holds {what} (overwrite it with --force, or name another folder)")
 
 
 def write_text(text: str, path: Path, *, force: bool) -> None:

@@ -10,7 +10,7 @@ import click
 
 import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.outputs import check_output
+from evenrank.cli.outputs import FORCE, check_output, refuse_existing
 from evenrank.cli.rank import CANDIDATES, FOLDER, TOPICS, WORKERS
 from evenrank.records import Task
 from evenrank.settings import read_pairs
@@ -36,6 +36,7 @@ TABLES = ("tsv", "json")
     type=click.Path(dir_okay=False, path_type=Path),
     help="A figure (.pdf, .png, .svg) or the numbers (.tsv, .json); may be given more than once.",
 )
+@FORCE
 def command(
     folder: Path,
     task: str,
@@ -48,6 +49,7 @@ def command(
     pairs: tuple[str, ...],
     workers: int | None,
     outputs: tuple[Path, ...],
+    force: bool,
 ) -> None:
     """Sweep the weight of fairness of the policy `optimal`; print one row per topic and weight, the mean last.
 
@@ -57,6 +59,8 @@ def command(
     swept = parse_weights(weights) if weights else None
     collection = evenrank.Collection.open(folder)
     check_output(collection, *outputs)
+    for path in outputs:
+        refuse_existing(path, force=force)
     found = evenrank.pareto(
         collection,
         cast(Task, int(task)),

@@ -14,6 +14,7 @@ from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import FiniteRange
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
+from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
     from evenrank.assessment.pool import Pool
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.group(name="pool")
@@ -35,7 +37,7 @@ command.add_command(leave_one_out)
 
 @command.command()
 @click.argument("collection", metavar="DIR", type=FOLDER)
-@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option("-o", "--output", metavar="POOL", type=click.Path(dir_okay=False, path_type=Path), required=True)
 @click.option(
     "--tier",
@@ -70,14 +72,12 @@ def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
 
     n_new = len(pool.pages) - (len(start.pages) if start else 0)
     n_topics = len({entry.topic for entry in pool.pages})
-    click.echo(
-        f"{len(pool.pages):,} pages of {n_topics} topics from {len(pool.runs)} runs, {n_new:,} of them new", err=True
-    )
+    say(f"{len(pool.pages):,} pages of {n_topics} topics from {len(pool.runs)} runs, {n_new:,} of them new")
     pages = np.array([entry.page for entry in pool.pages], np.int32)
     if n_missing := int((collection.rows_of(pages) < 0).sum()):
-        click.echo(f"{n_missing:,} pages have no metadata in {collection.path}", err=True)
+        say(f"{n_missing:,} pages have no metadata in {collection.path}")
     if pool.cut:
-        click.echo(f"the budget ended {len(pool.cut)} topics early: {', '.join(map(str, pool.cut))}", err=True)
+        say(f"the budget ended {len(pool.cut)} topics early: {', '.join(map(str, pool.cut))}")
 
 
 @command.command()

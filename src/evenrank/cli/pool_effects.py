@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 STORE = click.option("--judgments", type=FILE, help="Judgments file; the collection's own judgments when left out.")
 
 
 @click.command()
 @click.argument("collection", metavar="DIR", type=FOLDER)
-@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option("-k", "depths", type=click.IntRange(min=1), multiple=True, default=(5, 20, 100), show_default=True)
 @STORE
 @FORMAT
@@ -61,7 +62,7 @@ def topics_with_judgments(collection: Collection, judgments: Path | None) -> tup
 @click.command(name="leave-one-out")
 @click.argument("collection", metavar="DIR", type=FOLDER)
 @click.argument("pool", type=FILE)
-@click.argument("runs", metavar="RUN...", type=FILE, nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option("--protocol", default="official-2021", show_default=True, help="Scoring choices.")
 @click.option("--groups", default="intersection", show_default=True, help="intersection, or names of dimensions.")
 @click.option("--team", "teams", metavar="RUN,RUN...", multiple=True, help="Runs that are left out together.")

@@ -11,12 +11,13 @@ import click
 import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import SEED
-from evenrank.cli.outputs import check_output, is_device
+from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
+from evenrank.cli.talk import say, warn
 from evenrank.records import Task
 from evenrank.settings import read_pairs
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 TOPICS = click.option(
     "--topics",
     multiple=True,
@@ -37,10 +38,13 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @CANDIDATES
 @model_options
 @TOPICS
+@click.option("--query", default="", metavar="WORDS", help="Rank this subject instead of topics of the collection.")
+@click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @WORKERS
-@click.option("-o", "--output", metavar="RUN", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@OUTPUT_RUN
+@FORCE
 def command(
     folder: Path,
     task: str,
@@ -50,10 +54,13 @@ def command(
     encoder: Path | None,
     pooling: str | None,
     topics: tuple[str, ...],
+    query: str,
+    title: str,
     pairs: tuple[str, ...],
     seed: int,
     workers: int | None,
     output: Path,
+    force: bool,
 ) -> None:
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
@@ -63,12 +70,15 @@ def command(
     collection = evenrank.Collection.open(folder)
     has_record = not is_device(output)
     check_output(collection, output, *([Path(f"{output}.json")] if has_record else []))
+    refuse_existing(output, force=force)
     ranked = evenrank.rank(
         collection,
         cast(Task, int(task)),
         policy,
         candidates=candidates,
         topics=topics,
+        query=query,
+        title=title,
         model=chosen_model(collection, model, encoder, pooling),
         settings=read_pairs(pairs),
         seed=seed,
@@ -76,6 +86,6 @@ def command(
         command=["evenrank", *sys.argv[1:]],
     )
     for note in ranked.notes:
-        click.echo(f"warning: {note}", err=True)
+        warn(note)
     ranked.write(output, with_record=has_record)
-    click.echo(f"{output}: {policy} on {len(ranked.topics)} topics", err=True)
+    say(f"{output}: {policy} on {len(ranked.topics)} topics")

@@ -13,6 +13,7 @@ import evenrank
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import write_text
 from evenrank.cli.score import TABLE
+from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
 FORMATS = ("trec", "csv", "tsv", "json")
@@ -69,8 +70,8 @@ def command(
     )
     write_text(rendered(found, form), output, force=force)
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
-    click.echo(repr(found).strip("<>"), err=True)
+        say(f"note: {note}")
+    say(repr(found).strip("<>"))
 
 
 def rendered(found: evenrank.Reranked, form: str) -> str:

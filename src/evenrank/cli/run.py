@@ -8,10 +8,13 @@ from typing import cast
 import click
 
 import evenrank
+from evenrank.cli.columns import echo_json
 from evenrank.cli.option_types import SEED, FiniteRange
+from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
+from evenrank.cli.talk import say
 from evenrank.records import Task
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.group("run")
@@ -37,10 +40,10 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int) -> None:
         if len(faults) > limit:
             click.echo(f"{path}: … and {len(faults) - limit:,} more faults (--limit shows more)")
         if not faults:
-            click.echo(f"{path}: good")
+            click.echo(f"{path}: valid")
         n_faults += len(faults)
     if n_faults:
-        click.echo(f"{n_faults:,} fault{'s' * (n_faults != 1)} in {len(runs)} file{'s' * (len(runs) != 1)}", err=True)
+        say(f"{n_faults:,} fault{'s' * (n_faults != 1)} in {len(runs)} file{'s' * (len(runs) != 1)}")
         raise click.exceptions.Exit(1)
 
 
@@ -48,17 +51,40 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int) -> None:
 @click.argument("source", type=FILE)
 @click.argument("target", type=FILE)
 @click.option("--to", "form", type=click.Choice(["track", "trec"]), help="Format of TARGET.  [default: the other one]")
-def convert_command(source: Path, target: Path, form: str | None) -> None:
+@FORCE
+def convert_command(source: Path, target: Path, form: str | None, force: bool) -> None:
     """Convert between the track's TSV and six-column TREC; gzip by TARGET's ending.
 
     In six columns the second one is Q0 for Task 1 and the repeat number for Task 2. A run without scores gets its
     length as the score of rank 1, down to 1.
     """
-    from evenrank.formats.runs import read_run, write_run
+    refuse_existing(target, force=force)
+    run = evenrank.read_run(source)
+    evenrank.write_run(run, target, form or ("trec" if run.scores is None else "track"))
+    say(f"{target}: Task {run.task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages")
 
-    run = read_run(source)
-    write_run(run, target, form or ("trec" if run.scores is None else "track"))
-    click.echo(f"{target}: Task {run.task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages", err=True)
+
+@command.command("show")
+@click.argument("folder", type=FILE)
+@click.argument("run_path", metavar="RUN", type=FILE)
+@click.option("--topics", multiple=True, help="Topics to show, as for rank; may be repeated.  [default: those of RUN]")
+@click.option(
+    "-k", "n_pages", type=click.IntRange(min=0), default=10, show_default=True, help="Pages shown of a topic."
+)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages: int, form: str) -> None:
+    """Show what RUN ranks: titles and quality of the first pages, and groups of all pages as totals.
+
+    Of a sequence, the first ranking is shown, and totals are over all rankings. Groups of people are never shown beside
+    an article.
+    """
+    from evenrank.evaluation.show_run import as_text
+
+    found = evenrank.show_run(folder, run_path, topics or None, n_pages)
+    if form == "json":
+        echo_json([one.to_json() for one in found])
+    else:
+        click.echo("\n".join(map(as_text, found)))
 
 
 @command.command("oracle")
@@ -67,8 +93,11 @@ def convert_command(source: Path, target: Path, form: str | None) -> None:
 @click.option("--precision", type=FiniteRange(0, 1), default=0.9, show_default=True)
 @click.option("--topics", "split", type=click.Choice(["train", "eval"]), help="[default: eval, or train]")
 @click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("-o", "--output", type=FILE, required=True, help="Run file; gzip by its ending.")
-def oracle_command(folder: Path, task: int, precision: float, split: str | None, seed: int, output: Path) -> None:
+@OUTPUT_RUN
+@FORCE
+def oracle_command(
+    folder: Path, task: int, precision: float, split: str | None, seed: int, output: Path, force: bool
+) -> None:
     """Make a valid run from the judgments, for trying formats and metrics.
 
     Every depth of a ranking has the precision asked for, until the relevant pages of its topic run out; standard error
@@ -77,10 +106,11 @@ def oracle_command(folder: Path, task: int, precision: float, split: str | None,
     from evenrank.formats.runs import run_name
     from evenrank.records import Split
 
+    refuse_existing(output, force=force)
     chosen = cast("Split | None", split)
     oracle = evenrank.oracle_run(folder, cast(Task, task), precision, seed, chosen, run_name(output))
     run = oracle.run
     evenrank.write_run(run, output)
     if oracle.note:
-        click.echo(oracle.note, err=True)
-    click.echo(f"{output}: Task {task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages", err=True)
+        say(oracle.note)
+    say(f"{output}: Task {task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages")

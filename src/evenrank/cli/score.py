@@ -8,6 +8,7 @@ import click
 import orjson
 
 import evenrank
+from evenrank.cli.talk import say
 from evenrank.formats.run_files import split_name
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
@@ -58,7 +59,7 @@ def command(
     )
     click.echo(rendered(found, form, per_query), nl=False)
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
 
 
 def rendered(found: evenrank.ItemScores, form: str, per_query: bool) -> str:

@@ -12,6 +12,7 @@ import evenrank
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.listing import print_listing
 from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
     from evenrank.search.query.explain import Explanation
@@ -56,7 +57,7 @@ def command(
     collection = evenrank.Collection.open(folder)
     choice = chosen_model(collection, model, encoder, pooling)
     if groups["gender"]:
-        click.echo(CAUTION, err=True)
+        say(CAUTION)
     wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
     found = evenrank.search(collection, words, n_pages, groups=wanted, model=choice, why=why)
     rows = list(found.rows)
@@ -65,7 +66,7 @@ def command(
     if rows or form == "json":
         print_listing(rows, form)
     else:
-        click.echo("nothing found", err=True)
+        say("nothing found")
 
 
 def why_columns(reason: Explanation, form: str, *, has_features: bool) -> dict[str, Any]:

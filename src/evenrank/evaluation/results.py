@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+SCHEMA_VERSION = 1
+"""Of the JSON form: it grows when a key changes its meaning or is taken away, not when one is added."""
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -95,7 +98,12 @@ class Results:
             for topic, scores in run.topics.items()
         ]
         protocol = {**self.protocol.settings(), "groups": self.groups}
-        return {"protocol": protocol, "runs": [run.to_json() for run in self.runs], "topics": topics}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "protocol": protocol,
+            "runs": [run.to_json() for run in self.runs],
+            "topics": topics,
+        }
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per run and topic."""

@@ -18,9 +18,13 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file to write; it takes the name `path` only when the block ends well.
 
     Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was. A link is
-    followed; a device or a pipe (`/dev/stdout`) is written to, never replaced.
+    followed; a device or a pipe (`/dev/stdout`) is written to, never replaced, and `-` is standard output.
     """
     path = Path(path)
+    if str(path) == "-":
+        with _device(os.dup(1)) as file:
+            yield file
+        return
     if _is_device(path):
         with _device(path) as file:
             yield file
@@ -104,14 +108,15 @@ def _is_device(path: Path) -> bool:
 
 
 @contextmanager
-def _device(path: Path) -> Iterator[IO[bytes]]:
+def _device(place: Path | int) -> Iterator[IO[bytes]]:
+    """A device by its path, or an open one by its number."""
     try:
-        with path.open("wb") as file:
+        with open(place, "wb") as file:
             yield file
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise _not_written(Path("standard output") if isinstance(place, int) else place, error) from error
 
 
 def _temporary(path: Path) -> tuple[int, str]:

@@ -168,6 +168,9 @@ def _read_head(file: BinaryIO) -> bytes:
 
 
 def _open(path: Path) -> BinaryIO:
+    """The file of that name; `-` is standard input."""
+    if str(path) == "-":
+        return cast(BinaryIO, open(os.dup(0), "rb", buffering=0))
     if path.is_dir():
         raise input_error(path, 0, "a folder, where a file was expected", "name a file in it")
     try:

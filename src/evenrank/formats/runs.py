@@ -32,6 +32,8 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 def run_name(path: str | os.PathLike[str]) -> str:
     """A run's name: its file name without `.gz`, `.tsv`, `.txt` and `.run`."""
     name = Path(path).name
+    if name == "-":
+        return "stdin"
     for ending in (".gz", ".tsv", ".txt", ".run", ".trec"):
         name = name.removesuffix(ending)
     return name or Path(path).name

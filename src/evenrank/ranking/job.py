@@ -61,6 +61,13 @@ class RankingJob:
     request: Request
     settings: BuildSettings = field(default_factory=BuildSettings)
     seed: int = 0
+    extra_topics: tuple[Topic, ...] = ()
+    """Topics that the collection does not have."""
+
+    def topic(self, topic_id: int) -> Topic:
+        """A topic of this job by its id."""
+        by_id = {topic.id: topic for topic in self.extra_topics}
+        return by_id[topic_id] if topic_id in by_id else self.collection.topic_by_id[topic_id]
 
     @property
     def collection(self) -> Collection:
@@ -73,7 +80,7 @@ class RankingJob:
 
     def prepare(self, topic_id: int) -> Prepared | None:
         """What the policy is given for a topic; None when the source found nothing."""
-        found = self._found(self.collection.topic_by_id[topic_id])
+        found = self._found(self.topic(topic_id))
         if not len(found):
             return None
         with_text = bool(getattr(self.policy, "needs_text", False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, TopicRankings, full_request, rank_topics
 from evenrank.ranking.open_source import open_source
 from evenrank.ranking.record import mean_certificate, record_path, run_of, run_record, write_record
-from evenrank.records import Run, Task
+from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.settings import parse_settings
 
@@ -83,6 +83,8 @@ def rank(
     *,
     candidates: Run | FilePath | None = None,
     topics: TopicChoice = "eval",
+    query: str = "",
+    title: str = "",
     model: str | ModelChoice = "untrained",
     settings: Settings | None = None,
     seed: int = 0,
@@ -94,16 +96,32 @@ def rank(
 
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
     filled up from the index if there is one. `settings` sets the policy and the candidates by name, as `--set` does.
+    `query` ranks a subject that is in no file: its words, and `title` if it has one; `topics` is then not looked at.
     The same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of
     the policy; `command` is kept in the record.
     """
     opened = given_collection(collection)
-    topic_ids = choose_topics(opened, topics)
+    asked = _asked(opened, query, title, candidates)
+    topic_ids = [topic.id for topic in asked] or choose_topics(opened, topics)
     job = make_job(opened, task, policy, settings, seed=seed, candidates=candidates, model=model)
+    job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores())
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
     record = run_record(job, results, command or sys.argv)
     return RankedTopics(run_of(job, name or job.policy.name, results), record, results, _notes(results, job))
+
+
+def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:
+    """The subject of a query as a topic with the next free id; none without a query."""
+    if not query.strip():
+        if title:
+            raise EvenrankError("a title without a query (give the words to search for: --query)")
+        return ()
+    if candidates is not None:
+        raise EvenrankError("a query is searched for in the index, not in a run (leave out --from or --query)")
+    words = tuple(query.split())
+    number = max(collection.topic_by_id, default=0) + 1
+    return (Topic(number, title or query, words, split="eval"),)
 
 
 def make_job(
