@@ -126,7 +126,7 @@ def test_a_search_of_which_all_is_done_has_no_more_draws(client: TestClient, des
     assert search is not None
     with desk.store.transaction() as connection:
         rows = [(search.number, page, "api:", "done", "") for page in search.page_ids.tolist()]
-        connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?)", rows)
+        connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?, '')", rows)
     answer = client.post(f"/api/searches/{token}/draws", json={})
     assert answer.status_code == 409
     assert "Every article of this search is done" in answer.json()["detail"]

@@ -48,9 +48,9 @@ def test_a_page_shows_what_a_row_needs(client: TestClient, list_path: str) -> No
     assert "https://en.wikipedia.org/wiki/" in row
     assert "Talk:" in row
     assert "action=history" in row
-    for label in ("Class", "Size", "Missing", "Region", "Why it is here"):
+    for label in ("Class", "Size", "What is missing", "Region", "Why it is here"):
         assert f'data-label="{label}"' in row
-    assert "chess" in row
+    assert "Chess" in row
 
 
 def test_the_same_question_gives_the_same_list(client: TestClient, list_path: str) -> None:

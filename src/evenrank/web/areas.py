@@ -11,8 +11,21 @@ from evenrank.web.assess.judge_pages import routes as judge
 from evenrank.web.assess.organise_pages import routes as organise
 from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.lists.pages import routes as lists
+from evenrank.web.lists.work_pages import routes as work
 from evenrank.web.pages.home import routes as home
+from evenrank.web.pages.manage import routes as manage
 from evenrank.web.pages.monitoring import routes as monitoring
 from evenrank.web.searches.pages import routes as searches
 
-AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (home, lists, searches, api, judge, organise, people, monitoring)
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
+    home,
+    manage,
+    lists,
+    work,
+    searches,
+    api,
+    judge,
+    organise,
+    people,
+    monitoring,
+)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
+import numpy as np
 from starlette.requests import Request
 
+from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.ranking.build import BuildSettings
 from evenrank.records import Task
 from evenrank.sqlite import SqliteFile
+from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.data_age import DataAge, data_age
 from evenrank.web.articles.finding import DeskSource, desk_source, learned_goals
+from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.pages.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
+from evenrank.web.sources.brought import Wiki
+from evenrank.web.sources.titles_index import TitleIndex, index_titles
+from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.store import open_desk_store, server_secret
 
 STORE_NAME = "desk.sqlite"
@@ -51,6 +58,39 @@ class Desk:
     def numbers(self) -> Numbers:
         return count_collection(self.collection)
 
+    @cached_property
+    def data(self) -> str:
+        """What tells the data of this desk from those of another import."""
+        return data_mark(self.collection)
+
+    @cached_property
+    def title_index(self) -> TitleIndex:
+        """Rows by title, for articles that people bring; made when the first ones come."""
+        return index_titles(self.collection)
+
+    @cached_property
+    def wiki(self) -> Wiki | None:
+        """The wiki whose categories, banners and links can be read; None without one."""
+        if not self.settings.wiki_api:
+            return None
+        from evenrank.web.sources.wiki_sources import WikiSources
+        from evenrank.wiki.client import WikiClient
+        from evenrank.wiki.settings import WikiSettings
+
+        return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
+
+    def titles_of(self, page_ids: Iterable[int]) -> list[str]:
+        """Titles of pages; the number of a page that has none."""
+        pages = list(page_ids)
+        rows = self.collection.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
+        titles = self.collection.titles
+        pairs = zip(pages, rows, strict=True)
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for page, row in pairs]
+
+    def space(self, kept: Kept) -> GroupSpace:
+        """The groups that the goal of a list or search is about."""
+        return known_dimensions(dimensions_of(self.collection, kept.question.dimensions))
+
     @property
     def public_host(self) -> str:
         return urlsplit(self.settings.public_url).netloc
@@ -61,6 +101,12 @@ class Desk:
 
     def close(self) -> None:
         self.store.close()
+
+
+def data_mark(collection: Collection) -> str:
+    """What tells the data of a collection from those of another import of it."""
+    sources = collection.manifest.sources.values()
+    return " ".join([collection.manifest.data_folder, *(source.md5 or str(source.size_bytes) for source in sources)])
 
 
 def open_desk(collection_path: Path, settings: WebSettings) -> Desk:

@@ -24,6 +24,10 @@ class WebSettings:
     """How old the data are, in words; empty tells the date of the files."""
     wiki_url: str = "https://en.wikipedia.org/wiki/"
     """Where titles link to."""
+    wiki_api: str = ""
+    """Address of the wiki's `api.php`, for categories, banners and links; empty without one."""
+    wiki_contact: str = ""
+    """How the wiki's operators reach whoever runs this server; part of the User-Agent."""
     wiki_site: str = "https://en.wikipedia.org/"
     """Site of `index.php`, for talk and history links."""
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")

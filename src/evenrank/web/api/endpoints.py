@@ -32,6 +32,7 @@ from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
+from evenrank.web.sources.source import sources_as_data
 from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.links import draw_path, list_path, search_path
 
@@ -87,8 +88,8 @@ def get_list(request: Request) -> Response:
 
 
 def get_fairness(request: Request) -> Response:
-    work_list = requested_list(request)
-    balance = list_balance(desk_of(request).collection, work_list.page_ids, work_list.target)
+    desk, work_list = desk_of(request), requested_list(request)
+    balance = list_balance(desk.collection, work_list.page_ids, work_list.target, desk.space(work_list))
     return answer({"certificate": work_list.certificate, **balance.as_data()})
 
 
@@ -141,7 +142,7 @@ def _head(kept: Kept) -> dict[str, Any]:
         "token": kept.token,
         "number": kept.number,
         "created": kept.created,
-        "question": asdict(kept.question),
+        "question": {**asdict(kept.question), "sources": sources_as_data(kept.question.sources)},
         "certificate": kept.certificate,
         "model": kept.model and asdict(kept.model),
     }

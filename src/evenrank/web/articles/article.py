@@ -20,6 +20,8 @@ from evenrank.web.settings import WebSettings
 UNASSESSED = "Unassessed"
 CLASSES = (*WORK_ORDER, UNASSESSED)
 """Names of quality classes by code."""
+SURE, LIKELY = 0.5, 0.15
+"""Probabilities from which an article belongs surely, or likely, to the project."""
 _SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
 
@@ -36,9 +38,15 @@ class Article:
     groups: Mapping[str, tuple[str, ...]]
     """Dimension → the groups of the article, in words."""
     missing: str
+    """What was counted in it and is too little for its class; empty when nothing is, or nothing was counted."""
     reasons: tuple[str, ...]
     relevance: float
     """Estimated probability that the article belongs to the project."""
+
+    @property
+    def sureness(self) -> str:
+        """How sure it is that the article belongs to the project, in a word."""
+        return "sure" if self.relevance >= SURE else "likely" if self.relevance >= LIKELY else "unsure"
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -107,7 +115,7 @@ class ArticleList:
                 quality=CLASSES[code],
                 size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
                 groups={of.name: groups_in(values[at], of) for of, values in masks.items()},
-                missing=missing_text(CLASSES[code], known[at]),
+                missing=", ".join(known[at]),
                 reasons=tuple(part.reasons.of(at)),
                 relevance=float(part.relevance[at]),
             )
@@ -118,13 +126,6 @@ class ArticleList:
 
     def _pairs(self) -> list[tuple[int, int]]:
         return list(zip(self.rows.tolist(), self.page_ids.tolist(), strict=True))
-
-
-def missing_text(quality: str, counted: tuple[str, ...]) -> str:
-    """What an article lacks: what was counted in it, else what its class usually lacks."""
-    from evenrank.web.request.choices import missing_by_class
-
-    return ", ".join(counted) if counted else missing_by_class(quality)
 
 
 def article_links(title: str, settings: WebSettings) -> dict[str, str]:

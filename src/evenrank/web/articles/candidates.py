@@ -1,17 +1,109 @@
-"""The articles that a question finds, ready for a policy."""
+"""The articles of a question, ready for a policy: found by words or brought by people, narrowed to the work."""
 
 from __future__ import annotations
 
-from evenrank.ranking.build import build
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.ranking.build import BuildSettings, build
 from evenrank.ranking.job import Prepared
-from evenrank.records import Task
+from evenrank.ranking.sources import Found
+from evenrank.records import NO_CLASS, WORK_ORDER, Task
+from evenrank.search.engine.protocol import Restriction
+from evenrank.search.query.topic_query import build_terms, topic_words
+from evenrank.search.relevance import LexicalModel, probabilities
+from evenrank.web.articles.groups import USUAL, dimensions_of
 from evenrank.web.desk import Desk
-from evenrank.web.request.question import NothingFoundError, Question
+from evenrank.web.fairness.goals import goal_target
+from evenrank.web.request.question import NothingFoundError, Question, QuestionError
+from evenrank.web.sources.brought import Brought, SourceError, bring
+
+BROUGHT = 0.5
+"""Probability that an article belongs to the project which somebody brought, before its words are looked at."""
 
 
-def find_for(desk: Desk, question: Question, task: Task) -> Prepared:
-    """Candidates and estimated goal of a question; NothingFoundError when no article matches."""
-    found = desk.source.find(question.topic())
+def bring_articles(desk: Desk, question: Question) -> Brought | None:
+    """The articles that the question's sources bring; None without sources."""
+    if not question.sources:
+        return None
+    try:
+        brought = bring(desk.collection, desk.title_index, question.sources, desk.wiki)
+    except SourceError as error:
+        raise QuestionError({"sources": str(error)}) from error
+    if brought.is_restricting and not len(brought.page_ids):
+        raise NothingFoundError({"sources": "None of the articles that you brought is in this collection."})
+    return brought
+
+
+def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None = None) -> Prepared:
+    """Candidates and estimated goal of a question; NothingFoundError when no article is left."""
+    is_own = brought is not None and brought.is_restricting
+    found = score_brought(desk, question, brought) if brought and is_own else desk.source.find(question.topic())
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
-    return Prepared(*build(desk.collection, 0, task, found, desk.goals[task]))
+    found = take(found, is_wanted(desk, question, found.page_ids, brought))
+    if not len(found):
+        text = "No article that matches is of these classes, this size and this importance. Widen the range."
+        raise NothingFoundError({"best": text})
+    settings = build_settings(desk, question, task, is_own)
+    candidates, estimated = build(desk.collection, 0, task, found, settings)
+    return Prepared(candidates, goal_target(question.goal, candidates, estimated, task))
+
+
+def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:
+    """How the goal is estimated: what was learned on training topics holds for articles that search found, by the
+    usual dimensions."""
+    dimensions = dimensions_of(desk.collection, question.dimensions)
+    settings = replace(desk.goals[task], information=dimensions)
+    if is_own or dimensions != USUAL:
+        settings = replace(settings, sharpness=1.0, group_odds="none", odds=())
+    return settings
+
+
+def score_brought(desk: Desk, question: Question, brought: Brought) -> Found:
+    """Articles that people brought, those with the question's words first.
+
+    That somebody brought an article already makes it likely to belong to the project, so words only raise that.
+    """
+    model = desk.source.model()
+    topic = question.topic()
+    is_lexical = isinstance(model, LexicalModel)
+    terms = model.terms(topic) if isinstance(model, LexicalModel) else build_terms(topic_words(topic), model.engine)
+    pages = brought.page_ids
+    hits = model.engine.search(terms, len(pages), Restriction(page_ids=pages.tolist())) if terms else None
+    scores = np.zeros(len(pages))
+    relevance = np.full(len(pages), BROUGHT)
+    if hits is not None and len(hits.page_ids):
+        places = np.searchsorted(pages, hits.page_ids)
+        scores[places] = hits.scores
+        calibration = desk.source.calibration if is_lexical else None
+        relevance[places] = BROUGHT + (1.0 - BROUGHT) * probabilities(calibration, hits.scores)
+    order = np.lexsort((pages, -scores))
+    return Found(pages[order], scores[order], relevance[order])
+
+
+def is_wanted(
+    desk: Desk, question: Question, page_ids: NDArray[np.int32], brought: Brought | None
+) -> NDArray[np.bool_]:
+    """Whether each page is of the classes, the size and the importance that the question asks for."""
+    collection = desk.collection
+    rows = collection.rows_of(page_ids)
+    codes = np.where(rows >= 0, collection.quality_class[rows], NO_CLASS)
+    least, best = WORK_ORDER.index(question.least), WORK_ORDER.index(question.best)
+    wanted = ((codes >= least) & (codes <= best)) | (codes == NO_CLASS)
+    if collection.size_bytes is not None and (question.min_size or question.max_size):
+        sizes = np.where(rows >= 0, collection.size_bytes[rows], -1)
+        wanted &= (sizes >= question.min_size) & ((sizes <= question.max_size) | (not question.max_size))
+    if brought is not None:
+        wanted &= ~np.isin(page_ids, brought.never)
+        if question.importance and brought.importance:
+            known = [brought.importance.get(int(page), "Unknown") for page in page_ids]
+            wanted &= np.array([value in question.importance for value in known], bool)
+    return np.asarray(wanted, bool)
+
+
+def take(found: Found, kept: NDArray[np.bool_]) -> Found:
+    """Some of the pages found."""
+    return Found(found.page_ids[kept], found.scores[kept], found.relevance[kept])

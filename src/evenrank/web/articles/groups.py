@@ -12,6 +12,17 @@ ADDRESS_NAMES = {"geography": "region"}
 """Names of filters in addresses where they differ from the dimension's name."""
 
 
+USUAL = ("geography", "gender")
+"""Dimensions that a goal is about when nobody chose any."""
+
+
+def dimensions_of(collection: Collection, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions of a goal, as far as the collection has them."""
+    known = collection.masks
+    kept = [name for name in chosen if name in known]
+    return tuple(kept or [name for name in USUAL if name in known] or list(known)[:1])
+
+
 def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:
     """The dimensions whose groups may be shown beside an article."""
     return tuple(dimension for dimension in collection.dimensions if not dimension.is_personal)

@@ -76,6 +76,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str) -> Listin
     """A work list of the web app, made again from the data as they are now."""
     from evenrank.web.desk import STORE_NAME, open_desk
     from evenrank.web.lists.make import make_list
+    from evenrank.web.lists.marks import list_statuses
     from evenrank.web.lists.read import list_articles
     from evenrank.web.lists.work_list import load_list
     from evenrank.web.storage.links import list_path
@@ -90,15 +91,17 @@ def saved_listing(collection: Path, settings: WebSettings, token: str) -> Listin
             raise EvenrankError("the store has no list with this token; it is the last part of the list's address")
         base = settings.public_url
         return Listing(
-            title=kept.question.title,
+            title=kept.title,
             task=1,
             topic=kept.number,
             repeat=1,
             updated=now(),
-            address=base and base + list_path(token),
-            edit_address=base and f"{base}/lists/new?{kept.question.to_query()}",
+            address=base and f"{base}{list_path(kept.reader)}/refresh",
+            edit_address=base and f"{base}/lists/new?from={kept.reader}",
             articles=list_articles(desk, make_list(desk, kept.question)).articles(),
             settings=settings,
+            statuses=list_statuses(desk.store, kept),
+            importances=kept.importance,
         )
     finally:
         desk.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -30,6 +30,8 @@ class GroupShare:
     n_articles: int
     is_hidden: bool
     """Whether the share would tell too much about single articles."""
+    is_unknown: bool = False
+    """Whether it is the group of articles of which nothing is known."""
 
     def as_data(self) -> dict[str, Any]:
         """The group as data; shares of few articles are withheld."""
@@ -61,7 +63,10 @@ class Balance:
 
     def by_dimension(self, name: str) -> list[GroupShare]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""
-        return self._shares(self.space.dimension(name).readable_scored_groups, name)
+        dimension = self.space.dimension(name)
+        unknown = dimension.readable_groups[0]
+        rows = self._shares(dimension.readable_scored_groups, name)
+        return [replace(row, is_unknown=row.label == unknown) for row in rows]
 
     def by_product(self) -> list[GroupShare]:
         """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
@@ -129,18 +134,22 @@ def list_exposure(collection: Collection, page_ids: NDArray[np.int32], space: Gr
     return page_alignment(collection, page_ids, space).total(weights)
 
 
-def list_balance(collection: Collection, page_ids: NDArray[np.int32], goal: NDArray[np.float64]) -> Balance:
+def list_balance(
+    collection: Collection, page_ids: NDArray[np.int32], goal: NDArray[np.float64], space: GroupSpace
+) -> Balance:
     """The balance of one work list."""
-    space = collection.space()
     exposure = list_exposure(collection, page_ids, space)
     counts = page_alignment(collection, page_ids, space).total()
     return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=False)
 
 
 def draws_balance(
-    collection: Collection, page_ids: NDArray[np.int32], exposure: NDArray[np.float64], goal: NDArray[np.float64]
+    collection: Collection,
+    page_ids: NDArray[np.int32],
+    exposure: NDArray[np.float64],
+    goal: NDArray[np.float64],
+    space: GroupSpace,
 ) -> Balance:
     """The balance of all draws of a search, from their summed exposure and the distinct pages in them."""
-    space = collection.space()
     counts = page_alignment(collection, np.unique(page_ids), space).total()
     return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=True)

@@ -80,3 +80,45 @@ def round_steps(limits: tuple[float, float], n_wanted: int = 5) -> list[float]:
 def _share(value: float, limits: tuple[float, float]) -> float:
     width = limits[1] - limits[0]
     return min(1.0, max(0.0, (value - limits[0]) / width)) if width > 0 else 0.5
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One part of a stacked column."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: int
+    """Which of the parts it is."""
+    value: int
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Stacked columns with names below them."""
+
+    bars: tuple[Bar, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+
+
+def stack(columns: Sequence[Sequence[int]], names: Sequence[str]) -> Stack:
+    """Stacked columns in the frame of the drawing, the first part at the bottom."""
+    most = max((sum(column) for column in columns), default=1) or 1
+    step = (WIDTH - LEFT - RIGHT) / max(1, len(columns))
+    scale = (HEIGHT - TOP - BOTTOM) / most
+    bars = []
+    for at, column in enumerate(columns):
+        floor = float(HEIGHT - BOTTOM)
+        for kind, value in enumerate(column):
+            floor -= value * scale
+            if value:
+                bars.append(Bar(LEFT + at * step + 0.15 * step, floor, 0.7 * step, value * scale, kind, value))
+    shown = range(0, len(names), max(1, len(names) // 5))
+    return Stack(
+        bars=tuple(bars),
+        x_ticks=tuple(Tick(LEFT + (at + 0.5) * step, names[at]) for at in shown),
+        y_ticks=tuple(Tick(HEIGHT - BOTTOM - value * scale, f"{value:g}") for value in round_steps((0.0, float(most)))),
+    )

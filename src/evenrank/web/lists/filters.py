@@ -23,6 +23,8 @@ SIZES: dict[str, tuple[str, int, int]] = {
     "large": ("over 20 kB", 20_000, 2**31 - 1),
 }
 """Size choices by their word in the address: label, least, and less than."""
+ORDERS = {"": "By rank", "title": "By title", "class": "By class", "size": "By size"}
+"""Orders of the rows by their word in the address; the empty one is that of the list."""
 MAX_TEXT = 100
 """Characters of a title that are looked for."""
 
@@ -36,6 +38,7 @@ class Filters:
     text: str = ""
     groups: Mapping[str, str] = field(default_factory=dict)
     """Name in the address → the group that articles must be in."""
+    order: str = ""
     page: int = 1
 
     @property
@@ -45,7 +48,7 @@ class Filters:
     def to_query(self, page: int | None = None) -> str:
         """The filters as the part of an address behind its question mark; empty when there are none."""
         kept = self if page is None else replace(self, page=page)
-        pairs = {"class": kept.quality, **kept.groups, "size": kept.size, "q": kept.text}
+        pairs = {"class": kept.quality, **kept.groups, "size": kept.size, "q": kept.text, "sort": kept.order}
         chosen = {name: value for name, value in pairs.items() if value}
         return urlencode({**chosen, "page": kept.page} if kept.page > 1 else chosen)
 
@@ -65,7 +68,19 @@ class Filters:
         if self.text:
             wanted = self.text.casefold()
             passes &= np.array([wanted in title.casefold() for title in articles.titles()], bool)
-        return np.flatnonzero(passes)
+        return self._ordered(np.flatnonzero(passes), articles)
+
+    def _ordered(self, chosen: NDArray[np.intp], articles: ArticleList) -> NDArray[np.intp]:
+        """Places in the order that the visitor wants; equal ones by rank."""
+        if self.order == "title":
+            titles = articles.titles()
+            return np.array(sorted(chosen.tolist(), key=lambda at: titles[at].casefold()), np.intp)
+        if self.order == "class":
+            return chosen[np.argsort(articles.classes()[chosen], kind="stable")]
+        sizes = articles.sizes()
+        if self.order == "size" and sizes is not None:
+            return chosen[np.argsort(sizes[chosen], kind="stable")]
+        return chosen
 
 
 def filter_choices(dimensions: tuple[Dimension, ...]) -> dict[str, tuple[str, ...]]:
@@ -100,6 +115,7 @@ def parse_filters(query: Mapping[str, str], collection: Collection) -> Filters:
         quality=known("class"),
         size=known("size"),
         text=clean(query.get("q", ""))[:MAX_TEXT],
+        order=query.get("sort", "") if query.get("sort", "") in ORDERS else "",
         groups={name: known(name) for name in choices if name not in ("class", "size") and known(name)},
         page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) > 0 else 1,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -12,22 +14,32 @@ from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.fairness.balance import list_balance
-from evenrank.web.lists.filters import SIZES, Filters, parse_filters
+from evenrank.web.fairness.comparison import N_NAMED, changes
+from evenrank.web.lists.campaign import closeness
+from evenrank.web.lists.filters import ORDERS, SIZES, Filters, parse_filters
 from evenrank.web.lists.make import make_list
+from evenrank.web.lists.marks import count_states, list_statuses, marks_of
 from evenrank.web.lists.read import list_articles, requested_list
+from evenrank.web.lists.refresh import newest_version
 from evenrank.web.lists.trade_off import trade_off
-from evenrank.web.lists.work_list import WorkList, save_list
+from evenrank.web.lists.work_list import WorkList, load_list, save_list
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import own
-from evenrank.web.request.asking import answer, ask, show_preview
+from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, with_form
+from evenrank.web.request.kept import role_of
 from evenrank.web.request.question import parse_question
-from evenrank.web.request.visitor import visitor_of
+from evenrank.web.request.visitor import remember, visitor_of
 from evenrank.web.storage.links import list_path
 
 
 def ask_for_list(request: Request) -> Response:
-    return ask(request, "list", request.query_params)
+    store = desk_of(request).store
+    return ask(request, "list", first_fields(request, lambda token: load_list(store, token)))
+
+
+def check_list(request: Request, fields: Fields) -> Response:
+    return check(request, "list", fields)
 
 
 def create_list(request: Request, fields: Fields) -> Response:
@@ -40,6 +52,16 @@ def create_list(request: Request, fields: Fields) -> Response:
     return answer(request, "list", fields, make)
 
 
+def make_again(request: Request, fields: Fields) -> Response:
+    """Makes the same list with another strength or goal, and goes to its link."""
+    work_list = requested_list(request)
+    wanted = {
+        **work_list.question.to_fields(),
+        **{name: fields[name] for name in ("fairness", "goal") if name in fields},
+    }
+    return create_list(request, {**wanted, "policy": "optimal"})
+
+
 def show_list(request: Request) -> Response:
     """One page of a list."""
     desk, work_list = desk_of(request), requested_list(request)
@@ -50,7 +72,8 @@ def show_list(request: Request) -> Response:
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
-    return page(
+    newest = newest_version(desk, work_list)
+    response = page(
         request,
         "list.html",
         work_list=work_list,
@@ -59,29 +82,56 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
+        closeness=closeness(desk, work_list, work_list.page_ids[chosen]) if filters.is_any else None,
         classes=CLASSES,
         sizes=SIZES,
+        orders=ORDERS,
         dimensions=shown_dimensions(desk.collection),
         formats=FORMATS.values(),
-        address=own(request, list_path(work_list.token)),
+        marks=marks_of(desk.store, work_list, visitor_of(request)),
+        states=count_states(desk.store, work_list),
+        role=role_of(request, work_list),
+        newest=newest if newest.number > work_list.number else None,
+        has_newer_data=bool(work_list.data) and work_list.data != desk.data,
+        **_before_and_after(desk, work_list),
+        address=own(request, list_path(work_list.link)),
+        full_address=desk.base_url(request) + list_path(work_list.token),
+        read_address=desk.base_url(request) + list_path(work_list.reader),
     )
+    return remember(request, response)
+
+
+def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
+    """What changed against plain search: groups, and titles of articles that came in and went out."""
+    comparison = work_list.comparison
+    if comparison is None:
+        return {"changes": [], "came_in": [], "went_out": [], "n_moved": 0}
+    titles = desk.titles_of
+    return {
+        "changes": changes(desk.collection, comparison, work_list.page_ids, work_list.target, desk.space(work_list)),
+        "came_in": titles(comparison.came_in[:N_NAMED]),
+        "went_out": titles(comparison.went_out[:N_NAMED]),
+        "n_moved": len(comparison.came_in),
+    }
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
-    """The list as exports take it, filtered as the address says."""
+    """The list as exports take it, filtered as the address says. Its addresses can only read."""
     desk = desk_of(request)
     articles = list_articles(desk, work_list)
     base = desk.base_url(request)
     return Listing(
-        title=work_list.question.title,
+        title=work_list.title,
         task=1,
         topic=work_list.number,
         repeat=1,
         updated=work_list.created,
-        address=base + list_path(work_list.token),
-        edit_address=f"{base}/lists/new?{work_list.question.to_query()}",
+        address=f"{base}{list_path(work_list.reader)}/refresh",
+        edit_address=f"{base}/lists/new?from={work_list.reader}",
         articles=articles.articles(filters.apply(articles)),
         settings=desk.settings,
+        statuses=list_statuses(desk.store, work_list),
+        importances=work_list.importance,
     )
 
 
@@ -93,10 +143,15 @@ def export_list(request: Request) -> Response:
 
 def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
-    work_list = requested_list(request)
-    balance = list_balance(desk_of(request).collection, work_list.page_ids, work_list.target)
-    address = own(request, list_path(work_list.token))
-    return page(request, "fairness.html", work_list=work_list, balance=balance, address=address)
+    desk, work_list = desk_of(request), requested_list(request)
+    return page(
+        request,
+        "fairness.html",
+        work_list=work_list,
+        balance=list_balance(desk.collection, work_list.page_ids, work_list.target, desk.space(work_list)),
+        **_before_and_after(desk, work_list),
+        address=own(request, list_path(work_list.link)),
+    )
 
 
 def show_trade_off(request: Request) -> Response:
@@ -104,16 +159,19 @@ def show_trade_off(request: Request) -> Response:
     work_list = requested_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
     curve = trade_off(desk_of(request), work_list)
-    return page(request, template, work_list=work_list, curve=curve, address=own(request, list_path(work_list.token)))
+    return page(request, template, work_list=work_list, curve=curve, address=own(request, list_path(work_list.link)))
 
 
 def routes() -> list[BaseRoute]:
     return [
         Route("/lists/new", ask_for_list),
+        Route("/lists/check", with_form(check_list), methods=["POST"]),
         Route("/lists/preview", show_preview),
+        Route("/lists/goal", show_goal),
         Route("/lists", with_form(create_list), methods=["POST"]),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),
+        Route("/lists/{token:token}/again", with_form(make_again), methods=["POST"]),
         Route("/lists/{token:token}/fairness", show_fairness),
         Route("/lists/{token:token}/trade-off", show_trade_off),
     ]

@@ -8,7 +8,7 @@ import orjson
 
 from evenrank.policies.policy import Request
 from evenrank.ranking.pareto import frontier
-from evenrank.web.articles.candidates import find_for
+from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.charts import Plot, around, plot
 from evenrank.web.lists.work_list import WorkList
@@ -60,8 +60,8 @@ def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
 
 
 def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
-    candidates, target = find_for(desk, work_list.question, 1)
-    found = frontier(candidates, target, Request(1, 1, desk.settings.list_length), WEIGHTS, STRONG)
+    candidates, target = find_for(desk, work_list.question, 1, bring_articles(desk, work_list.question))
+    found = frontier(candidates, target, Request(1, 1, len(work_list.page_ids)), WEIGHTS, STRONG)
     points = [(point.fairness, point.relevance_share, point.measure) for point in found]
     with desk.store.transaction() as connection:
         record = orjson.dumps(points).decode()

@@ -1,4 +1,4 @@
-"""The landing page: what this is, how much there is, and what it cannot do."""
+"""The landing page: what this is, how much there is, and what it cannot do; and the choice of language."""
 
 from __future__ import annotations
 
@@ -7,26 +7,48 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.web.desk import desk_of
-from evenrank.web.lists.work_list import lists_of
+from evenrank.web.pages.i18n import COOKIE, LANGUAGES
 from evenrank.web.pages.templating import page
+from evenrank.web.request.address import see_other
+from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.visitor import visitor_of
-from evenrank.web.searches.saved_search import searches_of
+from evenrank.web.storage.shares import found_again
+
+N_RECENT = 5
+YEAR = 365 * 24 * 3600
 
 
 def landing(request: Request) -> Response:
-    desk, visitor = desk_of(request), visitor_of(request)
-    return page(
-        request,
-        "home.html",
-        numbers=desk.numbers,
-        lists=lists_of(desk.store, visitor, 5),
-        searches=searches_of(desk.store, visitor, 5),
-    )
+    desk = desk_of(request)
+    mine = [entry for entry in found_again(desk.store, visitor_of(request), limit=20) if not entry.archived]
+    return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_topic(request))
+
+
+def example_topic(request: Request) -> dict[str, str]:
+    """A question to try: the first training topic of the collection; empty when it has none."""
+    topics = [topic for topic in desk_of(request).collection.topics if topic.keywords]
+    chosen = [topic for topic in topics if topic.title.casefold() in ("chess", "nigeria")] or topics
+    return {"title": chosen[0].title, "keywords": ", ".join(chosen[0].keywords[:12])} if chosen else {}
 
 
 def about(request: Request) -> Response:
     return page(request, "about.html", numbers=desk_of(request).numbers)
 
 
+def choose_language(request: Request, fields: Fields) -> Response:
+    """Remembers a language and goes back to where the visitor was."""
+    back = fields.get("back", "/")
+    is_own = back.startswith("/") and not back.startswith(("//", "/\\")) and "\n" not in back
+    response = see_other(request, back if is_own else "/")
+    if fields.get("language") in LANGUAGES:
+        secure = request.url.scheme == "https"
+        response.set_cookie(COOKIE, fields["language"], max_age=YEAR, httponly=True, samesite="lax", secure=secure)
+    return response
+
+
 def routes() -> list[BaseRoute]:
-    return [Route("/", landing), Route("/about", about)]
+    return [
+        Route("/", landing),
+        Route("/about", about),
+        Route("/language", with_form(choose_language), methods=["POST"]),
+    ]

@@ -13,24 +13,21 @@ from starlette.responses import HTMLResponse
 
 from evenrank.web.articles.article import article_links
 from evenrank.web.articles.groups import address_name, shown_dimensions
+from evenrank.web.pages import i18n
 from evenrank.web.request.address import root_of
+from evenrank.web.request.visitor import person_of
 
 if TYPE_CHECKING:
     from evenrank.web.desk import Desk
 
-
-def percent(share: float) -> str:
-    """A share as people read it, small ones with a decimal."""
-    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def points(difference: float) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    text = f"{100 * difference:+.1f}".replace("-", "−")
-    return "0.0" if text[1:] == "0.0" else text
-
-
-FILTERS = {"thousands": "{:,}".format, "percent": percent, "points": points}
+FILTERS = {
+    "thousands": i18n.thousands,
+    "percent": i18n.percent,
+    "points": i18n.points,
+    "decimal": i18n.decimal,
+    "day": i18n.day,
+    "tr": i18n.translate,
+}
 
 
 @cache
@@ -43,13 +40,16 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,  # templates do not change while a server runs, and asking costs as much as a row of a list
+        extensions=["jinja2.ext.i18n"],
     )
+    made.install_gettext_callables(i18n.translate, i18n.translate_plural, newstyle=True)  # type: ignore[attr-defined]
     made.filters.update(FILTERS)
     made.globals.update(
         static=static_url,
         article_links=article_links,
         shown_dimensions=shown_dimensions,
         address_name=address_name,
+        languages=i18n.LANGUAGES,
     )
     return made
 
@@ -62,9 +62,17 @@ def static_url(name: str) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """A whole page, or a part of one, from a template."""
+    """A complete page, or a part of one, from a template, in the visitor's language."""
     desk: Desk | None = getattr(request.app.state, "desk", None)
-    text = (
-        environment().get_template(template).render(desk=desk, root=root_of(request), path=request.url.path, **context)
-    )
-    return HTMLResponse(text, status)
+    language = i18n.language_of(request)
+    i18n.use_language(language)
+    known = {
+        "desk": desk,
+        "root": root_of(request),
+        "path": request.url.path,
+        "person": person_of(request),
+        "language": language,
+        "direction": i18n.direction(),
+    }
+    text = environment().get_template(template).render(**known, **context)
+    return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language, Cookie"})

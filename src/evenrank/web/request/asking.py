@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evenrank.records import WORK_ORDER
+from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import see_other
-from evenrank.web.request.choices import policy_choices, strength_choices
-from evenrank.web.request.preview import make_preview
-from evenrank.web.request.question import QuestionError
+from evenrank.web.request.choices import goal_choices, policy_choices, strength_choices
+from evenrank.web.request.forms import Fields
+from evenrank.web.request.kept import role_of
+from evenrank.web.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
+from evenrank.web.request.question import IMPORTANCES, QuestionError
 from evenrank.web.request.visitor import remember
+from evenrank.web.sources.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
+from evenrank.web.storage.kept import Kept
+
+KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
+"""Lets a browser show the form as it was when its visitor goes back to it."""
 
 
-def ask(request: Request, kind: str, fields: Mapping[str, str], faults: Mapping[str, str] | None = None) -> Response:
-    """The form, filled with what is known; with a preview when the address or the button asks for one."""
-    wants_preview = "preview" in fields or bool(fields.get("title"))
-    return page(
+def ask(
+    request: Request,
+    kind: str,
+    fields: Mapping[str, str],
+    faults: Mapping[str, str] | None = None,
+    brought: BroughtPreview | None = None,
+) -> Response:
+    """The form, filled with what is known; with a preview of what the words find."""
+    desk = desk_of(request)
+    response = page(
         request,
         "ask.html",
         400 if faults else 200,
@@ -28,8 +44,55 @@ def ask(request: Request, kind: str, fields: Mapping[str, str], faults: Mapping[
         faults=faults or {},
         policies=policy_choices().values(),
         strengths=strength_choices(),
-        preview=make_preview(desk_of(request), fields) if wants_preview else None,
+        goals=goal_choices().values(),
+        dimensions=desk.collection.dimensions,
+        chosen_dimensions=_chosen_dimensions(desk, fields),
+        classes=WORK_ORDER,
+        importances=IMPORTANCES,
+        kinds={name: label for name, label in KINDS.items() if name != "file" and can_read(desk, name)},
+        roles=ROLES,
+        n_rows=N_ROWS,
+        preview=make_preview(desk, fields) if fields.get("title") else None,
+        goal=None,
+        brought=brought,
     )
+    response.headers.update(KEPT_BY_BROWSER)
+    return response
+
+
+def can_read(desk: Desk, kind: str) -> bool:
+    """Whether this server can read a kind of source."""
+    return kind not in WIKI_KINDS or bool(desk.settings.wiki_api)
+
+
+def _chosen_dimensions(desk: Desk, fields: Mapping[str, str]) -> tuple[str, ...]:
+    names = tuple(name for name in desk.collection.masks if fields.get(f"dimension-{name}"))
+    return dimensions_of(desk.collection, names)
+
+
+def first_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
+    """What the form starts with: the fields in the address, over the question of the list that `from` names."""
+    query = dict(request.query_params)
+    token = query.pop("from", "")
+    if not token:
+        return query
+    kept = load(token)
+    if kept is None or not role_of(request, kept):
+        raise HTTPException(404)
+    return {**kept.question.to_fields(), **query}
+
+
+def check(request: Request, kind: str, fields: Fields) -> Response:
+    """The form again, with what the articles that were brought match; what a file had is now in the form."""
+    shown = dict(fields)
+    for name, text in fields.items():
+        if name.startswith("file-") and not name.endswith("-file"):
+            shown[name.replace("file-", "text-")] = text
+    try:
+        brought = preview_brought(desk_of(request), fields)
+    except QuestionError as error:
+        return ask(request, kind, shown, error.by_field)
+    return ask(request, kind, shown, None, brought)
 
 
 def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callable[[Desk], str]) -> Response:
@@ -44,3 +107,8 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
 def show_preview(request: Request) -> Response:
     """The preview alone, for the page that is open."""
     return page(request, "preview.html", preview=make_preview(desk_of(request), request.query_params))
+
+
+def show_goal(request: Request) -> Response:
+    """What the goal would mean for the words so far, for the page that is open."""
+    return page(request, "goal.html", goal=preview_goal(desk_of(request), request.query_params))

@@ -19,6 +19,15 @@ class PolicyChoice:
 
 
 @dataclass(frozen=True)
+class GoalChoice:
+    """A goal as a coordinator sees it."""
+
+    name: str
+    label: str
+    explanation: str
+
+
+@dataclass(frozen=True)
 class StrengthChoice:
     """A weight of fairness as a coordinator sees it."""
 
@@ -39,11 +48,12 @@ def policy_choices() -> dict[str, PolicyChoice]:
 
 
 @cache
+def goal_choices() -> dict[str, GoalChoice]:
+    """Goals by name; the first one is the default."""
+    return {entry["name"]: GoalChoice(**entry) for entry in _table()["goal"]}
+
+
+@cache
 def strength_choices() -> tuple[StrengthChoice, ...]:
     """Strengths of fairness, the lightest first."""
     return tuple(StrengthChoice(**entry) for entry in _table()["strength"])
-
-
-def missing_by_class(quality: str) -> str:
-    """What articles of a class usually lack."""
-    return str(_table()["missing"][quality])

@@ -52,6 +52,13 @@ def with_json(handler: JsonHandler) -> Endpoint:
     return endpoint
 
 
+def whole_number(text: str) -> int:
+    """A whole number from a form or an address."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise BadRequestError("The form could not be read.")
+    return int(text)
+
+
 def parse_form(body: bytes) -> dict[str, str]:
     """The fields of an URL-encoded form; of a repeated field, the last value."""
     try:

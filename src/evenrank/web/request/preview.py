@@ -1,4 +1,4 @@
-"""The live preview: what a question would find, before anything is saved."""
+"""The live preview: what a question would find and what its goal would mean, before anything is saved."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
+from evenrank.targets.estimated import group_mass
 from evenrank.web.articles.article import Article, ArticleList
-from evenrank.web.articles.reasons import Reasons, find_reasons
+from evenrank.web.articles.candidates import bring_articles, find_for
+from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
-from evenrank.web.request.question import MAX_SCOPE, MAX_TITLE, clean, split_keywords
+from evenrank.web.fairness.goals import goal_warning
+from evenrank.web.request.question import (
+    MAX_SCOPE,
+    MAX_TITLE,
+    QuestionError,
+    clean,
+    parse_question,
+    split_keywords,
+)
+from evenrank.web.sources.brought import SourceReport
 
 N_SHOWN = 10
 MOST_COUNTED = 2000
@@ -33,6 +44,35 @@ class Preview:
         return self.n_found >= MOST_COUNTED
 
 
+@dataclass(frozen=True)
+class GoalRow:
+    """One group: its share of the relevant articles, and of the attention it should get."""
+
+    label: str
+    field: float
+    goal: float
+
+
+@dataclass(frozen=True)
+class GoalPreview:
+    """What a goal means for a project."""
+
+    tables: list[tuple[str, list[GoalRow]]]
+    """Heading of each dimension, and its groups."""
+    warning: tuple[str, str, float] | None
+    """Dimension, group and its share when nearly everything is in one group."""
+    goal: str
+
+
+@dataclass(frozen=True)
+class BroughtPreview:
+    """What became of the articles that somebody brought."""
+
+    n_articles: int
+    reports: tuple[SourceReport, ...]
+    is_restricting: bool
+
+
 def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
     """The preview of a form as far as it is filled in; None while it is empty."""
     topic = Topic(
@@ -49,15 +89,48 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
     shown = ArticleList(desk.collection, best, hits.scores[:N_SHOWN], reasons, desk.facts)
-    return Preview(shown.articles(), len(hits.page_ids), word_counts(engine, words))
+    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic))
 
 
-def word_counts(engine: Engine, words: QueryWords) -> list[tuple[str, int]]:
-    """How many articles have each word in their text."""
-    heaviest = sorted(words.weights, key=lambda word: -words.weights[word])[:MAX_WORDS]
+def keyword_counts(engine: Engine, topic: Topic) -> list[tuple[str, int]]:
+    """How many articles have each keyword in their text; of a phrase, its rarest word."""
     counted = []
-    for word in heaviest:
-        terms = [term for term in build_terms(QueryWords({word: 1.0}), engine) if term.field == "text"]
-        forms = sorted({form for term in terms for form in term.words})
-        counted.append((word, max(engine.document_frequencies("text", forms), default=0)))
+    for text, words in list(keyword_parts(topic).items())[:MAX_WORDS]:
+        counts = [_frequency(engine, word) for word in words]
+        counted.append((text, min(counts, default=0)))
     return counted
+
+
+def _frequency(engine: Engine, word: str) -> int:
+    terms = [term for term in build_terms(QueryWords({word: 1.0}), engine) if term.field == "text"]
+    forms = sorted({form for term in terms for form in term.words})
+    return max(engine.document_frequencies("text", forms), default=0)
+
+
+def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
+    """What the goal of a form would mean; None while the form cannot be used."""
+    try:
+        question = parse_question(fields)
+        candidates, target = find_for(desk, question, 1)
+    except QuestionError:
+        return None
+    mass = group_mass(1, candidates.relevance, candidates.quality_class, candidates.alignment)
+    mass[0] = 0.0
+    field = mass / max(mass.sum(), 1e-12)
+    tables = []
+    for dimension in target.space.dimensions:
+        shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
+        labels = dimension.readable_scored_groups
+        rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
+        kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
+        tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
+    return GoalPreview(tables, goal_warning(candidates, target.space), question.goal)
+
+
+def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:
+    """What the sources of a form match; None when it has none."""
+    question = parse_question({**fields, "title": fields.get("title") or "untitled"})
+    brought = bring_articles(desk, question)
+    if brought is None:
+        return None
+    return BroughtPreview(len(brought.page_ids), brought.reports, brought.is_restricting)

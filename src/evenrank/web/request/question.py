@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
-from evenrank.records import Topic
+from evenrank.records import WORK_ORDER, Topic
+from evenrank.search.query.words import subject_words
 from evenrank.web.pages.errors import BadRequestError
-from evenrank.web.request.choices import policy_choices
+from evenrank.web.request.choices import goal_choices, policy_choices
+from evenrank.web.sources.source import (
+    Source,
+    source_fields,
+    sources_as_data,
+    sources_from_data,
+    sources_from_fields,
+    sources_from_records,
+)
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
+MAX_SIZE, MAX_LENGTH = 10_000_000, 1000
+IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
 KEYWORDS_ALLOWED = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
 QUICK = Optimal(tolerance=1e-4, max_iterations=50)
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
@@ -41,6 +52,24 @@ class Question:
     scope: str = ""
     policy: str = "optimal"
     fairness: float = 1.0
+    sources: tuple[Source, ...] = ()
+    """Articles that people brought; empty when the words find them."""
+    dimensions: tuple[str, ...] = ()
+    """Dimensions that the goal is about; empty for the usual ones."""
+    goal: str = "track"
+    """How much attention each group should get."""
+    least: str = "Stub"
+    """Articles of this class and better ones are shown."""
+    best: str = "B"
+    """Articles of this class and worse ones are shown."""
+    min_size: int = 0
+    """Shortest article in bytes."""
+    max_size: int = 0
+    """Longest article in bytes; 0 for any."""
+    importance: tuple[str, ...] = ()
+    """Importance that a project's banner gives; empty for any."""
+    length: int = 0
+    """Longest list; 0 for the usual length."""
 
     def topic(self, number: int = 0) -> Topic:
         """The question as a topic of the track, without judgments."""
@@ -53,11 +82,26 @@ class Question:
         return replace(QUICK if self.fairness <= 1.0 else STRONG, fairness=self.fairness)
 
     def to_json(self) -> bytes:
-        return orjson.dumps(asdict(self))
+        return orjson.dumps({**asdict(self), "sources": sources_as_data(self.sources)})
 
-    def to_query(self) -> str:
-        """The question as part of an address, which fills the form again."""
-        return urlencode({**asdict(self), "keywords": ", ".join(self.keywords), "fairness": f"{self.fairness:g}"})
+    def to_fields(self) -> dict[str, str]:
+        """The question as the fields of the form, which they fill again."""
+        return {
+            "title": self.title,
+            "keywords": ", ".join(self.keywords),
+            "scope": self.scope,
+            "policy": self.policy,
+            "fairness": f"{self.fairness:g}",
+            "goal": self.goal,
+            **{f"dimension-{name}": "1" for name in self.dimensions},
+            "least": self.least,
+            "best": self.best,
+            "min_size": str(self.min_size or ""),
+            "max_size": str(self.max_size or ""),
+            **{f"importance-{name}": "1" for name in self.importance},
+            "length": str(self.length or ""),
+            **source_fields(self.sources),
+        }
 
 
 class QuestionError(BadRequestError):
@@ -77,7 +121,10 @@ class NothingFoundError(QuestionError):
 def question_from_json(text: bytes | str) -> Question:
     """A stored question."""
     record = orjson.loads(text)
-    return Question(**{**record, "keywords": tuple(record["keywords"])})
+    lists = {name: tuple(record[name]) for name in ("keywords", "dimensions", "importance") if name in record}
+    if "best" not in record:
+        record["best"] = WORK_ORDER[-1]  # kept before lists had a range of classes
+    return Question(**{**record, **lists, "sources": sources_from_data(record.get("sources", ()))})
 
 
 def parse_question(fields: Mapping[str, Any]) -> Question:
@@ -97,9 +144,32 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
         faults["keywords"] = KEYWORDS_ALLOWED
     if policy not in policy_choices():
         faults["policy"] = f"Choose a way of ranking: {', '.join(policy_choices())}."
+    sources = (
+        sources_from_records(fields["sources"], faults) if "sources" in fields else sources_from_fields(fields, faults)
+    )
+    least, best = _classes(fields, faults)
+    question = Question(
+        title=title,
+        keywords=keywords,
+        scope=scope,
+        policy=policy,
+        fairness=fairness,
+        sources=sources,
+        dimensions=_dimensions(fields, faults),
+        goal=_goal(fields, faults),
+        least=least,
+        best=best,
+        min_size=_whole("min_size", fields, MAX_SIZE, faults),
+        max_size=_whole("max_size", fields, MAX_SIZE, faults),
+        importance=_chosen("importance", fields, IMPORTANCES),
+        length=_whole("length", fields, MAX_LENGTH, faults),
+    )
     if faults:
         raise QuestionError(faults)
-    return Question(title, keywords, scope, policy, fairness)
+    if not sources and not subject_words(" ".join((title, *keywords)), is_name=False):
+        text = "These words are in nearly every article. Add words that name your subject."
+        raise NothingFoundError({"keywords": text})
+    return question
 
 
 def are_too_many(keywords: Sequence[str]) -> bool:
@@ -116,6 +186,44 @@ def split_keywords(value: object) -> tuple[str, ...]:
     """Keywords from a list or from text with commas or lines, without repetition."""
     parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
     return tuple(dict.fromkeys(filter(None, map(clean, parts))))
+
+
+def _chosen(name: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str, ...]:
+    """The choices of a list: a JSON list, or boxes `NAME-CHOICE` of a form."""
+    given = fields.get(name)
+    wanted = given if isinstance(given, list | tuple) else [key for key in known if fields.get(f"{name}-{key}")]
+    return tuple(key for key in known if key in wanted)
+
+
+def _dimensions(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, ...]:
+    given = fields.get("dimensions", [])
+    if any(name not in DIMENSIONS for name in given):
+        faults["dimensions"] = f"Choose dimensions from: {', '.join(DIMENSIONS)}."
+    return _chosen("dimensions", fields, DIMENSIONS) or _chosen("dimension", fields, DIMENSIONS)
+
+
+def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
+    goal = str(fields.get("goal", "") or next(iter(goal_choices())))
+    if goal not in goal_choices():
+        faults["goal"] = f"Choose a goal: {', '.join(goal_choices())}."
+    return goal
+
+
+def _classes(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, str]:
+    least, best = str(fields.get("least", "") or WORK_ORDER[0]), str(fields.get("best", "") or "B")
+    if least not in WORK_ORDER or best not in WORK_ORDER:
+        faults["best"] = f"Choose classes from: {', '.join(WORK_ORDER)}."
+    elif WORK_ORDER.index(least) > WORK_ORDER.index(best):
+        faults["best"] = f"No class is both {least} or better and {best} or worse."
+    return least, best
+
+
+def _whole(name: str, fields: Mapping[str, Any], most: int, faults: dict[str, str]) -> int:
+    text = str(fields.get(name, "") or "0").strip()
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= most):
+        faults[name] = f"Give a whole number from 0 to {most:,}."
+        return 0
+    return int(text)
 
 
 def _fairness(value: object, faults: dict[str, str]) -> float:

@@ -33,9 +33,11 @@ class Draw:
     page_ids: NDArray[np.int32]
     created: str
     editor: str = ""
+    name: str = ""
+    """Name of the editor; empty when nobody signed in."""
 
 
-def make_draw(desk: Desk, search: SavedSearch, editor: str) -> Draw:
+def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> Draw:
     """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
     with desk.store.transaction() as connection:
         query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
@@ -44,11 +46,11 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str) -> Draw:
         if not is_free.any():
             raise NothingLeftError
         positions = choose(desk, search, number, is_free, shown_lately(connection, search))
-        draw = Draw(number, search.page_ids[positions], now(), editor)
-        exposure = list_exposure(desk.collection, draw.page_ids, desk.collection.space())
+        draw = Draw(number, search.page_ids[positions], now(), editor, name)
+        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search))
         connection.execute(
-            "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?)",
-            (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8")),
+            "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
         )
     return draw
 
@@ -76,7 +78,7 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
     given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
     _, first = np.unique(search.kinds, return_index=True)
-    rows = page_alignment(desk.collection, search.page_ids[first], desk.collection.space()).dense()
+    rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search)).dense()
     kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
     kind_rows[search.kinds[first]] = rows
     weights = discounts(search.plan.shape[1]).astype(np.float64)
@@ -85,7 +87,7 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
 
 def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[int]:
     """Pages that this editor is not shown again: done by anybody, or not wanted by this editor."""
-    query = "SELECT page_id FROM mark WHERE search = ? AND (kind = 'done' OR editor = ?)"
+    query = "SELECT page_id FROM mark WHERE search = ? AND (kind IN ('done', 'off-topic') OR editor = ?)"
     return [row["page_id"] for row in connection.execute(query, (search, editor))]
 
 
@@ -97,9 +99,9 @@ def shown_lately(connection: sqlite3.Connection, search: SavedSearch) -> NDArray
 
 def load_draw(connection: sqlite3.Connection, search: SavedSearch, number: int) -> Draw | None:
     """A draw that was made; None when it was not."""
-    query = "SELECT pages, created, editor FROM draw WHERE search = ? AND number = ?"
+    query = "SELECT pages, created, editor, name FROM draw WHERE search = ? AND number = ?"
     row = connection.execute(query, (search.number, number)).fetchone()
-    return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"])
+    return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"], row["name"])
 
 
 def all_draws(connection: sqlite3.Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -110,7 +112,9 @@ def all_draws(connection: sqlite3.Connection, search: SavedSearch) -> tuple[NDAr
     return int32(b"".join(row["pages"] for row in rows)), exposures
 
 
-def recent_draws(connection: sqlite3.Connection, search: SavedSearch, limit: int = 20) -> list[tuple[int, str]]:
-    """(number, created) of the last draws, the newest first."""
-    query = "SELECT number, created FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
-    return [(row["number"], row["created"]) for row in connection.execute(query, (search.number, limit))]
+def draws_of(
+    connection: sqlite3.Connection, search: SavedSearch, before: int = 0, limit: int = 50
+) -> list[sqlite3.Row]:
+    """Number, time and editor's name of draws, the newest first; with `before`, those that were made earlier."""
+    query = "SELECT number, created, name FROM draw WHERE search = ? AND number < ? ORDER BY number DESC LIMIT ?"
+    return connection.execute(query, (search.number, before or 2**62, limit)).fetchall()

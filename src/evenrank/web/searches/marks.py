@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from evenrank.sqlite import SqliteFile
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.store import now
 
-DONE, NOT_FOR_ME, NONE = "done", "not-for-me", "none"
-MARKS = (DONE, NOT_FOR_ME, NONE)
+DONE, NOT_FOR_ME, OFF_TOPIC, NONE = "done", "not-for-me", "off-topic", "none"
+MARKS = (DONE, NOT_FOR_ME, OFF_TOPIC, NONE)
+FOR_ALL = (DONE, OFF_TOPIC)
+"""Marks that leave an article out of everybody's draws."""
 
 
 class NotInSearchError(BadRequestError):
@@ -19,7 +22,21 @@ class NotInSearchError(BadRequestError):
     status_for_bots = 404
 
 
-def set_mark(store: SqliteFile, search: SavedSearch, page_id: int, kind: str, editor: str) -> None:
+@dataclass(frozen=True)
+class Mark:
+    """A mark as somebody sees it."""
+
+    kind: str
+    is_own: bool
+    """Whether it is the visitor's own, who may take it back."""
+    name: str = ""
+    """Who made it; empty when nobody signed in."""
+
+
+NO_MARK = Mark("", is_own=False)
+
+
+def set_mark(store: SqliteFile, search: SavedSearch, page_id: int, kind: str, editor: str, name: str = "") -> None:
     """Keep an editor's mark of an article; `none` takes it back."""
     if kind not in MARKS:
         raise BadRequestError(f"A mark is one of: {', '.join(MARKS)}.")
@@ -30,18 +47,27 @@ def set_mark(store: SqliteFile, search: SavedSearch, page_id: int, kind: str, ed
         if kind == NONE:
             connection.execute("DELETE FROM mark WHERE search = ? AND page_id = ? AND editor = ?", key)
         else:
-            connection.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?)", (*key, kind, now()))
+            connection.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?, ?, ?)", (*key, kind, now(), name))
 
 
-def marks_seen_by(store: SqliteFile, search: SavedSearch, editor: str) -> dict[int, str]:
-    """Marks by page as one editor sees them: the own ones, and what others have done."""
-    query = "SELECT page_id, kind FROM mark WHERE search = ? AND (kind = 'done' OR editor = ?)"
-    rows = store.connection.execute(query, (search.number, editor)).fetchall()
-    return {row["page_id"]: row["kind"] for row in sorted(rows, key=lambda row: str(row["kind"] == DONE))}
+def remove_marks(store: SqliteFile, search: SavedSearch, page_id: int) -> None:
+    """Take back everybody's mark of an article; for whoever owns the search."""
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM mark WHERE search = ? AND page_id = ?", (search.number, page_id))
+
+
+def marks_seen_by(store: SqliteFile, search: SavedSearch, editor: str) -> dict[int, Mark]:
+    """Marks by page as one editor sees them: the own ones, and what others have done or found off topic."""
+    query = (
+        "SELECT page_id, kind, editor, name FROM mark WHERE search = ? "
+        "AND (kind IN ('done', 'off-topic') OR editor = ?) ORDER BY editor = ?"
+    )
+    rows = store.connection.execute(query, (search.number, editor, editor)).fetchall()
+    return {row["page_id"]: Mark(row["kind"], row["editor"] == editor, row["name"]) for row in rows}
 
 
 def count_marks(store: SqliteFile, search: SavedSearch) -> dict[str, int]:
     """Number of articles with each mark, over all editors."""
     query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ?"
     counts = Counter(row["kind"] for row in store.connection.execute(query, (search.number,)))
-    return {kind: counts[kind] for kind in (DONE, NOT_FOR_ME)}
+    return {kind: counts[kind] for kind in (DONE, NOT_FOR_ME, OFF_TOPIC)}

@@ -12,20 +12,29 @@ from evenrank.web.exports.listing import Listing
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import own, see_other
-from evenrank.web.request.asking import answer, ask, show_preview
-from evenrank.web.request.forms import Fields, with_form
+from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
+from evenrank.web.request.forms import Fields, whole_number, with_form
+from evenrank.web.request.kept import refuse_readers, role_of
 from evenrank.web.request.question import parse_question
-from evenrank.web.request.visitor import remember, visitor_of
-from evenrank.web.searches.draws import NothingLeftError, make_draw, recent_draws
-from evenrank.web.searches.marks import count_marks, marks_seen_by, set_mark
+from evenrank.web.request.visitor import name_of, remember, visitor_of
+from evenrank.web.searches.draws import NothingLeftError, draws_of, make_draw
+from evenrank.web.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
-from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
+from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 from evenrank.web.storage.links import draw_path, search_path
+
+N_DRAWS = 50
+"""Draws that are linked on one page of a search."""
 
 
 def ask_for_search(request: Request) -> Response:
-    return ask(request, "search", request.query_params)
+    store = desk_of(request).store
+    return ask(request, "search", first_fields(request, lambda token: load_search(store, token)))
+
+
+def check_search(request: Request, fields: Fields) -> Response:
+    return check(request, "search", fields)
 
 
 def create_search(request: Request, fields: Fields) -> Response:
@@ -41,22 +50,30 @@ def create_search(request: Request, fields: Fields) -> Response:
 def show_search(request: Request) -> Response:
     """The search with all its draws so far."""
     desk, search = desk_of(request), requested_search(request)
-    return page(
+    before = request.query_params.get("before", "")
+    draws = draws_of(desk.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
+    response = page(
         request,
         "search.html",
         search=search,
-        draws=recent_draws(desk.store.connection, search),
+        draws=draws,
+        has_older=bool(draws) and draws[-1]["number"] > 1,
         marks=count_marks(desk.store, search),
         progress=progress_of(desk, search),
-        address=own(request, search_path(search.token)),
+        role=role_of(request, search),
+        address=own(request, search_path(search.link)),
+        full_address=desk.base_url(request) + search_path(search.token),
+        read_address=desk.base_url(request) + search_path(search.reader),
     )
+    return remember(request, response)
 
 
 def create_draw(request: Request, _: Fields) -> Response:
     """Makes the next draw and goes to its link."""
     search = requested_search(request)
+    refuse_readers(request, search)
     try:
-        draw = make_draw(desk_of(request), search, visitor_of(request))
+        draw = make_draw(desk_of(request), search, visitor_of(request), name_of(request))
     except NothingLeftError:
         raise BadRequestError("Every article of this search is done, or not for you. Save a wider search.") from None
     return remember(request, see_other(request, draw_path(search.token, draw.number)))
@@ -72,24 +89,27 @@ def show_draw(request: Request) -> Response:
         draw=draw,
         articles=draw_articles(desk, search, draw).articles(),
         marks=marks_seen_by(desk.store, search, visitor_of(request)),
+        no_mark=NO_MARK,
         formats=FORMATS.values(),
-        address=own(request, search_path(search.token)),
-        draw_address=own(request, draw_path(search.token, draw.number)),
+        role=role_of(request, search),
+        address=own(request, search_path(search.link)),
+        draw_address=own(request, draw_path(search.link, draw.number)),
     )
 
 
 def export_draw(request: Request) -> Response:
+    """A draw as a file. Its addresses can only read, because what is published is read by everybody."""
     desk, search = desk_of(request), requested_search(request)
     draw = requested_draw(request, search)
     base = desk.base_url(request)
     listing = Listing(
-        title=f"{search.question.title}, draw {draw.number}",
+        title=f"{search.title}, draw {draw.number}",
         task=2,
         topic=search.number,
         repeat=draw.number,
         updated=draw.created,
-        address=base + draw_path(search.token, draw.number),
-        edit_address=f"{base}/searches/new?{search.question.to_query()}",
+        address=base + draw_path(search.reader, draw.number),
+        edit_address=f"{base}/searches/new?from={search.reader}",
         articles=draw_articles(desk, search, draw).articles(),
         settings=desk.settings,
     )
@@ -99,16 +119,21 @@ def export_draw(request: Request) -> Response:
 def mark_article(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
     desk, search = desk_of(request), requested_search(request)
-    number, page_id = (_number(fields.get(name, "")) for name in ("draw", "page_id"))
-    set_mark(desk.store, search, page_id, fields.get("mark", ""), visitor_of(request))
+    refuse_readers(request, search)
+    number, page_id = (whole_number(fields.get(name, "")) for name in ("draw", "page_id"))
+    kind = fields.get("mark", "")
+    if kind == NONE and role_of(request, search) in ("owner", "editor"):
+        remove_marks(desk.store, search, page_id)
+    else:
+        set_mark(desk.store, search, page_id, kind, visitor_of(request), name_of(request))
     if "hx-request" in request.headers:
-        return remember(request, mark_buttons(request, search, page_id, number))
+        return remember(request, mark_buttons(request, search, page_id, number, kind))
     return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
 
 
-def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int) -> Response:
+def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
     """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
-    mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, "")
+    mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
     return page(
         request,
         "mark.html",
@@ -116,20 +141,18 @@ def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: in
         mark=mark,
         number=number,
         is_swapped=True,
-        address=own(request, search_path(search.token)),
+        was_undone=kind == NONE,
+        role=role_of(request, search),
+        address=own(request, search_path(search.link)),
     )
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise BadRequestError("The form could not be read.")
-    return int(text)
 
 
 def routes() -> list[BaseRoute]:
     return [
         Route("/searches/new", ask_for_search),
+        Route("/searches/check", with_form(check_search), methods=["POST"]),
         Route("/searches/preview", show_preview),
+        Route("/searches/goal", show_goal),
         Route("/searches", with_form(create_search), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),

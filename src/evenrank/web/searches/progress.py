@@ -51,7 +51,7 @@ def progress_of(desk: Desk, search: SavedSearch) -> Progress | None:
         loss=losses[-1],
         first_loss=losses[0],
         proven_loss=proven,
-        balance=draws_balance(desk.collection, page_ids, exposures.sum(axis=0), search.target),
+        balance=draws_balance(desk.collection, page_ids, exposures.sum(axis=0), search.target, desk.space(search)),
         plot=plot(
             points,
             points[-1:],

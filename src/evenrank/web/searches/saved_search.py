@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.sqlite import SqliteFile
-from evenrank.web.articles.candidates import find_for
+from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.plan import Kinds, make_plan
 from evenrank.web.storage.arrays import pack, uint16
-from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, kept_by
+from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep
 from evenrank.web.storage.model_used import model_used
 
 
@@ -42,7 +42,8 @@ class SavedSearch(Kept):
 
 def make_search(desk: Desk, question: Question) -> SavedSearch:
     """The saved search of a question."""
-    prepared = find_for(desk, question, 2)
+    brought = bring_articles(desk, question)
+    prepared = find_for(desk, question, 2, brought)
     candidates = prepared.candidates
     length = min(desk.settings.draw_length, len(candidates))
     plan, certificate = make_plan(prepared, question.fairness, desk.settings.n_planned_draws, length)
@@ -56,6 +57,8 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
         target=prepared.target.values,
         certificate=certificate,
         model=model_used(desk.source.choice),
+        brought=brought.to_json() if brought else None,
+        data=desk.data,
     )
 
 
@@ -76,8 +79,3 @@ def load_search(store: SqliteFile, token: str) -> SavedSearch | None:
         kinds=uint16(row["kinds"]),
         n_draws=row["n_draws"],
     )
-
-
-def searches_of(store: SqliteFile, owner: str, limit: int = 20) -> list[tuple[str, str, int]]:
-    """(token, title, number of draws) of the searches that a visitor saved, the newest first."""
-    return kept_by(store, "saved_search", owner, limit, "n_draws")

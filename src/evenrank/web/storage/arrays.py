@@ -21,3 +21,7 @@ def uint16(blob: bytes) -> NDArray[np.uint16]:
 
 def float64(blob: bytes) -> NDArray[np.float64]:
     return np.frombuffer(blob, "<f8")
+
+
+def uint8(blob: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(blob, np.uint8)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.request.question import Question, question_from_json
+from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.web.storage.arrays import float64, int32, pack, uint16
 from evenrank.web.storage.model_used import ModelUsed, model_from_json
 from evenrank.web.storage.store import new_token, now
@@ -22,7 +25,7 @@ Table = Literal["work_list", "saved_search"]
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """A question and what was found for it; number, token and time come with the saving."""
+    """A question and what was found for it; number, tokens and time come with the saving."""
 
     question: Question
     page_ids: NDArray[np.int32]
@@ -34,35 +37,63 @@ class Kept:
     """What the policy proves."""
     model: ModelUsed | None = None
     """The relevance model that brought the pages; None in what was kept before models were recorded."""
+    brought: str | None = None
+    """What became of the sources that people brought, as JSON; None when they brought none."""
+    data: str = ""
+    """Which data it was made from; empty in what was kept before that was recorded."""
     number: int = 0
     """Number in the store; the topic number in run files."""
     token: str = ""
+    reader: str = ""
+    """Token of the link that can only read."""
+    owner: str = ""
     created: str = ""
+    name: str = ""
+    """Title given later; empty for that of the question."""
+    archived: str = ""
+    """When it was archived; empty when it was not."""
+    is_private: bool = False
+    """Whether only its owner, and those it is shared with, may see it."""
+    is_read_only: bool = False
+    """Whether it was opened by the link that can only read."""
+
+    @property
+    def title(self) -> str:
+        return self.name or self.question.title
+
+    @property
+    def link(self) -> str:
+        """The token of the link by which it was opened."""
+        return self.reader if self.is_read_only else self.token
+
+    @cached_property
+    def reports(self) -> tuple[SourceReport, ...]:
+        """What became of each source."""
+        return reports_from_json(self.brought)
+
+    @cached_property
+    def importance(self) -> Mapping[int, str]:
+        """Importance by page id, where a banner gives it."""
+        return importance_from_json(self.brought)
 
 
-def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes | int) -> str:
+def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
     """Keep a new row with the columns that only its table has; gives the token of its link."""
     token = new_token()
-    row = {"token": token, "owner": owner, "created": now(), **_columns(made), **own}
+    row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
     places = ", ".join(f":{name}" for name in row)
     with store.transaction() as connection:
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
+        if table == "work_list" and own.get("series") is None:
+            connection.execute("UPDATE work_list SET series = number WHERE token = ?", (token,))
     return token
 
 
 def find_kept(store: SqliteFile, table: Table, token: str) -> sqlite3.Row | None:
-    """The row behind a link; None when there is none."""
-    row: sqlite3.Row | None = store.connection.execute(f"SELECT * FROM {table} WHERE token = ?", (token,)).fetchone()
+    """The row behind a link, be it the full one or the one that can only read; None when there is none."""
+    query = f"SELECT *, token <> ? AS is_read_only FROM {table} WHERE token = ? OR reader = ?"
+    row: sqlite3.Row | None = store.connection.execute(query, (token, token, token)).fetchone()
     return row
-
-
-def kept_by(
-    store: SqliteFile, table: Table, owner: str, limit: int, fact: Literal["created", "n_draws"]
-) -> list[tuple[str, str, Any]]:
-    """(token, title, one more fact) of what a visitor keeps, the newest first."""
-    query = f"SELECT token, question, {fact} FROM {table} WHERE owner = ? ORDER BY number DESC LIMIT ?"
-    rows = store.connection.execute(query, (owner, limit))
-    return [(token, question_from_json(question).title, value) for token, question, value in rows]
 
 
 def fields_of(row: sqlite3.Row) -> dict[str, Any]:
@@ -75,13 +106,21 @@ def fields_of(row: sqlite3.Row) -> dict[str, Any]:
         "target": float64(row["target"]),
         "certificate": orjson.loads(row["certificate"]),
         "model": model_from_json(row["model"]),
+        "brought": row["brought"],
+        "data": row["data"] or "",
         "number": row["number"],
         "token": row["token"],
+        "reader": row["reader"],
+        "owner": row["owner"],
         "created": row["created"],
+        "name": row["name"] or "",
+        "archived": row["archived"] or "",
+        "is_private": bool(row["is_private"]),
+        "is_read_only": bool(row["is_read_only"]),
     }
 
 
-def _columns(made: Kept) -> dict[str, bytes | str | None]:
+def _columns(made: Kept) -> dict[str, bytes | str | int | None]:
     return {
         "question": made.question.to_json().decode(),
         "pages": pack(made.page_ids, "<i4"),
@@ -91,4 +130,8 @@ def _columns(made: Kept) -> dict[str, bytes | str | None]:
         "target": pack(made.target, "<f8"),
         "certificate": orjson.dumps(made.certificate).decode(),
         "model": made.model.to_json() if made.model else None,
+        "brought": made.brought,
+        "data": made.data or None,
+        "name": made.name or None,
+        "is_private": int(made.is_private),
     }

@@ -17,7 +17,14 @@ class TokenConvertor(Convertor[str]):
         return value
 
 
+class AreaConvertor(TokenConvertor):
+    """Lists or searches, where an address is the same for both."""
+
+    regex = "lists|searches"
+
+
 register_url_convertor("token", TokenConvertor())
+register_url_convertor("area", AreaConvertor())
 
 
 def list_path(token: str) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from evenrank.sqlite import Schema, SqliteFile, open_file
 
-VERSION = 2
+VERSION = 3
 """A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""

@@ -1,0 +1,94 @@
+"""A list beside plain search: which groups gained attention, which articles came in and which went out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.web.fairness.balance import Balance, list_balance
+
+N_NAMED = 6
+"""Articles that are named of those that came in and of those that went out."""
+TOP = 100
+"""Ranks whose articles are compared: as far as people look."""
+LEAST = 0.005
+"""Smallest change of a share that is worth a sentence."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happened to one group."""
+
+    label: str
+    before: float
+    after: float
+
+    @property
+    def is_gain(self) -> bool:
+        return self.after > self.before
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first ranks of plain search and of the list."""
+
+    plain: NDArray[np.int32]
+    """First pages of plain search."""
+    came_in: tuple[int, ...]
+    """Pages of the list's first ranks that plain search did not have there, in the list's order."""
+    went_out: tuple[int, ...]
+    """Pages of plain search's first ranks that the list does not have there."""
+
+    def to_json(self) -> str:
+        record = {"plain": self.plain.tolist(), "came_in": self.came_in, "went_out": self.went_out}
+        return orjson.dumps(record).decode()
+
+
+def compare(plain: NDArray[np.int32], listed: NDArray[np.int32]) -> Comparison:
+    """The comparison of two orders of the same candidates, each as long as the list."""
+    before, after = plain[:TOP], listed[:TOP]
+    return Comparison(
+        plain=plain,
+        came_in=tuple(int(page) for page in after[~np.isin(after, before)]),
+        went_out=tuple(int(page) for page in before[~np.isin(before, after)]),
+    )
+
+
+def comparison_from_json(text: str | None) -> Comparison | None:
+    """A stored comparison; None for a list from before they were kept."""
+    if not text:
+        return None
+    record = orjson.loads(text)
+    return Comparison(np.array(record["plain"], np.int32), tuple(record["came_in"]), tuple(record["went_out"]))
+
+
+def changes(
+    collection: Collection,
+    comparison: Comparison,
+    listed: NDArray[np.int32],
+    goal: NDArray[np.float64],
+    space: GroupSpace,
+) -> list[Change]:
+    """The groups whose attention changed most, gains first; groups too small to be told apart are left out."""
+    before, after = (list_balance(collection, pages, goal, space) for pages in (comparison.plain, listed))
+    found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
+    return sorted((change for change in found if abs(change.after - change.before) >= LEAST), key=_gain, reverse=True)
+
+
+def _gain(change: Change) -> float:
+    return change.after - change.before
+
+
+def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:
+    earlier = {row.label: row for row in before.by_dimension(dimension)}
+    return [
+        Change(row.label, earlier[row.label].share if row.label in earlier else 0.0, row.share)
+        for row in after.by_dimension(dimension)
+        if not row.is_unknown and not row.is_hidden and not (row.label in earlier and earlier[row.label].is_hidden)
+    ]

@@ -1,0 +1,77 @@
+"""How a project moved over the versions of its list: quality, balance and finished work, per group as totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.metrics.awrf import awrf
+from evenrank.records import NO_CLASS, WORK_ORDER
+from evenrank.web.desk import Desk
+from evenrank.web.fairness.balance import Balance, list_balance, list_exposure
+from evenrank.web.fairness.charts import Stack, stack
+from evenrank.web.lists.marks import count_states
+from evenrank.web.lists.work_list import WorkList, versions_of
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One version of the list."""
+
+    version: WorkList
+    classes: tuple[int, ...]
+    """Articles of each class, in work order."""
+    closeness: float
+    """How close the attention is to the goal, from 0 to 1."""
+
+    @property
+    def n_articles(self) -> int:
+        return len(self.version.page_ids)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The versions of a list side by side."""
+
+    moments: tuple[Moment, ...]
+    states: dict[str, int]
+    """Articles that are claimed, in work, done, off topic."""
+    first: Balance
+    last: Balance
+    picture: Stack
+
+
+def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
+    """The campaign of a list."""
+    versions = versions_of(desk.store, work_list)
+    moments = tuple(_moment(desk, version) for version in versions)
+    space = desk.space(work_list)
+    balances = [
+        list_balance(desk.collection, version.page_ids, version.target, space)
+        for version in (versions[0], versions[-1])
+    ]
+    return Campaign(
+        moments=moments,
+        states=count_states(desk.store, work_list),
+        first=balances[0],
+        last=balances[1],
+        picture=stack([moment.classes for moment in moments], [moment.version.created[:10] for moment in moments]),
+    )
+
+
+def _moment(desk: Desk, version: WorkList) -> Moment:
+    codes = version.quality
+    if codes is None:
+        rows = desk.collection.rows_of(version.page_ids)
+        codes = np.where(rows >= 0, desk.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
+    counts = np.bincount(codes, minlength=NO_CLASS + 1)[: len(WORK_ORDER)]
+    return Moment(version, tuple(counts.tolist()), closeness(desk, version, version.page_ids))
+
+
+def closeness(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32]) -> float:
+    """How close the attention of pages in this order is to the list's goal: AWRF, from 0 to 1."""
+    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list))[1:]
+    wanted = work_list.target[1:]
+    return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0

@@ -1,0 +1,80 @@
+"""The work on a list: who claimed an article, who is working on it, what is done, and what is off topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from evenrank.sqlite import SqliteFile
+from evenrank.web.lists.work_list import WorkList
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.storage.store import now
+
+STATES = ("claimed", "doing", "done", "off-topic")
+NONE = "none"
+LABELS = {"claimed": "claimed", "doing": "in work", "done": "done", "off-topic": "not our topic"}
+"""States in words."""
+
+
+class NotInListError(BadRequestError):
+    """A mark of an article that is not in the list."""
+
+    status_for_bots = 404
+
+
+@dataclass(frozen=True)
+class ListMark:
+    """The state of the work on one article."""
+
+    kind: str
+    is_own: bool
+    name: str
+    created: str
+
+
+def marks_of(store: SqliteFile, work_list: WorkList, visitor: str) -> dict[int, ListMark]:
+    """The state of each article that somebody marked, in whatever version of the list."""
+    query = "SELECT page_id, kind, editor, name, created FROM list_mark WHERE series = ?"
+    rows = store.connection.execute(query, (work_list.series,))
+    return {
+        row["page_id"]: ListMark(row["kind"], row["editor"] == visitor, row["name"], row["created"]) for row in rows
+    }
+
+
+def list_statuses(store: SqliteFile, work_list: WorkList) -> dict[int, str] | None:
+    """The state of each article in words, with the name of who works on it; None when nobody has begun."""
+    marks = marks_of(store, work_list, "")
+    words = {page: LABELS[mark.kind] + (f" ({mark.name})" if mark.name else "") for page, mark in marks.items()}
+    return words or None
+
+
+def set_list_mark(store: SqliteFile, work_list: WorkList, page_id: int, kind: str, visitor: str, name: str) -> None:
+    """Keep the state of an article; `none` takes it back. What somebody else claimed stays theirs until it is free."""
+    if kind not in (*STATES, NONE):
+        raise BadRequestError(f"A mark is one of: {', '.join((*STATES, NONE))}.")
+    if page_id not in work_list.page_ids:
+        raise NotInListError("That article is not in this list.")
+    key = (work_list.series, page_id)
+    with store.transaction() as connection:
+        query = "SELECT kind, editor FROM list_mark WHERE series = ? AND page_id = ?"
+        held = connection.execute(query, key).fetchone()
+        if held is not None and held["editor"] != visitor and held["kind"] in ("claimed", "doing"):
+            raise BadRequestError("Somebody else is working on that article.")
+        if kind == NONE:
+            connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", key)
+        else:
+            row = (*key, kind, visitor, name, now())
+            connection.execute("INSERT OR REPLACE INTO list_mark VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def release(store: SqliteFile, work_list: WorkList, page_id: int) -> None:
+    """Take back anybody's mark; for whoever owns the list."""
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", (work_list.series, page_id))
+
+
+def count_states(store: SqliteFile, work_list: WorkList) -> dict[str, int]:
+    """How many articles are in each state."""
+    query = "SELECT kind FROM list_mark WHERE series = ?"
+    counts = Counter(row["kind"] for row in store.connection.execute(query, (work_list.series,)))
+    return {kind: counts[kind] for kind in STATES}

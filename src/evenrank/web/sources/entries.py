@@ -1,0 +1,168 @@
+"""What people paste or send as a file, as titles and page ids: plain lines, CSV, TSV, PetScan and PagePile JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+MAX_ENTRIES = 100_000
+TITLE_COLUMNS = ("title", "page_title", "article", "page", "name")
+ID_COLUMNS = ("page_id", "pageid", "id", "page id")
+NAMESPACE_COLUMNS = ("namespace", "ns")
+_LINK = re.compile(r"\[\[:?([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_BULLET = re.compile(r"^(?:[*#•·–-]\s*|\d+[.)]\s+)+")
+_DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_TALK = re.compile(r"^talk:", re.IGNORECASE)
+
+
+class EntriesError(ValueError):
+    """Text in which no list of articles can be recognised; says what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One article as somebody wrote it."""
+
+    given: str
+    """The text that is shown when nothing matches."""
+    title: str = ""
+    page_id: int | None = None
+    is_article: bool = True
+    """False for a page of another namespace."""
+
+
+def parse_entries(text: str, name: str = "") -> list[Entry]:
+    """The articles in a text, each once, in order; EntriesError when its form cannot be recognised."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", "[")) and not start.startswith("[["):
+        found = list(_json_entries(start))
+    elif (delimiter := _delimiter(start, name)) is not None:
+        found = list(_table_entries(start, delimiter))
+    else:
+        found = list(_plain_entries(start.splitlines()))
+    kept = list(dict.fromkeys(found))
+    if len(kept) > MAX_ENTRIES:
+        raise EntriesError(f"it has {len(kept):,} articles; {MAX_ENTRIES:,} are allowed")
+    return kept
+
+
+def normal_title(title: str) -> str:
+    """A title in the form in which titles are compared: NFC, blanks for underscores, first letter upper case."""
+    clean = unicodedata.normalize("NFC", _DIRECTION.sub("", title)).replace("_", " ")
+    clean = " ".join(clean.split()).lstrip(":").strip()
+    return clean[:1].upper() + clean[1:]
+
+
+def _plain_entries(lines: Iterable[str]) -> Iterator[Entry]:
+    """One article a line, as a title, a link or an id; a line with several links has several articles.
+
+    A number is an id only if all lines are numbers, because a year is also a title.
+    """
+    cleaned = [line.strip() for line in lines if line.strip()]
+    if cleaned and all(line.isascii() and line.isdecimal() and len(line) < 11 for line in cleaned):
+        yield from (Entry(line, page_id=int(line)) for line in cleaned)
+        return
+    for line in cleaned:
+        links = _LINK.findall(line)
+        for title in links or [_BULLET.sub("", line) or line]:
+            yield _titled(title)
+
+
+def _titled(title: str, namespace: int = 0) -> Entry:
+    """An entry by title; a talk page stands for its article."""
+    is_talk = namespace == 1 or (namespace == 0 and _TALK.match(title) is not None)
+    return Entry(title.strip(), normal_title(_TALK.sub("", title) if is_talk else title), None, namespace in (0, 1))
+
+
+def _delimiter(text: str, name: str) -> str | None:
+    """The delimiter of a table with a header; None for plain lines. Titles have commas too, so a header decides."""
+    head = text.partition("\n")[0].strip("\r").lower()
+    for delimiter in ("\t", ",", ";"):
+        columns = {column.strip().strip('"') for column in head.split(delimiter)}
+        is_table = len(columns) > 1 or name.lower().endswith((".csv", ".tsv"))
+        if is_table and columns & {*TITLE_COLUMNS[:3], *ID_COLUMNS}:
+            return delimiter
+    if name.lower().endswith(".tsv") or "\t" in head:
+        return "\t"
+    return None
+
+
+def _table_entries(text: str, delimiter: str) -> Iterator[Entry]:
+    """Entries of a table: by its id column, else by its title column, else by its first column."""
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=False))
+    except csv.Error as error:
+        raise EntriesError(f"the table cannot be read: {error}") from error
+    head = [cell.strip().lower() for cell in rows[0]] if rows else []
+    id_at, title_at, namespace_at = (_column(head, names) for names in (ID_COLUMNS, TITLE_COLUMNS, NAMESPACE_COLUMNS))
+    has_head = id_at is not None or title_at is not None
+    if not has_head:
+        title_at = 0
+    for row in rows[1:] if has_head else rows:
+        if any(cell.strip() for cell in row):
+            yield _row_entry(row, id_at, title_at, namespace_at)
+
+
+def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespace_at: int | None) -> Entry:
+    def cell(at: int | None) -> str:
+        return row[at].strip() if at is not None and at < len(row) else ""
+
+    title, number, namespace = cell(title_at), cell(id_at), cell(namespace_at)
+    entry = _titled(title, int(namespace) if namespace.lstrip("-").isdecimal() else 0)
+    page_id = int(number) if number.isascii() and number.isdecimal() and len(number) < 11 else None
+    is_talk = namespace == "1"
+    return Entry(title or number, entry.title, None if is_talk else page_id, entry.is_article)
+
+
+def _column(head: list[str], names: tuple[str, ...]) -> int | None:
+    return next((head.index(name) for name in names if name in head), None)
+
+
+def _json_entries(text: str) -> Iterator[Entry]:
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise EntriesError(f"it starts like JSON but is not: {error}") from error
+    pages = _pages_in(record)
+    if pages is None:
+        raise EntriesError("this JSON has no list of pages (PetScan, PagePile, or a list of titles, ids or objects)")
+    for page in pages:
+        yield _json_entry(page)
+
+
+def _pages_in(record: Any) -> list[Any] | None:
+    """The list of pages in JSON of PetScan (`*`), PagePile (`pages`) or a plain list."""
+    if isinstance(record, list):
+        if len(record) == 1 and isinstance(record[0], dict) and ("a" in record[0] or "*" in record[0]):
+            return _pages_in(record[0])
+        return record
+    if not isinstance(record, Mapping):
+        return None
+    if "pages" in record:
+        pages = record["pages"]
+        return list(pages) if isinstance(pages, list | dict) else None
+    for key in ("*", "a"):
+        if key in record:
+            return _pages_in(record[key])
+    return None
+
+
+def _json_entry(page: Any) -> Entry:
+    if isinstance(page, bool) or not isinstance(page, str | int | Mapping):
+        raise EntriesError(f"a page is neither a title, an id nor an object: {str(page)[:50]}")
+    if isinstance(page, int):
+        return Entry(str(page), page_id=page)
+    if isinstance(page, str):
+        return _titled(page)
+    title = next((str(page[name]) for name in TITLE_COLUMNS if page.get(name)), "")
+    number = next((page[name] for name in ID_COLUMNS if isinstance(page.get(name), int)), None)
+    namespace = next((int(page[name]) for name in NAMESPACE_COLUMNS if str(page.get(name, "")).isdecimal()), 0)
+    entry = _titled(title, namespace)
+    return Entry(title or str(number), entry.title, None if namespace == 1 else number, entry.is_article)

@@ -1,0 +1,63 @@
+"""Sources that are read from the configured wiki: a category with depth, a project banner, the links of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evenrank.web.sources.brought import SourceError, WikiArticles
+from evenrank.web.sources.source import Source
+from evenrank.wiki.banners import banner_pages
+from evenrank.wiki.categories import category_members
+from evenrank.wiki.client import WikiClient
+from evenrank.wiki.errors import WikiError
+from evenrank.wiki.pages import WikiPage
+from evenrank.wiki.titles import page_links, resolve_titles
+
+MAX_RESOLVED = 1000
+"""Titles that are looked up on the wiki because the collection does not have them; 50 take one request."""
+
+
+@dataclass(frozen=True)
+class WikiSources:
+    """The sources of one wiki, behind `brought.Wiki`."""
+
+    client: WikiClient
+
+    def read(self, source: Source) -> WikiArticles:
+        """The articles of a source; SourceError, in words for people, when the wiki does not give them."""
+        try:
+            return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
+        except WikiError as error:
+            raise SourceError(f"{source.label}: the wiki did not give its articles: {error}.") from error
+
+    def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
+        """Page ids of titles with redirects followed; a wiki that does not answer resolves none."""
+        try:
+            found = resolve_titles(self.client, titles[:MAX_RESOLVED])
+        except WikiError:
+            return {}
+        return {given: page.page_id for given, page in found.pages.items()}
+
+    def _category(self, source: Source) -> WikiArticles:
+        found = category_members(self.client, source.text, source.depth)
+        levels = ", ".join(f"level {level.depth}: {level.n_added:,}" for level in found.levels)
+        return WikiArticles(_pages(found.pages), note=_note(levels if source.depth else "", found.is_complete))
+
+    def _banner(self, source: Source) -> WikiArticles:
+        found = banner_pages(self.client, source.text)
+        without = found.n_without_article
+        left_out = f"{without:,} talk pages without an article were left out" if without else ""
+        return WikiArticles(_pages(found.pages), note=_note(left_out, found.is_complete))
+
+    def _links(self, source: Source) -> WikiArticles:
+        found = page_links(self.client, source.text)
+        return WikiArticles(_pages(found.pages), found.missing, _note("", found.is_complete))
+
+
+def _pages(pages: Sequence[WikiPage]) -> list[tuple[int, str, str]]:
+    return [(page.page_id, page.title, page.importance) for page in pages]
+
+
+def _note(text: str, is_complete: bool) -> str:
+    return "; ".join(filter(None, [text, "" if is_complete else "there are more than could be read"]))

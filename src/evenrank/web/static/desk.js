@@ -1,0 +1,41 @@
+// Small helps on top of pages that work without script: trouble is said, buttons show that they work, links are copied.
+(function () {
+  "use strict";
+  var trouble = document.getElementById("trouble");
+
+  function say(text) {
+    trouble.textContent = text;
+    trouble.hidden = !text;
+  }
+
+  document.addEventListener("htmx:sendError", function () { say(document.body.dataset.offline); });
+  document.addEventListener("htmx:responseError", function (event) {
+    var status = event.detail.xhr.status;
+    say(status === 0 ? document.body.dataset.offline : document.body.dataset.failed);
+  });
+  document.addEventListener("htmx:afterRequest", function (event) { if (event.detail.successful) { say(""); } });
+
+  document.addEventListener("submit", function (event) {
+    var form = event.target, button = event.submitter;
+    if (!form.dataset.busy || !button || form.hasAttribute("hx-post")) { return; }
+    button.dataset.label = button.textContent;
+    window.setTimeout(function () { button.disabled = true; button.textContent = form.dataset.busy; }, 0);
+  });
+  window.addEventListener("pageshow", function () {
+    document.querySelectorAll("button[data-label]").forEach(function (button) {
+      button.disabled = false;
+      button.textContent = button.dataset.label;
+      delete button.dataset.label;
+    });
+  });
+
+  document.querySelectorAll("button[data-copy]").forEach(function (button) {
+    if (!navigator.clipboard) { return; }
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value).then(function () {
+        button.textContent = document.body.dataset.copied;
+      });
+    });
+  });
+}());
