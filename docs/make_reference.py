@@ -42,7 +42,7 @@ def pages() -> dict[str, str]:
 def commands_page() -> str:
     parts = [
         "# Commands\n",
-        "Results go to standard output, talk to standard error. Exit code 0: good; 1: a check failed;",
+        "Results go to standard output, messages to standard error. Exit code 0: success; 1: a check failed;",
         "2: usage or bad input; 130: interrupted.\n",
     ]
     for name in COMMANDS:

@@ -37,7 +37,7 @@ HOSTILE_TITLES = (
 
 
 def make_generated(folder: Path) -> Collection:
-    """2,000 invented articles with an index and counted facts."""
+    """2,000 synthetic articles with an index and counted facts."""
     settings = GenerateSettings(n_pages=2000, n_train_topics=4, n_eval_topics=2, seed=5)
     return _indexed(generate_collection(folder / "collection", settings))
 

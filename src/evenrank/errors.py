@@ -154,7 +154,7 @@ def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """The known name that a mistyped one most likely stands for; empty when none is near."""
+    """The known name that a mistyped one most likely means; empty when none is near."""
     import difflib
 
     by_folded = {one.casefold().replace("_", "-"): one for one in known}

@@ -89,7 +89,7 @@ def parse_settings(owner: type, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def parse_value(text: str, hint: Any) -> Any:
-    """The value of a type that a text stands for; ValueError says what would be valid."""
+    """The value of a type that a text means; ValueError says what would be valid."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _parse_union(text, inner)

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error
 
 WAIT_SECONDS = 30.0
-"""How long a writer waits for another one, unless told otherwise."""
+"""How long a writer waits for another one, unless set otherwise."""
 STALLED_SECONDS = 1.0
 """A writer that another process has kept waiting this long makes the writers behind it give up at once."""
 SMALLEST = 512

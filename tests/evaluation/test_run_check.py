@@ -43,7 +43,7 @@ def test_unknown_topic_and_page(golden_collection: Collection, tmp_path: Path, l
 def test_repeated_page_too_long_too_short(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
     page = lines[0].split("\t")[1]
     found = faults_of(golden_collection, tmp_path, [*lines[:1000], lines[0], *lines[1000:-1]])
-    assert (1001, f"page {page} stands twice in topic 101") in found
+    assert (1001, f"page {page} appears twice in topic 101") in found
     assert (1, "topic 101 has 1001 pages, not 1000") in found
     assert (4002, "topic 107 has 999 pages, not 1000") in found
 
@@ -51,8 +51,8 @@ def test_repeated_page_too_long_too_short(golden_collection: Collection, tmp_pat
 def test_interleaved_and_missing_topics(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
     moved = [*lines[:999], lines[1000], lines[999], *lines[1001:4000]]
     found = faults_of(golden_collection, tmp_path, moved)
-    assert (1001, "topic 101 goes on here") in found
-    assert (1002, "topic 102 goes on here") in found
+    assert (1001, "topic 101 continues here") in found
+    assert (1002, "topic 102 continues here") in found
     assert (0, "no ranking for topics 107") in found
 
 
@@ -64,7 +64,7 @@ def test_missing_extra_and_interleaved_rankings(golden_collection: Collection, t
     found = faults_of(golden_collection, tmp_path, swapped)
     assert (0, "topic 101 has no ranking 7") in found
     assert (301, "topic 101 has a ranking 170") in found
-    assert (51, "topic 101, ranking 1 goes on here") in found
+    assert (51, "topic 101, ranking 1 continues here") in found
 
 
 def test_form_faults_are_listed_beside_the_others(

@@ -57,7 +57,7 @@ def test_faults_name_the_line(tmp_path: Path) -> None:
 
 def test_a_topic_twice_and_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(b'{"id": 1}\n{"id": 1}\n')
-    with pytest.raises(InputError, match="topic 1 stands twice"):
+    with pytest.raises(InputError, match="topic 1 appears twice"):
         read_topics(tmp_path / "t.json", "train")
     (tmp_path / "e.json").write_bytes(b"\n")
     with pytest.raises(InputError, match="no topic"):

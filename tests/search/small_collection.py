@@ -13,7 +13,7 @@ from evenrank.search.engine.indexing import build_index
 
 
 def make_small(folder: Path, n_train_topics: int = 10) -> Collection:
-    """1,500 invented articles; of the training topics, every second one is called an evaluation topic.
+    """1,500 synthetic articles; of the training topics, every second one is called an evaluation topic.
 
     Those keep their complete judgments, which the evaluation topics of a collection do not have.
     """

@@ -99,7 +99,7 @@ def test_links_lead_to_the_title_whatever_it_holds() -> None:
 
 
 def test_the_age_of_the_data(generated: Collection, hostile: Collection) -> None:
-    assert data_age(generated).is_invented
-    assert not data_age(hostile).is_invented
+    assert data_age(generated).is_synthetic
+    assert not data_age(hostile).is_synthetic
     assert data_age(hostile).text.startswith("files of ")
     assert data_age(hostile, "October 2021").text == "October 2021"

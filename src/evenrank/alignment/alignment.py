@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import GroupSpace
 
 TABLE_LIMIT = 1 << 20
-"""Codes below this are told apart by a table instead of by sorting."""
+"""Codes below this are distinguished by a table instead of by sorting."""
 
 
 @dataclass(frozen=True)

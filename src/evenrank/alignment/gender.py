@@ -15,7 +15,7 @@ GROUPS = ("unknown", "female", "male", "third")
 _BIT = {name: 1 << index for index, name in enumerate(GROUPS)}
 _PREFIXED = re.compile(r"(?:tran|ci)sgender\s+((?:fe)?male)")
 _ERRONEOUS = "Taira no Kiyomori"
-"""A person's name that stands as a gender once in the official metadata; the organisers drop it."""
+"""A person's name that appears as a gender once in the official metadata; the organisers drop it."""
 
 
 def encode_gender(value: object) -> int:

@@ -62,7 +62,7 @@ def _counts_for() -> dict[int, tuple[int, ...]]:
 
 
 def present_countries(item: int) -> tuple[int, ...]:
-    """The present countries that an item stands for: itself, its successors; none when it is no country."""
+    """The present countries that an item represents: itself or its successors; none when it is not a country."""
     return _counts_for().get(item, ())
 
 

@@ -25,7 +25,7 @@ class Visible:
     """A page without its hidden parts."""
 
     text: str
-    """What is left; raw text stands in it as character references."""
+    """What is left; raw text appears in it as character references."""
     references: str
     """Content of the references, one after the other."""
     n_references: int
@@ -60,7 +60,7 @@ def split_hidden(text: str) -> Visible:
 
 
 def _content(text: str, tag: str, opening: re.Match[str], never_closed: set[str]) -> tuple[str, int]:
-    """What the tag holds and where the page goes on. A closing tag that is nowhere is looked for only once."""
+    """What the tag holds and where the page continues. A closing tag that is missing is looked for only once."""
     start = opening.end()
     if tag in never_closed or (tag != "!--" and text[start - 2] == "/"):
         return "", start

@@ -48,7 +48,7 @@ def annotate(
     """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
-    call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts anew. The work
+    call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts over. The work
     is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster.
     """
     out = Path(out)
@@ -137,7 +137,7 @@ def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkS
 
 def unfinished_work(work: Path) -> EvenrankError:
     """The error when a folder holds work of another call."""
-    fix = "finish it with the same command, or start anew with --fresh"
+    fix = "finish it with the same command, or start over with --fresh"
     return EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
 
 

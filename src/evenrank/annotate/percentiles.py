@@ -14,7 +14,7 @@ from evenrank.annotate.store import WorkStore
 ACCURACY = 0.001
 """Largest relative error of a quantile."""
 SMALLEST, LARGEST = 1e-9, 1e12
-"""Positive values are told apart between these; smaller ones count as 0, larger ones as the largest."""
+"""Positive values are distinguished between these; smaller ones count as 0, larger ones as the largest."""
 
 _LOG_BASE = np.log((1 + ACCURACY) / (1 - ACCURACY))
 _OFFSET = int(np.floor(np.log(SMALLEST) / _LOG_BASE))

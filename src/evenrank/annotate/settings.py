@@ -1,4 +1,4 @@
-"""What the labeller is asked to do: saved with every output, and compared before work goes on."""
+"""Settings of the labeller: saved with every output, and compared before work resumes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Inputs:
         return {name: path for name, path in named.items() if path is not None}
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Name and size of each file: what tells one version of a dump from another."""
+        """Name and size of each file: what distinguishes one version of a dump from another."""
         return {name: {"name": path.name, "n_bytes": path.stat().st_size} for name, path in self.files().items()}
 
 

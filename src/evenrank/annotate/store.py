@@ -1,7 +1,7 @@
 """Work in progress on disk: rows read from the dumps, and how far reading has come, in one SQLite file.
 
 Rows and position are committed together, so that a process killed at any moment leaves a store from which the same
-command goes on. Memory stays small whatever the size of the dumps, and the join of pages to items is left to SQL.
+command resumes. Memory stays small whatever the size of the dumps, and the join of pages to items is left to SQL.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class WorkStore:
         self.query("INSERT OR REPLACE INTO meta VALUES (?, ?)", [name, json.dumps(value)])
 
     def position(self, stage: str) -> Position | None:
-        """Where reading goes on; None when the stage is finished."""
+        """Where reading resumes; None when the stage is finished."""
         kept = self.get(f"position of {stage}")
         return START if kept is None else None if kept == "end" else Position(*kept)
 
@@ -97,7 +97,7 @@ class WorkStore:
         try:
             yield
         except DamagedStoreError as error:
-            raise EvenrankError(f"{self.path}: the unfinished work is damaged: start anew with --fresh") from error
+            raise EvenrankError(f"{self.path}: the unfinished work is damaged: start over with --fresh") from error
         except StoreUnavailableError as error:
-            kept = "finished parts are kept: make room and run the same command again, or start anew with --fresh"
+            kept = "finished parts are kept: make room and run the same command again, or start over with --fresh"
             raise EvenrankError(f"{self.path}: could not be written: {error.reason} ({kept})") from error

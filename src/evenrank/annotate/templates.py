@@ -33,7 +33,7 @@ class _Frame:
     """'{{', '{|', or '' for the page itself."""
     is_infobox: bool = False
     is_data: bool = False
-    """Whether it is, or stands in, an infobox or a table: there, unknown templates show their arguments."""
+    """Whether it is, or is inside, an infobox or a table: there, unknown templates show their arguments."""
     parts: list[str] = field(default_factory=list)
 
 

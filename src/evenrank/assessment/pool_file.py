@@ -44,7 +44,7 @@ def read_pool(path: str | os.PathLike[str]) -> Pool:
         raise input_error(path, 0, "an empty file, where a pool was expected", BUILD_AGAIN)
     times = Counter((entry.topic, entry.page) for entry in pages)
     faults = [
-        Fault(str(path), 0, f"page {page} stands {n} times under topic {topic}", BUILD_AGAIN)
+        Fault(str(path), 0, f"page {page} appears {n} times under topic {topic}", BUILD_AGAIN)
         for (topic, page), n in times.items()
         if n > 1
     ]

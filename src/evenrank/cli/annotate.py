@@ -63,7 +63,7 @@ FILE = click.Path(path_type=Path)
     help="Spark: a spark.* property; may be repeated.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
-@click.option("--fresh", is_flag=True, help="Throw unfinished work away and start anew.")
+@click.option("--fresh", is_flag=True, help="Throw unfinished work away and start over.")
 def command(
     out: Path,
     dump: Path,
@@ -82,7 +82,7 @@ def command(
     """Write page metadata to OUT (JSON lines, gzip) from dumps, in the format of trec_metadata.json.gz.
 
     Beside OUT a file .about.json says how it was made, what it covers and what to be careful about. A run that was
-    stopped goes on when the same command is given again.
+    stopped resumes when the same command is given again.
     """
     from evenrank.annotate.coverage import draw_coverage
     from evenrank.annotate.settings import Inputs

@@ -39,7 +39,7 @@ COMMANDS: dict[str, str] = {
 }
 """Name and short help of every command; `evenrank.cli.NAME` holds it as `command`."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Variables that tell the linear algebra behind numpy how many threads to use, if it is told before numpy is loaded."""
+"""Variables that tell the linear algebra behind numpy how many threads to use; set before numpy is loaded."""
 
 
 class LazyGroup(click.Group):
@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="evenrank")
 def cli() -> None:
-    """Fair work lists for Wikipedia, and the bench that proves them fair."""
+    """Rankings that are relevant and fair: make them, score them, and prove it."""
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def check_output(collection: Collection, *outputs: Path, replaceable: Path | Non
 
 
 def can_be_made(path: Path) -> bool:
-    """Whether a file of that name can be made or replaced, as far as can be told; a device is taken as it is."""
+    """Whether a file of that name can be made or replaced, as far as can be seen; a device is used as it is."""
     if path == STDOUT:
         return True
     if path.exists() and not path.is_file():

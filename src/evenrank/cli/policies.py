@@ -36,7 +36,7 @@ def _lines(policy: dict[str, Any]) -> Iterator[str]:
     yield _wrapped("  ", policy["summary"])
     if policy["paper_runs"]:
         mark = ", reconstructed from the run descriptions" if policy["reconstructed"] else ""
-        yield _wrapped("  stands for: ", ", ".join(policy["paper_runs"]) + mark)
+        yield _wrapped("  reproduces: ", ", ".join(policy["paper_runs"]) + mark)
     yield _wrapped("  source: ", policy["citation"])
     for setting in policy["settings"]:
         yield _wrapped(f"  {setting['name']} = {_shown(setting['default'])}: ", _explained(setting))

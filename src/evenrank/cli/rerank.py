@@ -31,7 +31,7 @@ FORMATS = ("trec", "csv", "tsv", "json")
     type=click.Choice(["score", "rank"]),
     default="score",
     show_default=True,
-    help="Whether the score is the expected relevance, or the rank tells it.",
+    help="Whether the score is the expected relevance, or it is inferred from the rank.",
 )
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")

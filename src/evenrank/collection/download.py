@@ -69,7 +69,7 @@ def _one(path: Path, url: str, facts: OfficialFile) -> Path:
         except (OSError, http.client.HTTPException) as error:
             if attempt == N_TRIES:
                 reason = getattr(error, "reason", error)
-                text = f"{url}: {reason} (what came is kept; the same command goes on from there)"
+                text = f"{url}: {reason} (what arrived is kept; run the same command again to resume)"
                 raise EvenrankError(text) from error
     fault = _fault(partial, facts)
     if fault:
@@ -80,7 +80,7 @@ def _one(path: Path, url: str, facts: OfficialFile) -> Path:
 
 
 def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
-    """Append what is missing of the file; start anew when the server cannot go on in the middle."""
+    """Append what is missing of the file; start over when the server cannot resume in the middle."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:

@@ -51,7 +51,7 @@ def import_collection(
 ) -> Collection:
     """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
 
-    `settings` says how generated files were made; `warn` is told what is odd but not wrong.
+    `settings` says how generated files were made; `warn` receives what is odd but not wrong.
     """
     folder = Path(folder)
     _refuse_pipes(files)
@@ -242,7 +242,7 @@ def _new_data_folder(folder: Path) -> Path:
 
 
 def _free_name(folder: Path, previous: Manifest | None) -> Path:
-    """The next data folder of the collection; what stands there and is not ours stays."""
+    """The next data folder of the collection; anything there that is not ours stays."""
     last = previous.data_folder.removeprefix("data-") if previous is not None else ""
     numbers = count(int(last) + 1 if last.isdecimal() else 1)
     return next(path for number in numbers if not (path := folder / f"data-{number}").exists())

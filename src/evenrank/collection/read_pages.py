@@ -18,8 +18,8 @@ OPTIONAL = tuple(name for name in DIMENSIONS if name not in ALWAYS)
 def read_pages(path: Path, warn: Callable[[str], object]) -> Metadata:
     """The metadata with the dimensions whose fields are in it; read again if some field only comes up late.
 
-    A field that only has the name of an optional dimension's is a field of the user's own: `warn` is told, and the
-    file is read again without that dimension.
+    A field that only has the name of an optional dimension's is a field of the user's own: `warn` receives a note,
+    and the file is read again without that dimension.
     """
     fields, foreign = first_fields(path), set[str]()
     while True:

@@ -76,7 +76,7 @@ def _check_names(runs: Sequence[Run]) -> None:
 def settle_protocol(protocol: str | Protocol, **settings: Unpack[ProtocolSettings]) -> Protocol:
     """A protocol with some settings changed; `depth` and `rankings` change those of both tasks.
 
-    Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier tells which topics were judged down
+    Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier says which topics were judged down
     to the published cut, and says nothing about another one.
     """
     if isinstance(protocol, str):

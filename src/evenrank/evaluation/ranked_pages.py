@@ -82,7 +82,7 @@ def _refuse_long(run: Run, protocol: Protocol) -> None:
 
 
 def _refuse_repeated(run: Run, pages: NDArray[np.int32], ranking_of: NDArray[np.intp]) -> None:
-    """InputError when a page stands twice in a ranking."""
+    """InputError when a page appears twice in a ranking."""
     key = ranking_of.astype(np.int64) << 32 | pages
     distinct, counts = np.unique(key, return_counts=True)
     repeated = distinct[counts > 1]

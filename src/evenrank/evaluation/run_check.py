@@ -59,15 +59,17 @@ class _Check:
         order = np.argsort(key, kind="stable")
         for place in np.flatnonzero(key[order][1:] == key[order][:-1]) + 1:
             row = order[place]
-            yield self._fault(row, f"page {self.rows.pages[row]} stands twice in {self._named(row)}", "keep the first")
+            yield self._fault(row, f"page {self.rows.pages[row]} appears twice in {self._named(row)}", "keep the first")
 
     def interleaved(self) -> Iterator[Fault]:
-        """Lines where a topic or a ranking goes on after another one had begun."""
+        """Lines where a topic or a ranking continues after another one had begun."""
         for ids, what in ((self.rows.topic_ids, "topic"), (self._key, "ranking")):
             for row in _resumed(ids):
                 if what == "topic" or self._topic_goes_on(row):
                     found = (
-                        f"{self._named(row)} goes on here" if what == "ranking" else f"topic {ids[row]} goes on here"
+                        f"{self._named(row)} continues here"
+                        if what == "ranking"
+                        else f"topic {ids[row]} continues here"
                     )
                     yield self._fault(row, found, f"keep the lines of a {what} together")
 

@@ -46,7 +46,7 @@ class ArticleFile:
 
 
 def open_articles(path: str | os.PathLike[str]) -> ArticleFile:
-    """The file as corpus or dump, told by its content; InputError if it is neither."""
+    """The file as corpus or dump, inferred from its content; InputError if it is neither."""
     start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
     size_bytes = Path(path).stat().st_size
     if start.startswith(b"{"):
@@ -78,7 +78,7 @@ def read_parsed(
     size: int = BATCH,
     progress: Progress | None = None,
 ) -> Iterator[ParsedBatch]:
-    """As `read_articles`, batch by batch; `start` at a batch's `end` goes on after it."""
+    """As `read_articles`, batch by batch; `start` at a batch's `end` resumes after it."""
     source = open_articles(path)
     n_file_bytes = 0
     for raw in source.raw_batches(faults, start, size):
@@ -93,7 +93,7 @@ class MappedBatch(NamedTuple, Generic[R]):
     result: R
     n_articles: int
     end: Position
-    """Where to go on after this batch."""
+    """Where to resume after this batch."""
 
 
 def map_articles(
@@ -128,7 +128,7 @@ class _ParseAndCall(Generic[R]):
 
 
 def _report(batch: ParsedBatch, faults: FaultLog, progress: Progress | None, n_before: int) -> int:
-    """Bytes of the file read so far, told to `progress`; the batch's faults go to `faults`."""
+    """Bytes of the file read so far, reported to `progress`; the batch's faults go to `faults`."""
     faults.merge(batch.faults)
     if progress is not None:
         progress.update(batch.n_file_bytes - n_before)

@@ -22,7 +22,7 @@ class RawBatch(NamedTuple):
     start: Position
     """Where the first record starts."""
     end: Position
-    """Where the next batch starts: reading can go on from here."""
+    """Where the next batch starts: reading can resume from here."""
     data: bytes
     n_file_bytes: int
     """Bytes of the file read up to here."""

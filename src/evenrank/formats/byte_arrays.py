@@ -29,7 +29,7 @@ def words_of(buffer: Bytes) -> Words:
 
 
 def has_bytes(words: Words, places: Places, wanted: bytes) -> NDArray[np.bool_]:
-    """Whether `wanted`, of at least eight bytes, stands at each place."""
+    """Whether `wanted`, of at least eight bytes, is at each place."""
     is_there = np.ones(len(places), bool)
     for offset in {*range(0, len(wanted) - WORD + 1, WORD), len(wanted) - WORD}:
         word = np.uint64(int.from_bytes(wanted[offset : offset + WORD], "little"))

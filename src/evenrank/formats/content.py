@@ -1,4 +1,4 @@
-"""The content of a large file as chunks that know their place, so that reading can go on where it stopped."""
+"""The content of a large file as chunks that know their place, so that reading can resume where it stopped."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _article(page: bytes | None, site: Site) -> tuple[Article | None, bool]:
 
 
 def _wikitext(page: bytes) -> bytes:
-    """Wikitext of the newest revision, as it stands in the file."""
+    """Wikitext of the newest revision, as it is in the file."""
     start = page.rfind(b"<text")
     start_end = page.find(b">", start)
     if start < 0 or start_end < 0:

@@ -43,7 +43,7 @@ def read_records(path: str | os.PathLike[str], parse: Callable[[dict[str, Any]],
         except orjson.JSONDecodeError as error:
             faults.append(Fault(str(path), number, f"not JSON: {error}", "give one JSON record a line"))
         except ValueError as error:
-            faults.append(Fault(str(path), number, str(error), "mend the record or leave it out"))
+            faults.append(Fault(str(path), number, str(error), "fix the record or leave it out"))
     if faults:
         raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
     return records

@@ -58,7 +58,7 @@ def read_metadata(
 ) -> Metadata:
     """The metadata in a JSON-lines file, plain or compressed; InputError lists all faults of the file.
 
-    `on_bytes` is told how many bytes of the file were consumed since it was last called. A value that one of the
+    `on_bytes` receives how many bytes of the file were consumed since it was last called. A value that one of the
     `optional` dimensions does not know ends the reading at once, with ForeignFieldError.
     """
     reader = LineReader(dimensions)

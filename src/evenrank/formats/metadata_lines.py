@@ -2,7 +2,7 @@
 
 The organisers write every record with the same keys in the same order, so a line is a page id, a quality score and
 a tail that takes only a few hundred different values. Ids and scores are parsed for a whole block with array
-arithmetic, tails are told apart by a 64-bit hash and each distinct tail is parsed as JSON once. Lines of any other
+arithmetic, tails are distinguished by a 64-bit hash and each distinct tail is parsed as JSON once. Lines of any other
 shape, and files with counts, whose tails hardly repeat, are parsed one by one, with the same result.
 """
 
@@ -25,7 +25,7 @@ from evenrank.records import NO_CLASS, WORK_ORDER
 
 MAX_PAGE_ID = 2**31 - 1
 MAX_TAIL = 512
-"""Longest tail, in bytes, that is told apart by its hash."""
+"""Longest tail, in bytes, that is distinguished by its hash."""
 MEMO_LIMIT = 1 << 16
 """Distinct tails remembered; with more of them the memory is cleared (extra fields that differ by page)."""
 SCORE_FIELDS = ("quality_score", "pred_qual")

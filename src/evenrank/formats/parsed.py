@@ -16,6 +16,6 @@ class ParsedBatch(NamedTuple):
     faults: FaultLog
     """Records that were left out or repaired."""
     end: Position
-    """Where the next batch starts: reading can go on from here."""
+    """Where the next batch starts: reading can resume from here."""
     n_file_bytes: int
     """Bytes of the file read up to here."""

@@ -13,7 +13,7 @@ MAX_ID = 2**31 - 1
 
 
 def read_qrels(path: str | os.PathLike[str], min_grade: int | None = None) -> dict[int, dict[int, int]]:
-    """Grades by topic and page; a pair that stands twice must have one grade, and none is below `min_grade`."""
+    """Grades by topic and page; a pair that appears twice must have one grade, and none is below `min_grade`."""
     grades: dict[int, dict[int, int]] = {}
     faults: list[Fault] = []
     for number, line in read_lines(path):

@@ -27,7 +27,7 @@ def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
     seen: set[int] = set()
     repeated = [t.id for t in topics if t.id in seen or seen.add(t.id)]  # type: ignore[func-returns-value]
     if repeated:
-        raise InputError([Fault(str(path), 0, f"topic {topic} stands twice", "keep one") for topic in repeated])
+        raise InputError([Fault(str(path), 0, f"topic {topic} appears twice", "keep one") for topic in repeated])
     return topics
 
 

@@ -13,7 +13,7 @@ from evenrank.exposure import discounts
 
 Floats = NDArray[np.float64]
 PERSISTENCE = 0.8
-"""Of `rbp`, where none is given: the chance that a reader goes on to the next item."""
+"""Of `rbp`, where none is given: the chance that a reader continues to the next item."""
 MODELS: dict[str, Callable[[int, float], Floats]] = {
     "log": lambda n, _: np.asarray(discounts(n), np.float64),
     "dcg": lambda n, _: np.asarray(1.0 / np.log2(np.arange(2, n + 2)), np.float64),

@@ -54,7 +54,7 @@ def read_text(path: Path) -> str:
 
 
 def _trec_columns(line: str) -> tuple[str, ...] | None:
-    """The columns of a TREC run or of qrels, told by their number and the numbers in them; None for other lines."""
+    """The columns of a TREC run or of qrels, inferred from their number and content; None for other lines."""
     cells = line.split()
     if len(cells) == len(RUN_COLUMNS) and _is_number(cells[3]) and _is_number(cells[4]):
         return RUN_COLUMNS

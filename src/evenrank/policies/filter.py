@@ -1,4 +1,4 @@
-"""`filter`: only the most relevant candidates go on to another policy."""
+"""`filter`: only the most relevant candidates are passed to another policy."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Policy(Protocol):
     tasks: ClassVar[tuple[Task, ...]]
     """Tasks it serves."""
     paper_runs: ClassVar[tuple[str, ...]]
-    """Runs of the paper's tables that it stands for."""
+    """Runs of the paper's tables that it reproduces."""
     citation: ClassVar[str]
     """Where the method comes from."""
 

@@ -1,4 +1,4 @@
-"""The record beside a run: all that decided its rankings, and how good they provably are."""
+"""The record beside a run: all that decided its rankings, and how close to the best they provably are."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
 
 
 def record_path(run_path: str | os.PathLike[str]) -> Path:
-    """Where the record of a run stands: beside it, with `.json` after its name."""
+    """Where the record of a run is: beside it, with `.json` after its name."""
     return Path(f"{os.fspath(run_path)}.json")
 
 

@@ -63,7 +63,7 @@ UNTRAINED = ModelChoice()
 
 
 def choose_model(collection: Collection, name: str, encoder: EncoderSettings | None = None) -> ModelChoice:
-    """The model that a word or a file name stands for; errors come now, and not from the first topic.
+    """The model that a word or a file name means; errors come now, and not from the first topic.
 
     `untrained`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model file.
     """

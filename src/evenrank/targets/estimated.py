@@ -45,7 +45,7 @@ def estimated_target(
 ) -> EstimatedTarget:
     """What a topic's target should be, given the relevance probabilities of its candidates.
 
-    `keep_unknown` tells whether the fully unknown cell takes part; by default it does in Task 2 only. `group_odds`
+    `keep_unknown` says whether the fully unknown cell takes part; by default it does in Task 2 only. `group_odds`
     correct the total of each group, where groups are found more often than they are relevant.
     """
     if keep_unknown is None:

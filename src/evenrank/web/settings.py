@@ -21,7 +21,7 @@ class WebSettings:
     public_url: str = ""
     """Address under which others reach the app, for links in exports; empty takes it from each request."""
     data_of: str = ""
-    """How old the data are, in words; empty tells the date of the files."""
+    """How old the data are, in words; empty: the date of the files."""
     wiki_url: str = "https://en.wikipedia.org/wiki/"
     """Where titles link to."""
     wiki_api: str = ""

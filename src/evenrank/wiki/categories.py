@@ -50,7 +50,7 @@ def category_members(
 ) -> CategoryMembers:
     """Articles of a category (`Category:Chess` or `Chess`) down to `depth`, breadth first, each once.
 
-    Circles end, because a category is read once. A talk page stands for its article, so that the categories of
+    Circles end, because a category is read once. A talk page counts as its article, so that the categories of
     a project's assessments can be read too. `levels` says what each depth adds.
     """
     if not 0 <= depth <= MAX_DEPTH:

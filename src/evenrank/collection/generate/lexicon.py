@@ -42,7 +42,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country with invented places."""
+    """A country with synthetic places."""
 
     name: str
     demonym: str

@@ -67,7 +67,7 @@ def _titles(settings: GenerateSettings) -> list[tuple[str, str, str]]:
 
 
 def _theme(seed: int, title: str, subject: str, continent: str) -> Theme:
-    """The theme of one title: the table's words in an order of its own, and its own invented terms."""
+    """The theme of one title: the table's words in an order of its own, and its own synthetic terms."""
     entry = tables.toml("subjects")[subject]
     rng = derive(seed, "theme", title)
     region = continent or CONTINENTS[rng.integers(1, len(CONTINENTS))]

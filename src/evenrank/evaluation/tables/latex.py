@@ -35,5 +35,5 @@ def _row(cells: list[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
+    """Text that LaTeX prints unchanged."""
     return "".join(_ESCAPES.get(character, character) for character in text)

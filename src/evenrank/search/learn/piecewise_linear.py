@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where the corners are: shares of the relevant pages below them."""
 FAR = 1e3
-"""How far beyond the outer corners the line goes on."""
+"""How far beyond the outer corners the line continues."""
 
 
 def bent_fit(scores: Floats, labels: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:

@@ -64,7 +64,7 @@ def show_collection(request: Request) -> Response:
             "unknown_region": desk.numbers.unknown_region,
             "dimensions": {name: dict(counts) for name, counts in desk.numbers.groups.items()},
             "data_of": desk.age.text,
-            "is_invented": desk.age.is_invented,
+            "is_synthetic": desk.age.is_synthetic,
             "regions": dict(desk.numbers.groups.get("geography", ())),
             "classes": dict(desk.numbers.classes),
             "policies": [asdict(choice) for choice in policy_choices().values()],

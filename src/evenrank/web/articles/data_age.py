@@ -15,7 +15,7 @@ class DataAge:
 
     text: str
     """E.g. `October 2021`, or `files of 15 November 2021` when nobody said how old they are."""
-    is_invented: bool
+    is_synthetic: bool
     """Whether the collection is a generated one."""
 
 

@@ -52,7 +52,7 @@ def label_of(outcome: str | None, grade: int | None) -> str:
 
 
 def new_nonce() -> str:
-    """What tells one showing of a form from another."""
+    """What distinguishes one showing of a form from another."""
     return secrets.token_urlsafe(12)
 
 

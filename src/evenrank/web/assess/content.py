@@ -1,4 +1,4 @@
-"""What an assessor reads of an article: its cleaned text, without anything that tells its quality."""
+"""What an assessor reads of an article: its cleaned text, without anything that reveals its quality."""
 
 from __future__ import annotations
 

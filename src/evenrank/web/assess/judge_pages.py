@@ -21,7 +21,7 @@ NOT_YOURS = "This page was not given to you. Go back to your topics: your link, 
 
 
 def show_topics(request: Request) -> Response:
-    """All topics of an assessor with their progress; organisers go on to their own page."""
+    """All topics of an assessor with their progress; organisers are sent to their own page."""
     who, judging = person(request), judging_of(request)
     if who.role == "organiser":
         return see_other(organise_path(request))

@@ -46,7 +46,7 @@ class LateTexts:
             thread.join()
 
     def close(self) -> None:
-        """Ends a search that is under way; the next server goes on with it."""
+        """Ends a search that is under way; the next server resumes it."""
         self._is_over.set()
         self.wait()
         self.texts.close()

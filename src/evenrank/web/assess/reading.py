@@ -25,7 +25,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Reading:
-    """What stands on the page."""
+    """What appears on the page."""
 
     title: str
     blocks: tuple[Block, ...]

@@ -98,7 +98,7 @@ def _store(store: Store, rows: list[dict[str, object]]) -> None:
 
 
 def source_mark(collection: Collection) -> str:
-    """What tells the corpus from another one."""
+    """What distinguishes the corpus from another one."""
     source = collection.manifest.sources.get("corpus")
     return f"{VERSION} " + ("none" if source is None else f"{source.size_bytes}:{source.md5}")
 

@@ -17,7 +17,7 @@ from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
 
 FEWEST = 5
-"""A group of fewer articles is not told apart: a total of one article would be a label of a person."""
+"""A group of fewer articles is not shown separately: a total of one article would be a label of a person."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ HANDLERS = {
 
 
 class AnswerFailures:
-    """Answers whatever no handler expected; it stands inside the guards, so that this answer has their headers."""
+    """Answers whatever no handler expected; it runs inside the guards, so that this answer has their headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The plan of a saved search: which kind of article stands at which rank of which draw.
+"""The plan of a saved search: which kind of article appears at which rank of which draw.
 
 The policy `optimal` makes a sequence of rankings whose mean exposure is provably near the goal. Exposure depends on the
 groups of an article alone, so the plan keeps only these kinds, and every draw fills them with articles of its own.
