@@ -130,7 +130,7 @@ def test_killed_in_the_middle_the_same_command_gives_the_same_bytes(inputs, out,
     script = KILLED.format(here=str(HERE))
     killed = subprocess.run([sys.executable, "-c", script, str(n_commits), str(out), *files], check=False)
     assert killed.returncode == -9
-    assert left_behind(out) == [".metadata.json.gz.work"]
+    assert left_behind(out) == [".metadata.json.gz.lock", ".metadata.json.gz.work"]
     annotate(out, inputs, n_workers=1, batch_bytes=1500)
     assert out.read_bytes() == undisturbed.read_bytes()
     about, expected = (Path(f"{path}.about.json").read_bytes() for path in (out, undisturbed))

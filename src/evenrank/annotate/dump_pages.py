@@ -13,7 +13,8 @@ from evenrank.formats.batches import RawBatch
 from evenrank.formats.dump import Site, parse_dump
 
 _REDIRECT = re.compile(rb'<title>([^<]*)</title>\s*<ns>0</ns>\s*<id>\d+</id>\s*<redirect title="([^"]*)"')
-_FIRST_REVISION = re.compile(rb"<page>.*?<id>(\d+)</id>.*?<timestamp>(\d{4}-\d\d-\d\d)", re.DOTALL)
+_ID = re.compile(rb"<id>(\d{1,10})</id>")
+_DAY = re.compile(rb"<timestamp>(\d{4}-\d\d-\d\d)")
 
 
 def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
@@ -52,14 +53,18 @@ def annotate_history(batch: RawBatch) -> StageBatch:
     A dump of current pages holds only the last revision. The first one is in `stub-meta-history`, whose pages list
     their revisions oldest first.
     """
-    rows = [
-        (int(first[1]), first[2].decode())
-        for page in batch.data.split(b"</page>")
-        if (first := _FIRST_REVISION.search(page))
-    ]
+    rows = [first for page in batch.data.split(b"</page>") if (first := first_revision(page))]
     tally = {
         "pages": len(rows),
         "opened": batch.data.count(b"<mediawiki "),
         "closed": batch.data.count(b"</mediawiki>"),
     }
     return StageBatch({"creation_dates": rows}, tally, ())
+
+
+def first_revision(page: bytes) -> tuple[int, str] | None:
+    """Page id and day of the first revision; None where a page does not say. Each byte is looked at twice at most."""
+    start = page.find(b"<page>")
+    number = _ID.search(page, start) if start >= 0 else None
+    day = _DAY.search(page, number.end()) if number else None
+    return (int(number[1]), day[1].decode()) if number and day else None

@@ -86,6 +86,10 @@ EDGE = 16
 
 Rows = dict[str, list[tuple[object, ...]]]
 
+NOT_AS_EXPECTED = (BrokenEntityError, LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What an entity raises whose JSON has other types or numbers than Wikidata's."""
+LONGEST_FAULT = 160
+
 
 def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBatch:
     """Rows of `items`, `place_countries` and `superclasses` for a batch of lines.
@@ -102,8 +106,9 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBat
             n_entities += 1
             if entity is not None:
                 _add_rows(entity, wiki, with_gender, rows)
-        except (BrokenEntityError, KeyError, TypeError, ValueError) as error:
-            faults.append(Fault(batch.path, batch.start.line + number - 1, f"no entity of Wikidata: {error}"))
+        except NOT_AS_EXPECTED as error:
+            found = f"no entity of Wikidata: {type(error).__name__}: {error}"[:LONGEST_FAULT]
+            faults.append(Fault(batch.path, batch.start.line + number - 1, found))
     tally = {"entities": n_entities, "opened": _lines_equal(batch, b"["), "closed": _lines_equal(batch, b"]")}
     return StageBatch(rows, tally, faults)
 
@@ -115,11 +120,13 @@ def _lines_equal(batch: RawBatch, mark: bytes) -> int:
 
 
 def _add_rows(entity: Entity, wiki: str, with_gender: bool, rows: Rows) -> None:
+    """All rows of an entity, or an error and none."""
+    countries = items_named(entity.statements, geography.COUNTRY)
+    classes = items_named(entity.statements, occupation.SUBCLASS_OF)
     if link := entity.sitelinks.get(wiki):
         is_redirect = not REDIRECT_BADGES.isdisjoint(link.get("badges", ()))
-        facts = item_facts(entity, with_gender).to_json()
-        rows["items"].append((entity.id, link["title"], is_redirect, facts))
-    countries = items_named(entity.statements, geography.COUNTRY)
+        if not isinstance(title := link["title"], str):
+            raise ValueError("the title of a sitelink is no text")
+        rows["items"].append((entity.id, title, is_redirect, item_facts(entity, with_gender).to_json()))
     rows["place_countries"].extend((entity.id, country) for country in countries)
-    classes = items_named(entity.statements, occupation.SUBCLASS_OF)
     rows["superclasses"].extend((entity.id, superclass) for superclass in classes)

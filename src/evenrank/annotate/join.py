@@ -8,7 +8,7 @@ from evenrank.annotate.stage import StageBatch
 from evenrank.annotate.store import WorkStore
 from evenrank.formats.batches import RawBatch
 
-_ITEM = re.compile(rb"\((\d+),'wikibase_item','Q(\d+)'")
+_ITEM = re.compile(rb"\((\d{1,10}),'wikibase_item','Q(\d{1,15})'")
 
 
 def annotate_page_props(batch: RawBatch) -> StageBatch:

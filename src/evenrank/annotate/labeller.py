@@ -6,6 +6,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, Wri
 from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.batches import BATCH, RawBatch
+from evenrank.formats.compressed import LINE_LIMIT
 from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
+from evenrank.formats.locking import only_writer
 from evenrank.parallel import map_batches
 from evenrank.progress import track
 
@@ -34,6 +37,10 @@ OF_PAGE_PROPS = ("pages", "give the SQL dump of the table page_props")
 OF_HISTORY = ("pages", "give a stub-meta-history dump")
 OF_WIKIDATA = ("entities", "give the JSON dump of Wikidata, one entity a line")
 """What is counted in each file, and what to give where none is found."""
+
+
+LONGEST = {"first revisions": 1 << 27}
+"""Bytes of the longest record, where it is longer than a line may be: a page with a million revisions."""
 
 
 def annotate(
@@ -57,15 +64,28 @@ def annotate(
     model = quality_model(settings)
     check_inputs(inputs)
     to_do = stages(inputs, settings, batch_bytes)
-    work = work_folder(out, is_fresh)
-    store = _open_store(work, inputs, settings)
-    try:
-        _read(to_do, store, n_workers)
-        report = _write(out, store, inputs, settings, model, n_workers)
-    finally:
-        store.close()
-    shutil.rmtree(work)
+    with only_run(out):
+        work = work_folder(out, is_fresh)
+        store = _open_store(work, inputs, settings)
+        try:
+            _read(to_do, store, n_workers)
+            report = _write(out, store, inputs, settings, model, n_workers)
+        finally:
+            store.close()
+        shutil.rmtree(work)
     return report
+
+
+@contextmanager
+def only_run(out: Path) -> Iterator[None]:
+    """A block in which no other run works on the same output."""
+    with ExitStack() as stack:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(only_writer(out.with_name(f".{out.name}.lock"), out))
+        except OSError as error:
+            raise input_error(out, 0, f"could not be written: {error.strerror}", "choose another place") from error
+        yield
 
 
 def _read(to_do: list[Stage], store: WorkStore, n_workers: int | None) -> None:
@@ -73,9 +93,10 @@ def _read(to_do: list[Stage], store: WorkStore, n_workers: int | None) -> None:
     try:
         for stage in to_do:
             run_locally(stage, store, n_workers)
-    except InputError:
-        store.close()
-        shutil.rmtree(store.path.parent, ignore_errors=True)
+    except Exception as error:
+        if isinstance(error, InputError) or not isinstance(error, EvenrankError):
+            store.close()
+            shutil.rmtree(store.path.parent, ignore_errors=True)
         raise
 
 
@@ -90,7 +111,7 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
         ("entities", inputs.wikidata, (b"", b"\n"), entities, OF_WIKIDATA),
     ]
     return [
-        Stage(name, path, end, function, start, batch_bytes, *counted)
+        Stage(name, path, end, function, start, batch_bytes, *counted, LONGEST.get(name, LINE_LIMIT))
         for name, path, (start, end), function, counted in known
         if path is not None
     ]

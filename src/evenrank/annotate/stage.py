@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from evenrank.annotate.store import WorkStore
 from evenrank.errors import Fault, InputError, input_error
 from evenrank.formats.batches import BATCH, RawBatch, read_batches
-from evenrank.formats.compressed import TRY_AGAIN
+from evenrank.formats.compressed import LINE_LIMIT, TRY_AGAIN
 from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
@@ -52,6 +52,8 @@ class Stage:
     """Count in the tally of the records that were read; a file without any is refused."""
     wanted: str = ""
     """What to do about such a file."""
+    record_limit: int = LINE_LIMIT
+    """Longest record, in bytes."""
 
 
 class _Done(NamedTuple):
@@ -130,7 +132,14 @@ def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) ->
     if position is None:
         return
     ledger, damage = Ledger(stage, store), FaultLog()
-    batches = read_batches(stage.path, damage, record_end=stage.record_end, start=position, size=stage.batch_bytes)
+    batches = read_batches(
+        stage.path,
+        damage,
+        record_end=stage.record_end,
+        start=position,
+        size=stage.batch_bytes,
+        record_limit=stage.record_limit,
+    )
     with _byte_bar(stage) as advance:
         for number, done in enumerate(map_batches(_Task(stage.function), batches, n_workers), 1):
             ledger.add(done.batch)

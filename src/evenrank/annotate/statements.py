@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from evenrank.formats.wikidata import entity_number
+
 Statement = dict[str, Any]
 
 
@@ -38,21 +40,37 @@ def _values(statements: list[Statement], type_: str) -> Iterator[dict[str, Any]]
 
 def item_values(statements: list[Statement]) -> list[int]:
     """Numbers of the items that a property names, without repetition, in the entity's order."""
-    ids = (value.get("numeric-id") or int(value["id"][1:]) for value in _values(statements, "wikibase-entityid"))
-    return list(dict.fromkeys(ids))
+    return list(dict.fromkeys(_item_number(value) for value in _values(statements, "wikibase-entityid")))
+
+
+def _item_number(value: dict[str, Any]) -> int:
+    """123 of an entity id Q123; ValueError for what can be none."""
+    number = value.get("numeric-id")
+    return entity_number(str(value["id"])[1:] if number is None else str(number))
 
 
 def point_values(statements: list[Statement]) -> list[Point]:
     """Points on Earth that a property names; those on other globes are left out."""
     return [
-        Point(float(value["latitude"]), float(value["longitude"]))
+        _point(value["latitude"], value["longitude"])
         for value in _values(statements, "globecoordinate")
         if str(value.get("globe", EARTH)).endswith(f"/{EARTH}") or "globe" not in value
     ]
 
 
+def _point(latitude: object, longitude: object) -> Point:
+    if type(latitude) not in (int, float) or type(longitude) not in (int, float):
+        raise ValueError("coordinates that are no numbers")
+    point = Point(float(latitude), float(longitude))  # type: ignore[arg-type]
+    if not (abs(point.latitude) <= 90 and abs(point.longitude) <= 360):
+        raise ValueError("coordinates that are not on Earth")
+    return point
+
+
 CENTURY_PRECISION = 7
 """Wikidata's precision code of a century; that of a year is 9."""
+LONGEST_YEAR = 16
+"""Digits of a year; Wikidata's longest is that of the Big Bang."""
 
 
 def year_values(statements: list[Statement]) -> list[int]:
@@ -62,5 +80,8 @@ def year_values(statements: list[Statement]) -> list[int]:
 
 
 def _year(time: str) -> int:
-    """-44 of `-0044-03-15T00:00:00Z`."""
-    return int(time[0] + time[1:].partition("-")[0])
+    """-44 of `-0044-03-15T00:00:00Z`; ValueError for what is no time."""
+    digits = time[1:].partition("-")[0]
+    if time[:1] not in ("+", "-") or not digits.isascii() or not digits.isdigit() or len(digits) > LONGEST_YEAR:
+        raise ValueError("a time that has no year")
+    return int(time[0] + digits)

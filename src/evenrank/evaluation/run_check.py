@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault
+from evenrank.formats.faults import first_faults
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.records import N_RANKINGS, RANKING_LENGTH
+
+MAX_OF_A_KIND = 10_000
+"""Faults of one kind that are shown; the others are counted."""
 
 
 def check_run(collection: Collection, path: str | os.PathLike[str]) -> list[Fault]:
@@ -22,9 +26,14 @@ def check_run(collection: Collection, path: str | os.PathLike[str]) -> list[Faul
         return sorted(rows.faults)
     check = _Check(collection, str(path), rows)
     of_file = [fault for fault in rows.faults if not fault.line]
-    of_lines = [fault for fault in rows.faults if fault.line]
-    found = [*of_lines, *check.ids(), *check.repeated(), *check.interleaved(), *check.sizes()]
-    return [*of_file, *sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))]
+    found = [fault for fault in rows.faults if fault.line]
+    n_more = rows.n_more_faults
+    for faults in (check.ids(), check.repeated(), check.interleaved(), check.sizes()):
+        kept, n_left_out = first_faults(faults, MAX_OF_A_KIND)
+        found += kept
+        n_more += n_left_out
+    rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
+    return [*of_file, *sorted(found, key=lambda fault: (fault.line or 2**60, fault.found)), *rest]
 
 
 @dataclass

@@ -35,9 +35,10 @@ def read_batches(
     record_end: bytes = b"\n",
     start: Position = START,
     size: int = BATCH,
+    record_limit: int = LINE_LIMIT,
 ) -> Iterator[RawBatch]:
     """Batches that end with `record_end`; the last holds what is left. A file that is cut off ends in a fault."""
-    pending = _Pending(str(path), record_end, start, size)
+    pending = _Pending(str(path), record_end, start, size, record_limit)
     try:
         for chunk in read_chunks(path, start, faults):
             pending.add(chunk)
@@ -53,8 +54,9 @@ def read_batches(
 class _Pending:
     """Content that waits for the end of its last record."""
 
-    def __init__(self, path: str, record_end: bytes, start: Position, size: int) -> None:
+    def __init__(self, path: str, record_end: bytes, start: Position, size: int, record_limit: int) -> None:
         self.path, self.record_end, self.start, self.size = path, record_end, start, size
+        self.record_limit = record_limit
         self.content = bytearray()
         self.chunks: list[tuple[int, int, int]] = []
         """For each chunk: bytes of `content` before it, and its offset and skip."""
@@ -65,8 +67,8 @@ class _Pending:
         self.chunks.append((len(self.content), chunk.offset, chunk.skip))
         self.content += chunk.data
         self.n_file_bytes = chunk.n_file_bytes
-        if len(self.content) > self.size + LINE_LIMIT:
-            found = f"a record of more than {LINE_LIMIT:,} bytes"
+        if len(self.content) > self.size + self.record_limit:
+            found = f"a record of more than {self.record_limit:,} bytes"
             raise input_error(self.path, self.start.line, found, "is this file of the right kind?")
 
     def take_records(self) -> Iterator[RawBatch]:

@@ -56,10 +56,14 @@ def digit_values(words: Words, lengths: NDArray[np.intp]) -> NDArray[np.int64]:
 
 
 def integers(words: Words, places: Places) -> tuple[NDArray[np.int32], Places, NDArray[np.bool_]]:
-    """The whole number of up to eight digits at each place, the place behind it, and whether there is one."""
+    """The whole number of up to eight digits at each place, the place behind it, and whether there is one.
+
+    As in JSON, a number of several digits that starts with 0 is none.
+    """
     here = words[places]
     lengths = n_digits(here)
-    return digit_values(here, lengths).astype(np.int32), places + lengths, lengths > 0
+    has_zero = (here & np.uint64(0xFF)) == np.uint64(ord("0"))
+    return digit_values(here, lengths).astype(np.int32), places + lengths, (lengths == 1) | ((lengths > 1) & ~has_zero)
 
 
 def unit_decimals(buffer: Bytes, words: Words, places: Places) -> tuple[NDArray[np.float32], Places, NDArray[np.bool_]]:

@@ -14,8 +14,12 @@ from evenrank.errors import InputError, input_error
 
 FILE_BLOCK = 1 << 18
 """Bytes taken from the file at once."""
-LINE_LIMIT = 1 << 28
+LINE_LIMIT = 1 << 25
 """Longest line accepted, in bytes: more is not a file of lines, and would fill the memory."""
+MAX_RATIO = 200
+"""Largest ratio of content to compressed bytes; real files reach about 50, a file made to fill the memory 1,000."""
+FREE_BYTES = 1 << 26
+"""Content that is taken at any ratio."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TRY_AGAIN = "download or copy it again and compare its size and checksum"
 
@@ -63,6 +67,7 @@ class Decompressed(io.RawIOBase):
         self._file = _open(self.path)
         self.size_bytes = os.fstat(self._file.fileno()).st_size
         self.n_file_bytes = 0
+        self.n_content_bytes = 0
         head = _read_head(self._file)
         self._head = b"" if self._file.seekable() else head
         self.compression = compression_of(head)
@@ -93,12 +98,20 @@ class Decompressed(io.RawIOBase):
             while self._next_stream():
                 assert self._stream is not None
                 if data := self._stream.decompress(self._take(), size):
+                    self._refuse_bomb(len(data))
                     return data
         except InputError:
             raise
         except Exception as error:  # isal's error type has no base of its own
             raise self._damaged(f"{self.compression} data are damaged: {error}") from None
         return b""
+
+    def _refuse_bomb(self, n_new: int) -> None:
+        """InputError for content that is out of all proportion to the file."""
+        self.n_content_bytes += n_new
+        if self.n_content_bytes > max(FREE_BYTES, MAX_RATIO * self.n_file_bytes):
+            found = f"{self.n_file_bytes:,} bytes of {self.compression} data expand to over {MAX_RATIO} times as many"
+            raise input_error(self.path, 0, found, "unpack it yourself if it is what you want to read")
 
     def seek_plain(self, offset: int) -> None:
         """Go on at byte `offset` of a file that is not compressed."""

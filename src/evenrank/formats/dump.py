@@ -21,10 +21,10 @@ from evenrank.records import Article
 
 PAGE_END = b"</page>"
 PAGE_START = b"<page>"
-_HEAD = re.compile(rb"\s*<title>([^<]*)</title>\s*<ns>\s*(-?\d+)\s*</ns>\s*<id>\s*(\d{1,10})\s*</id>")
+_HEAD = re.compile(rb"\s*<title>([^<]*)</title>\s*<ns>\s*(-?\d{1,9})\s*</ns>\s*<id>\s*(\d{1,10})\s*</id>")
 _REDIRECT = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
-_BASE = re.compile(rb"<base>([^<]*/)[^<]*</base>")
-_NAMESPACE = re.compile(rb'<namespace key="(-?\d+)"[^>]*>([^<]*)</namespace>')
+_BASE = re.compile(rb"<base>([^<]*)</base>")
+_NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^>]*>([^<]*)</namespace>')
 _ESCAPES = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&#039;", b"'"), (b"&amp;", b"&"))
 
 
@@ -47,7 +47,8 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     head = read_head(path)
     base = _BASE.search(head)
     names = [(int(key), _text(name)[0]) for key, name in _NAMESPACE.findall(head)]
-    return Site(_text(base[1])[0] if base else Site().base_url, tuple(names))
+    place, slash, _ = base[1].rpartition(b"/") if base else (b"", b"", b"")
+    return Site(_text(place + slash)[0] if slash else Site().base_url, tuple(names))
 
 
 def parse_dump(batch: RawBatch, site: Site) -> ParsedBatch:

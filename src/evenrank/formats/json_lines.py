@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import orjson
 
-from evenrank.errors import Fault, InputError
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.compressed import read_blocks
+from evenrank.formats.faults import MAX_COUNTED, FaultLog
 
 T = TypeVar("T")
+_SPACED_KEY = re.compile(rb'"\s+:')
 MAX_FAULTS = 50
+"""Faults shown of one file; the others are counted."""
+MAX_RECORDS = 1_000_000
+"""Most records of a file that is kept in memory."""
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
@@ -27,26 +33,55 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def read_records(path: str | os.PathLike[str], parse: Callable[[dict[str, Any]], T]) -> list[T]:
+def read_records(
+    path: str | os.PathLike[str], parse: Callable[[dict[str, Any]], T], max_records: int = MAX_RECORDS
+) -> list[T]:
     """What `parse` makes of each record; it raises ValueError, saying what was found, on a bad one.
 
-    All faults of the file come in one InputError.
+    All faults of the file come in one InputError; a file of more than `max_records` is not read to its end.
     """
     records: list[T] = []
-    faults: list[Fault] = []
+    faults = FaultLog(MAX_FAULTS)
     for number, line in read_lines(path):
         try:
-            record = orjson.loads(line)
-            if not isinstance(record, dict):
-                raise ValueError(f"{type(record).__name__} where a record was expected")
-            records.append(parse(record))
+            records.append(parse(load_record(line)))
         except orjson.JSONDecodeError as error:
-            faults.append(Fault(str(path), number, f"not JSON: {error}", "give one JSON record a line"))
+            faults.add(path, number, f"not JSON: {error}", "give one JSON record a line")
         except ValueError as error:
-            faults.append(Fault(str(path), number, str(error), "fix the record or leave it out"))
-    if faults:
-        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+            faults.add(path, number, str(error), "fix the record or leave it out")
+        if len(records) > max_records:
+            faults.add(path, number, f"more than {max_records:,} records", "is this file of the right kind?")
+            break
+        if faults.n_faults >= MAX_COUNTED:
+            break
+    faults.raise_if_any()
     return records
+
+
+def load_record(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; ValueError for anything else, and for an object that has a key twice."""
+    record = orjson.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError(f"{type(record).__name__} where a record was expected")
+    if line.count(b'":') > _n_pairs(record) or _SPACED_KEY.search(line):  # else each key has a colon of its own
+        try:
+            json.loads(line, object_pairs_hook=_refuse_repeated_keys)
+        except RecursionError:
+            raise ValueError("lists or objects nested too deeply") from None
+    return record
+
+
+def _n_pairs(record: dict[str, Any]) -> int:
+    return len(record) + sum(_n_pairs(value) for value in record.values() if type(value) is dict)
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:40]!r} appears twice")
+    return found
 
 
 def write_records(path: str | os.PathLike[str], records: Iterable[dict[str, Any]]) -> None:

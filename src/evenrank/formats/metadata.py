@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from evenrank.errors import Fault, InputError
 from evenrank.formats.compressed import Decompressed, line_blocks
+from evenrank.formats.faults import MAX_COUNTED
 from evenrank.formats.field_encoder import MaskField
+from evenrank.formats.json_lines import MAX_FAULTS
 from evenrank.formats.metadata_lines import LineReader, ParsedBlock
 
 BLOCK_BYTES = 1 << 20
 """Text parsed at once; small enough to stay in the cache."""
-MAX_FAULTS = 50
-"""Faults shown of one file; the others are counted."""
+FREE_PAGES = 2_000_000
+"""Pages that a file of any size may hold; a larger file may hold one for every two bytes."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +66,26 @@ def read_metadata(
     reader = LineReader(dimensions)
     blocks: list[ParsedBlock] = []
     faults: list[Fault] = []
-    n_lines = n_faults = 0
+    n_lines = n_faults = n_pages = 0
+    max_pages = max(FREE_PAGES, os.stat(path).st_size // 2 if os.path.exists(path) else 0)
     for block in _parsed(path, reader, on_bytes):
         for name, (line, found) in block.first_unknown.items():
             if name in optional:
                 raise ForeignFieldError(name, Fault(str(path), n_lines + line, found))
         room = MAX_FAULTS - len(faults)
         faults.extend(Fault(str(path), n_lines + line, *rest) for line, *rest in block.faults[:room])
-        n_faults += len(block.faults)
+        n_faults += block.n_faults
         n_lines += block.n_lines
+        n_pages += len(block.page_ids)
         blocks.append(block)
+        if n_faults >= MAX_COUNTED:
+            break
+        if n_pages > max_pages:
+            faults.append(
+                Fault(str(path), n_lines, f"more than {max_pages:,} pages", "is this file of the right kind?")
+            )
+            n_faults += 1
+            break
     if n_faults:
         raise InputError(faults, n_faults - len(faults))
     if not sum(len(block.page_ids) for block in blocks):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
 from evenrank.formats.field_encoder import FieldEncoder, MaskField, UnknownValueError
+from evenrank.formats.json_lines import MAX_FAULTS, load_record
 from evenrank.formats.seen_tails import SeenTails
 from evenrank.records import NO_CLASS, WORK_ORDER
 
@@ -32,6 +33,8 @@ SCORE_FIELDS = ("quality_score", "pred_qual")
 """Names of the quality score, in 2021 and 2022."""
 CLASS_FIELDS = ("quality_score_disc", "qual_cat")
 """Names of the quality class, in 2021 and 2022."""
+MAX_BLOCK_FAULTS = 10_000
+"""After so many faults the rest of a block is not read: the file is not what it should be."""
 _LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
 _CLASS_CODE = {name: code for code, name in enumerate(WORK_ORDER)}
 
@@ -46,6 +49,8 @@ class ParsedBlock:
     """Of each dimension that counts: the counts of the groups in each page's mask, page after page."""
     n_lines: int
     faults: list[tuple[int, str, str]]
+    """The first of them."""
+    n_faults: int
     first_unknown: dict[str, tuple[int, str]]
     """Of each dimension whose field has a value that it does not know: the first (line within the block, found)."""
 
@@ -83,9 +88,9 @@ class LineReader:
         columns: dict[str, NDArray[Any]] = {"score": scores, "class": codes[:, 0].astype(np.uint8)}
         columns |= {d.name: codes[:, number].astype(d.mask_dtype) for number, d in enumerate(self._dimensions, 1)}
         counts = {name: np.array(values, np.uint32) for name, values in slow.counts.items()}
-        first_unknown = {f.dimension: (f.line, f.found) for f in reversed(slow.faults) if f.dimension}
-        faults = [(f.line, f.found, f.fix) for f in slow.faults]
-        return ParsedBlock(page_ids, columns, counts, n_lines, faults, first_unknown)
+        shown = [(f.line, f.found, f.fix) for f in slow.faults.kept]
+        n_faults, first_unknown = slow.faults.n_faults, slow.faults.first_unknown
+        return ParsedBlock(page_ids, columns, counts, n_lines, shown, n_faults, first_unknown)
 
     # Lines of the organisers' layout, all at once.
 
@@ -134,7 +139,7 @@ class LineReader:
     def _learn(self, tail: bytes) -> tuple[int, ...] | None:
         """Codes of a tail that was not seen before; None when the line has to be read the slow way."""
         try:
-            record = orjson.loads(b'{"":0' + tail)
+            record = load_record(b'{"":0' + tail)
             codes = self._codes_of(record)
         except ValueError:
             return None
@@ -150,22 +155,22 @@ class LineReader:
         for number, line in lines:
             if line and not line.isspace():
                 self._read_line(number, line, slow)
+            if slow.faults.n_faults >= MAX_BLOCK_FAULTS:
+                break
         return slow
 
     def _read_line(self, number: int, line: bytes, slow: _SlowLines) -> None:
         """Add one line to the columns, or its fault."""
         try:
-            record = orjson.loads(line)
-            if not isinstance(record, dict):
-                raise ValueError(f"{type(record).__name__} where a record was expected")
+            record = load_record(line)
             self.fields.update(record)
             page_id, score, quality = _page_id(record), _score(record), _quality_class(record)
             encoded = [encoder(record.get(encoder.field)) for encoder in self._encoders]
         except orjson.JSONDecodeError as error:
-            slow.faults.append(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
+            slow.faults.add(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
         except ValueError as error:
             dimension = error.dimension if isinstance(error, UnknownValueError) else ""
-            slow.faults.append(_Fault(number + 1, str(error), "fix the record or leave it out", dimension))
+            slow.faults.add(_Fault(number + 1, str(error), "fix the record or leave it out", dimension))
         else:
             slow.lines.append(number)
             slow.page_ids.append(page_id)
@@ -204,11 +209,11 @@ class _SlowLines:
     """Quality class, then the mask of each dimension."""
     counts: dict[str, list[int]]
     """Counts of all groups of all pages, by dimension."""
-    faults: list[_Fault]
+    faults: _Faults
 
     @classmethod
     def none(cls, n_codes: int, counted: Iterable[str]) -> _SlowLines:
-        return cls([], [], [], [[] for _ in range(n_codes)], {name: [] for name in counted}, [])
+        return cls([], [], [], [[] for _ in range(n_codes)], {name: [] for name in counted}, _Faults())
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +225,26 @@ class _Fault:
     """Name of the dimension that does not know the value, if it is that."""
 
 
+class _Faults:
+    """The faults of a block: the first ones kept, all counted, the first of each dimension known."""
+
+    def __init__(self) -> None:
+        self.kept: list[_Fault] = []
+        self.n_faults = 0
+        self.first_unknown: dict[str, tuple[int, str]] = {}
+
+    def add(self, fault: _Fault) -> None:
+        self.n_faults += 1
+        if len(self.kept) < MAX_FAULTS:
+            self.kept.append(fault)
+        if fault.dimension:
+            self.first_unknown.setdefault(fault.dimension, (fault.line, fault.found))
+
+
 def _page_id(record: dict[str, Any]) -> int:
     value = record.get("page_id")
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
-        raise ValueError(f"page_id is {value!r}, not a whole number from 0 to {MAX_PAGE_ID}")
+        raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
     return value
 
 
@@ -233,7 +254,7 @@ def _score(record: dict[str, Any]) -> float:
     if value is None:
         return math.nan
     if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is {value!r}, not a number from 0 to 1")
+        raise ValueError(f"{name} is {_shown(value)}, not a number from 0 to 1")
     return float(value)
 
 
@@ -243,5 +264,10 @@ def _quality_class(record: dict[str, Any]) -> int:
     if value is None:
         return NO_CLASS
     if not isinstance(value, str) or value not in _CLASS_CODE:
-        raise ValueError(f"{name} is {value!r}, not one of {', '.join(WORK_ORDER)}")
+        raise ValueError(f"{name} is {_shown(value)}, not one of {', '.join(WORK_ORDER)}")
     return _CLASS_CODE[value]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

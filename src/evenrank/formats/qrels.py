@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from evenrank.errors import Fault, InputError
 from evenrank.formats.atomic import atomic_file
+from evenrank.formats.faults import MAX_COUNTED, FaultLog
 from evenrank.formats.json_lines import MAX_FAULTS, read_lines
 
 MAX_ID = 2**31 - 1
+MAX_JUDGMENTS = 2_000_000
+"""Most lines of a qrels file; TREC's largest have a few hundred thousand."""
 
 
-def read_qrels(path: str | os.PathLike[str], min_grade: int | None = None) -> dict[int, dict[int, int]]:
+def read_qrels(
+    path: str | os.PathLike[str], min_grade: int | None = None, max_judgments: int = MAX_JUDGMENTS
+) -> dict[int, dict[int, int]]:
     """Grades by topic and page; a pair that appears twice must have one grade, and none is below `min_grade`."""
     grades: dict[int, dict[int, int]] = {}
-    faults: list[Fault] = []
-    for number, line in read_lines(path):
+    faults = FaultLog(MAX_FAULTS)
+    for n_read, (number, line) in enumerate(read_lines(path), 1):
         try:
             topic, page, grade = parse_judgment(line)
             if min_grade is not None and grade < min_grade:
@@ -24,23 +28,27 @@ def read_qrels(path: str | os.PathLike[str], min_grade: int | None = None) -> di
             if grades.setdefault(topic, {}).setdefault(page, grade) != grade:
                 raise ValueError(f"topic {topic}, page {page} has another grade further up")
         except ValueError as error:
-            faults.append(Fault(str(path), number, str(error), "give topic 0 page grade, all whole numbers"))
-    if not grades and not faults:
-        faults.append(Fault(str(path), 0, "empty file", "give one judgment a line"))
-    if faults:
-        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+            faults.add(path, number, str(error), "give topic 0 page grade, all whole numbers")
+        if n_read > max_judgments:
+            faults.add(path, number, f"more than {max_judgments:,} judgments", "is this file of the right kind?")
+            break
+        if faults.n_faults >= MAX_COUNTED:
+            break
+    if not grades and not faults.n_faults:
+        faults.add(path, 0, "empty file", "give one judgment a line")
+    faults.raise_if_any()
     return grades
 
 
 def parse_judgment(line: bytes) -> tuple[int, int, int]:
     """(topic, page, grade) of one line; ValueError says what is wrong with it."""
+    cells = line.split(None, 5)
+    if len(cells) != 4:
+        raise ValueError(f"{len(cells)} columns, not 4" if len(cells) < 5 else "more than 4 columns")
     try:
-        cells = line.decode().split()
+        topic, _, page, grade = (cell.decode() for cell in cells)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
-    if len(cells) != 4:
-        raise ValueError(f"{len(cells)} columns, not 4")
-    topic, _, page, grade = cells
     if not (topic.isascii() and topic.isdigit() and page.isascii() and page.isdigit()):
         raise ValueError(f"topic {topic[:20]!r} or page {page[:20]!r} is not a whole number")
     if max(len(topic), len(page)) > 10 or max(int(topic), int(page)) > MAX_ID:

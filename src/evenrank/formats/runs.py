@@ -25,7 +25,8 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     """
     rows = read_rows(path)
     if rows.faults:
-        raise InputError(rows.faults[:MAX_FAULTS], max(0, len(rows.faults) - MAX_FAULTS))
+        n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
+        raise InputError(rows.faults[:MAX_FAULTS], n_more)
     return run_of(rows, run_name(path))
 
 
@@ -91,12 +92,13 @@ def _track_text(run: Run) -> bytes:
 
 
 def _trec_text(run: Run) -> bytes:
-    """Six columns; the second one is Q0 in Task 1 and the repeat number in Task 2."""
+    """Six columns; the second one is Q0 in Task 1 and the repeat number in Task 2. Blanks would end the tag."""
     lines: list[str] = []
+    tag = "_".join(run.name.split()) or "run"
     for index, (topic, repeat, pages) in enumerate(run.rankings()):
         iteration = "Q0" if run.task == 1 else str(repeat)
         for rank, (page, score) in enumerate(zip(pages.tolist(), _scores(run, index), strict=True), 1):
-            lines.append(f"{topic} {iteration} {page} {rank} {score!r} {run.name}\n")
+            lines.append(f"{topic} {iteration} {page} {rank} {score!r} {tag}\n")
     return "".join(lines).encode()
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import Fault, InputError
-from evenrank.formats.json_lines import read_records, write_records
+from evenrank.formats.json_lines import MAX_FAULTS, read_records, write_records
 from evenrank.records import Split, Topic, no_pages
 
 MAX_ID = 2**31 - 1
+MAX_TOPICS = 100_000
+"""Most topics of a file; the track has about a hundred."""
 
 
 def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
@@ -21,13 +23,14 @@ def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
 
     Unknown extra fields are ignored; repeated page ids are dropped, the first one stays.
     """
-    topics = read_records(path, lambda record: parse_topic(record, split))
+    topics = read_records(path, lambda record: parse_topic(record, split), MAX_TOPICS)
     if not topics:
         raise InputError([Fault(str(path), 0, "no topic in it", "give JSON lines with an id and a title each")])
     seen: set[int] = set()
     repeated = [t.id for t in topics if t.id in seen or seen.add(t.id)]  # type: ignore[func-returns-value]
     if repeated:
-        raise InputError([Fault(str(path), 0, f"topic {topic} appears twice", "keep one") for topic in repeated])
+        faults = [Fault(str(path), 0, f"topic {topic} appears twice", "keep one") for topic in repeated[:MAX_FAULTS]]
+        raise InputError(faults, len(repeated) - len(faults))
     return topics
 
 

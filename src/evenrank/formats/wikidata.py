@@ -22,6 +22,8 @@ _STATEMENTS = b'":[{"mainsnak":'
 _N_STATEMENTS = len(_STATEMENTS)
 _LONGEST_NAME = 12
 """Bytes that hold the name of a property and the quote before it."""
+_LONGEST_NUMBER = 15
+"""Digits of an item's number: they fit into every store, and Wikidata is at nine."""
 _BRACE = ord("}")
 _TRAILING = b"\r\t ,"
 
@@ -89,7 +91,7 @@ def read_entity(data: bytes, wanted: Wanted, start: int = 0, end: int | None = N
         properties = wanted.of_pages if sitelinks else wanted.of_all
         statements = _statements(data, claims, links, properties) if claims >= 0 else {}
         number = start + len(_START)
-        return Entity(int(data[number : data.index(b'"', number, end)]), statements, sitelinks)
+        return Entity(entity_number(data[number : data.index(b'"', number, end)].decode()), statements, sitelinks)
     except ValueError:
         return read_whole_entity(data[start:end], wanted)
 
@@ -105,9 +107,18 @@ def read_whole_entity(line: bytes, wanted: Wanted) -> Entity | None:
         properties = wanted.of_pages if sitelinks else wanted.of_all
         claims = entity.get("claims") or {}
         statements = {name: claims[name] for name in claims if name.encode() in properties}
-        return Entity(int(entity["id"][1:]), statements, sitelinks)
-    except (ValueError, KeyError, TypeError) as error:
+        if not isinstance(sitelinks, dict) or not all(isinstance(found, list) for found in statements.values()):
+            raise TypeError("sitelinks or statements of another type")
+        return Entity(entity_number(entity["id"][1:]), statements, sitelinks)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise BrokenEntityError(f"no entity: {error}") from None
+
+
+def entity_number(digits: str) -> int:
+    """123 of the digits behind the Q of Q123; ValueError for what can be no item."""
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _LONGEST_NUMBER:
+        raise ValueError(f"{digits[:30]!r} is no number of an item")
+    return int(digits)
 
 
 def _sitelinks(data: bytes, start: int, end: int, site: str) -> dict[str, dict[str, Any]]:

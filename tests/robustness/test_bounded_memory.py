@@ -1,0 +1,130 @@
+"""Files made to fill the memory: every reader refuses them with a clear error, at a bounded size."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.robustness.memory import LIMIT_MIB, peak_mib
+
+from evenrank.errors import InputError
+from evenrank.formats.compressed import read_blocks
+from evenrank.formats.json_lines import read_records
+from evenrank.formats.qrels import read_qrels
+from evenrank.formats.run_rows import MAX_KEPT_FAULTS, read_rows
+from evenrank.formats.runs import read_run
+
+READERS = {
+    "run": "from evenrank.formats.runs import read_run as read",
+    "qrels": "from evenrank.formats.qrels import read_qrels as read",
+    "topics": "from functools import partial; from evenrank.formats.topics import read_topics\n"
+    "read = partial(read_topics, split='eval')",
+    "metadata": "from functools import partial; from evenrank.formats.metadata import read_metadata\n"
+    "from evenrank.alignment.dimensions import DIMENSIONS\n"
+    "read = partial(read_metadata, dimensions=[DIMENSIONS['geography'], DIMENSIONS['gender']])",
+    "pool": "from evenrank.assessment.pool_file import read_pool as read",
+    "votes": "from evenrank.formats.json_lines import read_records\n"
+    "from evenrank.assessment.imports import parse_vote\n"
+    "read = lambda path: read_records(path, parse_vote)",
+    "corpus": "from evenrank.formats.articles import read_articles\nfrom evenrank.formats.faults import FaultLog\n"
+    "def read(path):\n    log = FaultLog()\n    for _ in read_articles(path, log): pass\n    log.raise_if_any()",
+}
+RUN_READ = "\nimport sys\nfrom evenrank.errors import EvenrankError\ntry:\n    read(sys.argv[1])\n    print('read')\n"
+RUN_READ += "except EvenrankError as error:\n    sys.stderr.write(str(error)[:2000])\n    sys.exit(2)\n"
+
+METADATA_LINE = b'{"page_id": 1, "quality_score": 0.5, "quality_score_disc": "B"}\n'
+BOMBS = {
+    "zeros": (b"\0" * (1 << 20), 1500),
+    "rows": (b"1\t1\n" * (1 << 18), 600),
+    "trec rows": (b"1 Q0 1 1 1 x\n" * (1 << 16), 600),
+    "bad rows": (b"x\n" * (1 << 19), 600),
+    "blank lines": (b"\n" * (1 << 20), 600),
+    "objects": (b"{}\n" * (1 << 18), 600),
+    "one list": (b"1," * (1 << 19), 400),
+    "topics": (b'{"id": 1, "title": "x"}\n' * (1 << 15), 600),
+    "metadata": (METADATA_LINE * (1 << 14), 600),
+    "deep": (b"[" * (1 << 20), 100),
+}
+"""Content by name: a part, and how often it is repeated (about as many MB)."""
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("bombs")
+    paths = {}
+    for name, (part, n_parts) in BOMBS.items():
+        paths[name] = folder / f"{name.replace(' ', '-')}.gz"
+        member = gzip.compress(part * 8, 6, mtime=0)
+        paths[name].write_bytes(member * (n_parts // 8))
+        assert paths[name].stat().st_size < 10_000_000
+    return paths
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("bomb", ["zeros", "rows", "bad rows", "metadata"])
+def test_a_small_file_never_fills_the_memory(bombs: dict[str, Path], reader: str, bomb: str) -> None:
+    peak, code, errors = peak_mib(READERS[reader] + RUN_READ, bombs[bomb])
+    assert code in (0, 2), errors
+    assert "Traceback" not in errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_no_bomb_fills_the_memory_of_any_reader(bombs: dict[str, Path], reader: str, bomb: str) -> None:
+    test_a_small_file_never_fills_the_memory(bombs, reader, bomb)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_without_an_end_is_refused(reader: str, device: str) -> None:
+    peak, code, errors = peak_mib(READERS[reader] + RUN_READ, device, timeout=60)
+    assert code == 2, errors
+    assert device in errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
+
+
+@pytest.mark.parametrize("reader", ["run", "qrels", "topics"])
+def test_a_pipe_without_an_end_is_refused(reader: str) -> None:
+    code = READERS[reader] + RUN_READ.replace("sys.argv[1]", "'/dev/stdin'")
+    with subprocess.Popen(["yes", '{"id": 1}'], stdout=subprocess.PIPE) as endless:
+        ended = subprocess.run([sys.executable, "-c", code], stdin=endless.stdout, capture_output=True, timeout=60)
+        endless.kill()
+    assert ended.returncode == 2
+    assert b"Traceback" not in ended.stderr
+
+
+def test_content_out_of_proportion_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"\n" * (100 << 20), 9))
+    with pytest.raises(InputError, match=r"expand to over 200 times as many \(unpack it"):
+        for _ in read_blocks(path):
+            pass
+
+
+def test_faults_are_kept_to_a_number_and_counted_beyond_it(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(b"x\ty\n" * 5000)
+    rows = read_rows(tmp_path / "run")
+    assert len(rows.faults) == MAX_KEPT_FAULTS
+    assert rows.n_more_faults == 4000
+    with pytest.raises(InputError, match="4,950 more faults"):
+        read_run(tmp_path / "run")
+    (tmp_path / "qrels").write_bytes(b"x\n" * 5000)
+    with pytest.raises(InputError, match="4,950 more faults"):
+        read_qrels(tmp_path / "qrels")
+    (tmp_path / "records").write_bytes(b"x\n" * 5000)
+    with pytest.raises(InputError, match="4,950 more faults"):
+        read_records(tmp_path / "records", dict)
+
+
+def test_more_records_than_a_file_may_hold(tmp_path: Path) -> None:
+    (tmp_path / "records").write_bytes(b"{}\n" * 30)
+    with pytest.raises(InputError, match="more than 20 records"):
+        read_records(tmp_path / "records", dict, max_records=20)
+    (tmp_path / "qrels").write_bytes(b"1 0 5 1\n" * 30)
+    with pytest.raises(InputError, match="more than 20 judgments"):
+        read_qrels(tmp_path / "qrels", max_judgments=20)
