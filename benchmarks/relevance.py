@@ -104,12 +104,11 @@ class LearnedArms:
 
     def __init__(self, extractor: FeatureExtractor, topics: Sequence[JudgedTopic], n_repeats: int) -> None:
         self.extractor = extractor
-        self.models: list[CrossFit] = []
-        for seed in range(n_repeats):
-            settings = LearningSettings(seed=seed)
-            examples = [e for j in topics for e in make_examples(extractor, j.topic, settings, DEPTH, j.up_to_page_id)]
-            samples = [e.sample() for e in examples if e.labels.any()]
-            self.models.append(cross_fit(samples, extractor.names, settings))
+        forms = LearningSettings()
+        examples = [e for j in topics for e in make_examples(extractor, j.topic, forms, DEPTH, j.up_to_page_id)]
+        samples = [e.sample() for e in examples if e.labels.any()]
+        settings = [LearningSettings(seed=seed) for seed in range(n_repeats)]
+        self.models: list[CrossFit] = [cross_fit(samples, extractor.names, each) for each in settings]
 
     def tables(self, topics: Sequence[JudgedTopic], left_out: Sequence[Sequence[int]]) -> Table:
         """Topic by measure, the mean over divisions."""
@@ -190,11 +189,11 @@ def main() -> None:
             extractors["learned with vectors and cross-encoder"] = FeatureExtractor(
                 lexical_model(engine), dense, reader
             )
-    learned = {name: LearnedArms(extractor, topics, options.repeats) for name, extractor in extractors.items()}
     print(f"{len(articles):,} articles, {len(topics)} topics as given; mean ± standard error over topics")
     print(f"{'':52s}P@10          R-precision   recall@50")
     for arm in arms:
         show(arm.name, evaluate(arm.rank, topics))
+    learned = {name: LearnedArms(extractor, topics, options.repeats) for name, extractor in extractors.items()}
     for name, model in learned.items():
         show(f"{name}, five folds", model.tables(topics, [()] * len(topics)))
         slopes = dict(zip(extractors[name].names, model.models[0].folds[0].line.slopes, strict=True))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
 from evenrank.cli.talk import say
 
 
@@ -22,14 +22,21 @@ from evenrank.cli.talk import say
 @click.option("--dense", is_flag=True, help="Make text vectors of all pages too: pages are then found by meaning.")
 @ENCODER
 @POOLING
+@DEVICE
 def command(
-    folder: Path, threads: int | None, engine: str | None, dense: bool, encoder: Path | None, pooling: str | None
+    folder: Path,
+    threads: int | None,
+    engine: str | None,
+    dense: bool,
+    encoder: Path | None,
+    pooling: str | None,
+    device: str | None,
 ) -> None:
     """Build the text index of the collection DIR from its corpus, under DIR/index.
 
     An interrupted build resumes where it stopped; a finished one is left as it is. Broken records are skipped and
-    reported. With --dense (implied by --encoder and --pooling), the models hybrid and learned also find pages by
-    meaning; the vectors are kept beside the index, and an interrupted run resumes.
+    reported. With --dense (implied by --encoder, --pooling and --device), the models hybrid and learned also find
+    pages by meaning; the vectors are kept beside the index, and an interrupted run resumes.
     """
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
@@ -52,7 +59,7 @@ def command(
     click.echo(
         f"{index_folder(collection)}: {facts.n_pages:,} articles, {facts.size_bytes / 1e6:,.1f} MB, {seconds:.1f} s"
     )
-    settings = encoder_settings(encoder, pooling)
+    settings = encoder_settings(encoder, pooling, device)
     if dense or settings is not None:
         from evenrank.search.encode.encode_index import encode_index
 

@@ -9,7 +9,7 @@ import click
 
 import evenrank
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
-from evenrank.cli.model_options import ENCODER, POOLING, encoder_settings
+from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Model file.  [default: DIR/relevance-model.json, which --model learned takes]",
 )
-@click.option("--dense", is_flag=True, help="Learn from text vectors too (slow); --encoder and --pooling imply it.")
+@click.option(
+    "--dense", is_flag=True, help="Learn from text vectors too (slow); --encoder, --pooling, --device imply it."
+)
 @click.option("--cross", is_flag=True, help="Let a cross-encoder read the best pages too; implies --dense.")
 @ENCODER
 @POOLING
+@DEVICE
 @click.option(
     "--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of learning: ridge, n_learned, n_forms."
 )
@@ -44,6 +47,7 @@ def command(
     cross: bool,
     encoder: Path | None,
     pooling: str | None,
+    device: str | None,
     pairs: tuple[str, ...],
     seed: int,
     form: str,
@@ -61,7 +65,7 @@ def command(
         output,
         dense=dense,
         cross=cross,
-        encoder=encoder_settings(encoder, pooling),
+        encoder=encoder_settings(encoder, pooling, device),
         settings=read_pairs(pairs),
         seed=seed,
     )

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
-    from evenrank.search.encode.encoder import EncoderSettings, Pooling
+    from evenrank.search.encode.encoder import Device, EncoderSettings, Pooling
     from evenrank.search.model_choice import ModelChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -25,6 +25,12 @@ POOLING = click.option(
     "--pooling",
     type=click.Choice(["first", "mean"]),
     help="How tokens become a vector.  [default: first for the packaged encoder, else mean]",
+)
+DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "cpu-float"]),
+    help="Where texts are encoded: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
+    "[default: cpu]",
 )
 MODEL = click.option(
     "--model",
@@ -42,17 +48,20 @@ def model_options(command: Command) -> Command:
     return command
 
 
-def encoder_settings(path: Path | None, pooling: str | None) -> EncoderSettings | None:
+def encoder_settings(path: Path | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
     """The encoder that the options describe; None when they say nothing."""
     from evenrank.search.encode.encoder import EncoderSettings
 
-    if path is None and pooling is None:
+    if path is None and pooling is None and device is None:
         return None
-    return EncoderSettings(None if path is None else str(path), cast("Pooling | None", pooling))
+    place = None if path is None else str(path)
+    return EncoderSettings(place, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
 
 
-def chosen_model(collection: Collection, model: str, encoder: Path | None, pooling: str | None) -> ModelChoice:
+def chosen_model(
+    collection: Collection, model: str, encoder: Path | None, pooling: str | None, device: str | None = None
+) -> ModelChoice:
     """The relevance model that the options describe."""
     from evenrank.search.model_choice import choose_model
 
-    return choose_model(collection, model, encoder_settings(encoder, pooling))
+    return choose_model(collection, model, encoder_settings(encoder, pooling, device))

@@ -113,7 +113,12 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
         return None
     settings = state.encoder.settings
     if given is not None:
-        settings = replace(settings, path=given.path or settings.path, pooling=given.pooling or settings.pooling)
+        settings = replace(
+            settings,
+            path=given.path or settings.path,
+            pooling=given.pooling or settings.pooling,
+            device=given.device if settings.device != "cpu" else "cpu",
+        )
     try:
         used = use_encoder(settings)
     except EvenrankError as error:

@@ -17,9 +17,11 @@ from evenrank.parallel import n_cores
 from evenrank.search.encode.encoder_files import EncoderFiles, encoder_files, packaged_files
 from evenrank.search.encode.network import Network
 from evenrank.search.encode.page_text import READ_OF_A_PAGE
+from evenrank.search.encode.torch_network import TorchNetwork
 
 Vectors = NDArray[np.float32]
 Pooling = Literal["first", "mean"]
+Device = Literal["cpu", "cuda", "cpu-float"]
 
 N_AHEAD = 32
 """Pages read ahead for each core: a corpus does not fit into memory."""
@@ -39,6 +41,9 @@ class EncoderSettings:
     """Put before queries, never before pages. None: that of the packaged model, nothing for others."""
     n_tokens: int = 48
     """Tokens of a text that are read, enough for a title and a sentence; fewer if the model takes fewer."""
+    device: Device = "cpu"
+    """`cpu`: onnxruntime, in the arithmetic of the model file (the packaged one is int8); `cuda`: PyTorch on a GPU, in
+    float; `cpu-float`: the same on a CPU, to search with vectors that a GPU made."""
 
 
 class Encoder:
@@ -60,7 +65,8 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """Identifies model and settings; vectors of different fingerprints do not mix."""
-        return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE)
+        arithmetic = () if self.settings.device == "cpu" else ("float",)
+        return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE, *arithmetic)
 
     @cached_property
     def _network(self) -> Network:
@@ -74,8 +80,36 @@ class Encoder:
         """The vector of a query."""
         return self._vector(self.query_prefix + text)
 
+    @cached_property
+    def _torch(self) -> TorchNetwork | None:
+        """The network in PyTorch; None when onnxruntime runs it."""
+        device = self.settings.device
+        if device == "cpu":
+            return None
+        place = "cpu" if device == "cpu-float" else device
+        return TorchNetwork(self.files.model, self.files.tokenizer, self.n_tokens, place, self.files.n_heads)
+
     def encode_pages(self, pages: Iterable[tuple[str, ...]]) -> Iterator[Vectors]:
-        """The vector of each page, the mean of those of its texts, in order; on all cores."""
+        """The vector of each page, the mean of those of its texts, in order; on all cores, or on the GPU."""
+        return self._on_cores(pages) if self._torch is None else self._on_device(pages, self._torch)
+
+    def _on_device(self, pages: Iterable[tuple[str, ...]], network: TorchNetwork) -> Iterator[Vectors]:
+        sizes: deque[int] = deque()
+
+        def texts() -> Iterator[str]:
+            for page in pages:
+                sizes.append(len(page))
+                yield from page
+
+        vectors: list[Vectors] = []
+        for vector in network.encode(texts(), self.pooling):
+            vectors.append(_unit(vector))
+            if len(vectors) == sizes[0]:
+                sizes.popleft()
+                yield _unit(np.mean(vectors, axis=0))
+                vectors = []
+
+    def _on_cores(self, pages: Iterable[tuple[str, ...]]) -> Iterator[Vectors]:
         n_threads = n_cores()
         waiting: deque[Future[Vectors]] = deque()
         with ThreadPoolExecutor(n_threads) as pool:
@@ -87,12 +121,16 @@ class Encoder:
                 yield waiting.popleft().result()
 
     def _page_vector(self, texts: tuple[str, ...]) -> Vectors:
-        vector = np.mean([self._vector(text) for text in texts], axis=0)
-        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
+        return _unit(np.mean([self._vector(text) for text in texts], axis=0))
 
     def _vector(self, text: str) -> Vectors:
-        vector = pooled(self._network.run(text), self.pooling)
-        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
+        if self._torch is not None:
+            return _unit(next(self._torch.encode([text], self.pooling)))
+        return _unit(pooled(self._network.run(text), self.pooling))
+
+
+def _unit(vector: Vectors) -> Vectors:
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
 
 
 def pooled(states: Vectors, pooling: Pooling) -> Vectors:

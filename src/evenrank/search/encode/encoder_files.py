@@ -68,6 +68,12 @@ class EncoderFiles:
         return hashlib.sha256("\n".join([*self.hashes, *settings]).encode()).hexdigest()[:16]
 
     @cached_property
+    def n_heads(self) -> int | None:
+        """Attention heads of the model; None if its files do not say."""
+        found = _read_json(self.folder / "config.json").get("num_attention_heads")
+        return found if isinstance(found, int) and found > 0 else None
+
+    @cached_property
     def most_tokens(self) -> int | None:
         """The longest text that the model can read, special tokens included; None if its files do not say."""
         config, tokenizer = (_read_json(self.folder / name) for name in ("config.json", "tokenizer_config.json"))
