@@ -21,6 +21,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--public-url", metavar="URL", default="", help="Address under which others reach the app, for links.")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
+@click.option(
+    "--contact", metavar="TEXT", default="", help="Your e-mail or web address; lets people read from the wiki."
+)
+@click.option("--wiki-api", metavar="URL", default="", help="The wiki's api.php.  [default: w/api.php below --wiki]")
+@click.option("--sign-in", "sign_in", metavar="FILE", type=FILE, help="Settings of sign-in with a wiki account.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data, e.g. 'October 2021'. [date of files]")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server.")
 @click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
@@ -38,6 +43,9 @@ def command(
     public_url: str,
     store: Path | None,
     wiki: str,
+    contact: str,
+    wiki_api: str,
+    sign_in: Path | None,
     data_of: str,
     names: tuple[str, ...],
     proxy: str,
@@ -61,7 +69,9 @@ def command(
         from evenrank.web.articles.article_facts import save_facts
         from evenrank.web.listen import listen, server_of, show_log
         from evenrank.web.settings import WebSettings
+        from evenrank.web.signin.settings import read_sign_in
         from evenrank.web.workers import run_workers
+        from evenrank.wiki.settings import api_of
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
@@ -79,6 +89,9 @@ def command(
         data_of=data_of,
         wiki_site=site,
         wiki_url=f"{site}wiki/",
+        wiki_api=(wiki_api or api_of(site)) if contact else "",
+        wiki_contact=contact,
+        sign_in=read_sign_in(sign_in) if sign_in else None,
         allowed_hosts=(*WebSettings().allowed_hosts, *names, host),
         allows_addresses=host not in LOOPBACK,
         writes_per_second=rate,

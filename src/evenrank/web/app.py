@@ -32,6 +32,7 @@ from evenrank.web.middleware.path_prefix import PathPrefix
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
 from evenrank.web.reload import follow_collection
 from evenrank.web.settings import WebSettings
+from evenrank.web.signin.pages import RecognizePerson
 
 
 class KeptFiles(StaticFiles):
@@ -107,4 +108,5 @@ def guards(desk: Desk, shared: Shared) -> list[Middleware]:
         Middleware(RefuseForeignForms, desk.public_host),
         Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4),
         Middleware(AnswerFailures),
+        Middleware(RecognizePerson),
     ]

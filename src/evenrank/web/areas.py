@@ -16,6 +16,7 @@ from evenrank.web.pages.home import routes as home
 from evenrank.web.pages.manage import routes as manage
 from evenrank.web.pages.monitoring import routes as monitoring
 from evenrank.web.searches.pages import routes as searches
+from evenrank.web.signin.pages import routes as signin
 
 AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     home,
@@ -27,5 +28,6 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     judge,
     organise,
     people,
+    signin,
     monitoring,
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
+from evenrank.web.signin.settings import SignInSettings
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class WebSettings:
     """Run files, for what the judgments do to their scores."""
     guidelines: Path | None = None
     """Text file on what counts as relevant; None for the usual guidelines."""
+    sign_in: SignInSettings | None = None
+    """Where people sign in; None for a server without accounts."""
     max_body_bytes: int = 2 * 1024 * 1024
     """Longest request body: about 50,000 titles."""
     reads_per_second: float = 100.0

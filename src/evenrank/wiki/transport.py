@@ -45,14 +45,22 @@ class Transport:
         self._pool = urllib3.PoolManager(num_pools=1, maxsize=1, retries=False, timeout=timeout)
 
     def post(self, fields: Mapping[str, str]) -> Answer:
-        """The answer to a form; the lock keeps it to one request at a time, as wikis ask of their clients."""
+        """The answer to a form."""
+        return self._exchange("POST", fields)
+
+    def get(self) -> Answer:
+        """The answer to a request without a form."""
+        return self._exchange("GET", {})
+
+    def _exchange(self, method: str, fields: Mapping[str, str]) -> Answer:
+        """One request; the lock keeps it to one at a time, as wikis ask of their clients."""
         with self._lock:
             start = time.monotonic()
             try:
                 response = self._pool.request(
-                    "POST",
+                    method,
                     self.settings.api_url,
-                    body=urlencode(fields).encode(),
+                    body=urlencode(fields).encode() if fields else None,
                     headers=self._own_headers(),
                     redirect=False,
                     preload_content=False,
@@ -66,7 +74,7 @@ class Transport:
                 raise WikiUnreachableError(f"{self.host} does not answer: {_reason(error)}") from None
             LOG.info(
                 "%s %d %d bytes %.0f ms",
-                fields.get("action", "-"),
+                fields.get("action", method),
                 answer.status,
                 len(answer.body),
                 (time.monotonic() - start) * 1000,
@@ -85,6 +93,7 @@ class Transport:
         headers = {
             "User-Agent": agent,
             "Accept-Encoding": "gzip",
+            "Accept": "application/json",
             "Content-Type": "application/x-www-form-urlencoded",
             **self.headers,
         }

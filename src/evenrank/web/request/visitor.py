@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evenrank.web.request.address import root_of
 from evenrank.web.storage.store import new_token
 
 COOKIE = "desk"
@@ -60,5 +61,6 @@ def remember(request: Request, response: Response) -> Response:
         httponly=True,
         samesite="lax",
         secure=request.url.scheme == "https",
+        path=f"{root_of(request)}/",
     )
     return response
