@@ -79,6 +79,8 @@ def test_one_person_on_two_devices(open_to_all: Desk, provider: AccountProvider)
     assert owner_of(open_to_all, posted(phone, "/lists", QUESTION)) == "wiki:Ada L."
     home = phone.get("/").text
     assert before.rpartition("/")[2] in home
+    assert ">Ada L.</span>" in home
+    assert "/sign-in?back=/about" in client_of(open_to_all).get("/about").text
     assert laptop.cookies["session"] != phone.cookies["session"]
     laptop.post("/sign-out")
     assert "session" not in laptop.cookies
