@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenrank.collection.import_files import ImportFiles, import_collection
     from evenrank.collection.make import generate_collection
     from evenrank.errors import EvenrankError, InputError
+    from evenrank.evaluation.attributes import AttributeResults, evaluate_attributes
     from evenrank.evaluation.compare import Comparisons, compare
     from evenrank.evaluation.evaluate import evaluate
     from evenrank.evaluation.oracle import oracle_run
@@ -62,6 +63,7 @@ _HOME_OF = {
     "AnnotateInputs": "annotate.settings:Inputs",
     "AnnotateSettings": "annotate.settings",
     "Article": "records",
+    "AttributeResults": "evaluation.attributes",
     "Collection": "collection.collection",
     "Comparisons": "evaluation.compare",
     "DIMENSIONS": "alignment.dimensions",
@@ -91,6 +93,7 @@ _HOME_OF = {
     "calc_aggregate": "interop.measure_strings",
     "compare": "evaluation.compare",
     "evaluate": "evaluation.evaluate",
+    "evaluate_attributes": "evaluation.attributes",
     "generate_collection": "collection.make",
     "import_collection": "collection.import_files",
     "iter_calc": "interop.measure_strings",
@@ -127,6 +130,7 @@ __all__ = [
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
+    "AttributeResults",
     "Collection",
     "Comparisons",
     "EvenrankError",
@@ -154,6 +158,7 @@ __all__ = [
     "compare",
     "errors",
     "evaluate",
+    "evaluate_attributes",
     "generate_collection",
     "import_collection",
     "iter_calc",

@@ -45,7 +45,8 @@ def test_all_parts_are_there(report: Path) -> None:
     scatter = {f"figures/{name}" for name in ("task1-ndcg-awrf", "task2-eer-eed")}
     figures = scatter | {f"figures/task{task}-{name}" for task in (1, 2) for name in FIGURES}
     expected = {f"{figure}.{ending}" for figure in figures for ending in ("pdf", "svg", "png")}
-    expected |= {f"tables/task{task}-runs.{ending}" for task in (1, 2) for ending in ("txt", "tex", "html", "csv")}
+    tables = [f"tables/task{task}-{name}" for task in (1, 2) for name in ("runs", "attributes")]
+    expected |= {f"{table}.{ending}" for table in tables for ending in ("txt", "tex", "html", "csv")}
     expected |= {f"feedback/T{task}syn0{n}.csv" for task in (1, 2) for n in (0, 1, 2)}
     expected |= {f"topics/task{task}-topic-{kind}.csv" for task in (1, 2) for kind in ("scores", "stats")}
     expected |= {f"exposure/task{task}-exposure.csv" for task in (1, 2)}

@@ -14,11 +14,14 @@ import numpy as np
 import orjson
 import pytest
 
+from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.collection.describe import describe, table_text
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.official import is_official, official_files
 from evenrank.errors import EvenrankError, InputError
+from evenrank.formats.corpus import text_of_html
+from evenrank.records import WORK_ORDER
 
 PAGES = [
     {
@@ -310,3 +313,48 @@ def test_opens_by_memory_map(tmp_path: Path, files: ImportFiles) -> None:
     collection = import_collection(tmp_path / "c", files)
     assert isinstance(collection.page_ids, np.memmap)
     assert all(isinstance(mask, np.memmap) for mask in collection.masks.values())
+
+
+def test_files_of_2022_are_taken_as_they_are(tmp_path: Path) -> None:
+    """Quality under its names of 2022, counts of sources, the address of a topic, a corpus of plain text or HTML."""
+    pages = [
+        {"page_id": 9, "pred_qual": 0.25, "qual_cat": "GA", "page_subcont_regions": ["Melanesia", "Micronesia"]},
+        {"page_id": 4, "pred_qual": 0.75, "qual_cat": "Stub", "source_subcont_regions": {"Western Asia": 3, "UNK": 1}},
+    ]
+    topics = [{"id": 1, "title": "t", "url": "https://example.org/t", "rel_docs": [4, 9, 4]}]
+    corpus = [
+        {"id": 4, "title": "Four", "url": "u", "plain": "plain text"},
+        {"id": 9, "title": "Nine", "url": "u", "html": "<p>Some <b>text</b> &amp; more<script>no()</script></p>"},
+    ]
+    for name, records in (("m", pages), ("t", topics), ("corpus.jsonl", corpus)):
+        (tmp_path / name).write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    files = ImportFiles(tmp_path / "m", topics=tmp_path / "t", corpus=tmp_path / "corpus.jsonl")
+    collection = import_collection(tmp_path / "c", files)
+    assert collection.page_ids.tolist() == [4, 9]
+    assert [WORK_ORDER[code] for code in collection.quality_class] == ["Stub", "GA"]
+    assert collection.quality_score.tolist() == [0.75, 0.25]
+    assert collection.topics[0].homepage == "https://example.org/t"
+    assert collection.manifest.counted == ("sub-region", "source-region")
+    shares = align_pages(collection, np.array([0, 1]), collection.space("source-region"), [True], missing=0)
+    assert shares.total(np.array([1.0, 0.0]))[[0, 19]].tolist() == [0.25, 0.75]
+    assert shares.total(np.array([0.0, 1.0]))[0] == 1.0
+    assert collection.size_bytes is not None
+    assert collection.size_bytes.tolist() == [len("plain text"), len(text_of_html(corpus[1]["html"]))]
+    assert text_of_html(corpus[1]["html"]).split() == ["Some", "text", "&", "more"]
+
+
+def test_judgments_in_four_columns(tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(b"".join(orjson.dumps({"page_id": n}) + b"\n" for n in range(1, 6)))
+    (tmp_path / "t").write_bytes(orjson.dumps({"id": 1, "title": "one", "rel_docs": [5]}) + b"\n")
+    (tmp_path / "q").write_text("1 0 2 1\n1 0 3 0\n7 0 4 2\n")
+    warned: list[str] = []
+    files = ImportFiles(tmp_path / "m", topics=tmp_path / "t", qrels=(tmp_path / "q",))
+    collection = import_collection(tmp_path / "c", files, warn=warned.append)
+    one, seven = collection.topics
+    assert (one.title, one.split, one.rel_docs.tolist()) == ("one", "train", [2])
+    assert one.assessed_docs is not None
+    assert one.assessed_docs.tolist() == [2, 3]
+    assert (seven.split, seven.rel_docs.tolist(), seven.assessed_docs) == ("eval", [4], None)
+    assert any("no group of any dimension" in text for text in warned)
+    assert any("no page has a quality class" in text for text in warned)
+    assert collection.manifest.absent == ("geography", "gender")

@@ -26,26 +26,38 @@ def _warn(text: str) -> None:
 
 @command.command("import")
 @click.argument("folder", type=FILE)
-@click.option("--metadata", type=FILE, required=True, help="Page metadata, JSON lines (trec_metadata.json.gz).")
-@click.option("--topics", type=FILE, help="Training topics (trec_topics.json.gz).")
+@click.option(
+    "--metadata",
+    type=FILE,
+    required=True,
+    help="Page metadata, JSON lines (trec_metadata.json.gz, trec_2022_articles_discrete.json.gz).",
+)
+@click.option("--topics", type=FILE, help="Training topics (trec_topics.json.gz, trec_2022_train_reldocs.jsonl).")
 @click.option(
     "--eval-topics",
     type=FILE,
     multiple=True,
     help="Evaluation topics, with judgments or with keywords; may be given twice, once for each file.",
 )
+@click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
 def import_command(
-    folder: Path, metadata: Path, topics: Path | None, eval_topics: tuple[Path, ...], corpus: Path | None
+    folder: Path,
+    metadata: Path,
+    topics: Path | None,
+    eval_topics: tuple[Path, ...],
+    qrels: tuple[Path, ...],
+    corpus: Path | None,
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
 
-    Sizes, checksums and counts are compared with those of the track. An import that fails or is killed leaves the
-    old collection, or none.
+    Files of 2021 and of 2022 are taken as they are. Judgments of --qrels replace those of the topic files; a topic that
+    no file names is an evaluation topic. Sizes, checksums and counts are compared with those of the track. An import
+    that fails or is killed leaves the old collection, or none.
     """
     from evenrank.collection.describe import table_text
 
-    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus)
+    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus, qrels)
     collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))
 
@@ -91,9 +103,12 @@ def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bo
 @click.argument("folder", type=FILE)
 @click.option("--source", help="Address to download from.  [default: the one that the paper gives]")
 @click.option("--only", multiple=True, metavar="NAME", help="Download this file alone; may be repeated.")
-def download_command(folder: Path, source: str | None, only: tuple[str, ...]) -> None:
+@click.option(
+    "--year", type=click.Choice(["2021", "2022"]), default="2021", show_default=True, help="Year of the track."
+)
+def download_command(folder: Path, source: str | None, only: tuple[str, ...], year: str) -> None:
     """Download the track's files into FOLDER; broken downloads are resumed, sizes and checksums are checked."""
     from evenrank.collection.download import download
 
-    for path in download(folder, source, only):
+    for path in download(folder, source, only, int(year), _warn):
         click.echo(path)

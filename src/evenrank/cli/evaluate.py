@@ -12,6 +12,8 @@ from evenrank.cli.scoring_options import depth_options, protocol_options, scorin
 from evenrank.cli.talk import is_verbose, say
 
 if TYPE_CHECKING:
+    from evenrank.cli.scoring_options import ScoringOptions
+    from evenrank.collection.collection import Collection
     from evenrank.evaluation.results import Results
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
@@ -24,6 +26,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @protocol_options
 @depth_options
 @click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
+@click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -42,6 +45,7 @@ def command(
     rankings: int | None,
     judged_only: bool,
     measures: str,
+    attributes: bool,
     per_topic: bool,
     form: str,
     topic_stats: Path | None,
@@ -56,6 +60,9 @@ def command(
 
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     opened = Collection.open(collection)
+    if attributes:
+        score_attributes(opened, runs, options, measures, form, judged_only=judged_only)
+        return
     results = score_files(
         opened, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
     )
@@ -65,6 +72,38 @@ def command(
         write_topic_stats(results, topic_stats)
     click.echo(rendered(results, form, per_topic), nl=False)
     say_notes(results, with_settings=form != "json")
+
+
+def score_attributes(
+    opened: Collection,
+    runs: tuple[Path, ...],
+    options: ScoringOptions,
+    measures: str,
+    form: str,
+    *,
+    judged_only: bool,
+) -> None:
+    """Print a table for each task with a column for each attribute."""
+    from evenrank.evaluation.attributes import evaluate_attributes
+    from evenrank.evaluation.score_files import judged_part
+    from evenrank.evaluation.tables.results import RENDERERS
+    from evenrank.formats.run_files import read_runs
+
+    if options.groups != "intersection":
+        raise click.BadParameter(
+            "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
+        )
+    loaded = read_runs(runs)
+    loaded = [judged_part(run, opened) for run in loaded] if judged_only else loaded
+    found = evaluate_attributes(opened, loaded, options.protocol, measures=measures, **options.settings)
+    if form == "json":
+        import orjson
+
+        click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2))
+        return
+    tables = [found.table(task) for task in found.overall.tasks]
+    click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
+    say_notes(found.overall, with_settings=True)
 
 
 def rendered(results: Results, form: str, per_topic: bool) -> str:

@@ -1,4 +1,4 @@
-"""`collection download`: the official files over HTTP, resumed where they broke off, checked when whole."""
+"""`collection download`: the official files over HTTP, resumed where they broke off, checked when complete."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import http.client
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
@@ -21,9 +21,18 @@ N_TRIES = 5
 PARTIAL = ".part"
 
 
-def download(folder: str | os.PathLike[str], source: str | None = None, only: Sequence[str] = ()) -> list[Path]:
-    """Paths of the downloaded files; a file that is already there and whole is kept."""
-    known = official_files()
+def download(
+    folder: str | os.PathLike[str],
+    source: str | None = None,
+    only: Sequence[str] = (),
+    year: int = 2021,
+    warn: Callable[[str], object] = lambda text: None,
+) -> list[Path]:
+    """Paths of the downloaded files of one year's track; a file that is already there and complete is kept.
+
+    `warn` is told which files could not be checked, because their size and checksum are not known.
+    """
+    known = {name: facts for name, facts in official_files().items() if facts.year == year}
     for name in only:
         if name not in known:
             raise UnknownNameError("official file", name, known)
@@ -37,6 +46,9 @@ def download(folder: str | os.PathLike[str], source: str | None = None, only: Se
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+    for name in only or known:
+        if known[name].md5 is None:
+            warn(f"{name}: its size and checksum are not known, so the download cannot be checked")
     try:
         return [
             _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
@@ -92,7 +104,7 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
     with response:
         goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
         total = int(response.headers.get("Content-Length", 0)) + (have if goes_on else 0)
-        bar = progress_bar(total or facts.size_bytes, partial.stem, "B", scale=True)
+        bar = progress_bar(total or facts.size_bytes or 0, partial.stem, "B", scale=True)
         bar.update(have if goes_on else 0)
         try:
             with partial.open("ab" if goes_on else "wb") as file:
@@ -107,6 +119,8 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
 
 def _fault(path: Path, facts: OfficialFile) -> str | None:
     """What is wrong with the file; None when size and md5 are right."""
+    if facts.size_bytes is None or facts.md5 is None:
+        return None
     size = path.stat().st_size
     if size != facts.size_bytes:
         return f"{size:,} bytes, not {facts.size_bytes:,}"

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata
+from evenrank.formats.qrels import read_qrels
 from evenrank.formats.topics import read_topics
 from evenrank.records import NO_CLASS, Topic
 
@@ -41,6 +42,8 @@ class ImportFiles:
     eval_topics: tuple[Path, ...] = ()
     """Evaluation topics: with judgments, or keywords and scope alone, or both files."""
     corpus: Path | None = None
+    qrels: tuple[Path, ...] = ()
+    """Judgments in four columns, which replace those of the topic files."""
 
 
 def import_collection(
@@ -127,7 +130,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 def _refuse_pipes(files: ImportFiles) -> None:
     """InputError for what can be read only once: files are read, then measured."""
-    named = [files.metadata, files.topics, files.corpus, *files.eval_topics]
+    named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
     pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
     if pipes:
         raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
@@ -156,7 +159,22 @@ def _read_all_topics(files: ImportFiles) -> list[Topic]:
     if shared:
         found = f"topic ids {sorted(shared)[:5]} are training topics too"
         raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in files.eval_topics])
-    return [*train, *judged]
+    topics = [*train, *judged]
+    for path in files.qrels:
+        topics = _judged_by(topics, read_qrels(path))
+    return topics
+
+
+def _judged_by(topics: list[Topic], grades: dict[int, dict[int, int]]) -> list[Topic]:
+    """The topics with the judgments of a file of four columns; topics that it alone has are evaluation topics."""
+    by_id = {topic.id: topic for topic in topics}
+    for topic, pages in grades.items():
+        known = by_id.get(topic, Topic(topic, "", split="eval"))
+        has_misses = any(grade <= 0 for grade in pages.values())
+        assessed = np.array(sorted(pages), np.int32) if has_misses else None
+        relevant = np.array(sorted(page for page, grade in pages.items() if grade > 0), np.int32)
+        by_id[topic] = replace(known, rel_docs=relevant, assessed_docs=assessed)
+    return list(by_id.values())
 
 
 def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
@@ -200,6 +218,7 @@ def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
 def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, Source]:
     named: dict[str, Path | None] = {"metadata": files.metadata, "topics": files.topics, "corpus": files.corpus}
     named |= {f"eval_topics_{number}": path for number, path in enumerate(files.eval_topics, 1)}
+    named |= {f"qrels_{number}": path for number, path in enumerate(files.qrels, 1)}
     sources = {}
     for name, path in named.items():
         if path is None:

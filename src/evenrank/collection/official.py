@@ -19,10 +19,14 @@ class OfficialFile:
 
     name: str
     about: str
-    size_bytes: int
-    md5: str
+    size_bytes: int | None = None
+    """None where it is not known, so that it cannot be checked."""
+    md5: str | None = None
+    """None where it is not known."""
     url: str | None = None
     """Address of its own; None for the one that the paper gives for all."""
+    year: int = 2021
+    """Year of the track."""
 
 
 @cache
@@ -56,11 +60,11 @@ def md5_of(path: Path) -> str:
 
 
 def is_official(name: str, size_bytes: int, md5: str | None) -> bool | None:
-    """Whether a file of that name has the official size and md5; None when the track has no such file.
+    """Whether a file of that name has the official size and md5; None when the track has none or they are not known.
 
     Without an md5 (a file too large to be read twice) the size decides.
     """
     facts = official_files().get(name)
-    if facts is None:
+    if facts is None or facts.size_bytes is None:
         return None
     return size_bytes == facts.size_bytes and md5 in (facts.md5, None)

@@ -1,9 +1,11 @@
-"""The track's corpus: articles as JSON lines with id, title, url and text (`trec_corpus.json.gz`)."""
+"""The track's corpus: articles as JSON lines with id, title, url and text; in 2022 with plain or html in its place."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import orjson
@@ -17,6 +19,10 @@ from evenrank.records import Article
 LARGEST_PAGE_ID = 2**31 - 1
 SHOWN = 60
 """Characters of a broken record that its fault shows."""
+
+
+_UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_TAGS = re.compile(r"<[^>]*>")
 
 
 class _BrokenRecordError(ValueError):
@@ -61,7 +67,7 @@ def _article(fields: Any, clean: Callable[[str], str]) -> Article:
     if not isinstance(fields, dict):
         raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
     page_id = _page_id(fields.get("id"))
-    title, url, text = _text(fields, "title"), _text(fields, "url", ""), _text(fields, "text")
+    title, url, text = _text(fields, "title"), _text(fields, "url", ""), _body(fields)
     return Article(page_id, clean(title), clean(url), clean(text))
 
 
@@ -79,6 +85,20 @@ def _text(fields: dict[str, Any], name: str, default: str | None = None) -> str:
     if not isinstance(text, str):
         raise _BrokenRecordError(f"{name} is {_describe(text)} where text was expected")
     return text
+
+
+def _body(fields: dict[str, Any]) -> str:
+    """The text of an article: `text`, or in the corpora of 2022 `plain` or `html`."""
+    if "text" not in fields and "plain" in fields:
+        return _text(fields, "plain")
+    if "text" not in fields and "html" in fields:
+        return text_of_html(_text(fields, "html"))
+    return _text(fields, "text")
+
+
+def text_of_html(html: str) -> str:
+    """What a reader of the page sees: tags, scripts and styles are left out, entities replaced."""
+    return unescape(_TAGS.sub(" ", _UNSEEN.sub(" ", html)))
 
 
 def _repaired(text: str) -> str:

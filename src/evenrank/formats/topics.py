@@ -19,7 +19,7 @@ MAX_TOPICS = 100_000
 
 
 def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
-    """The topics of a JSON-lines file (`trec_topics`, `eval-topics` or `eval-topics-with-qrels`).
+    """The topics of a JSON-lines file: `trec_topics`, `eval-topics`, `eval-topics-with-qrels`; of 2022 also `reldocs`.
 
     Unknown extra fields are ignored; repeated page ids are dropped, the first one stays.
     """
@@ -43,7 +43,7 @@ def parse_topic(record: dict[str, Any], split: Split) -> Topic:
         title=_text(record, "title"),
         keywords=_keywords(record),
         scope=_text(record, "scope"),
-        homepage=_text(record, "homepage"),
+        homepage=_text(record, "homepage") or _text(record, "url"),
         split=split,
         rel_docs=_pages(record.get("rel_docs"), "rel_docs"),
         assessed_docs=None if assessed is None else _pages(assessed, "assessed_docs"),

@@ -8,8 +8,10 @@ from typing import Unpack
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import FilePath, given_collection
+from evenrank.evaluation.attributes import evaluate_attributes
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.given import given_runs
+from evenrank.evaluation.group_space import ALL
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.report.report import refuse_other_folder, write_report
 from evenrank.evaluation.results import Results
@@ -45,5 +47,6 @@ def report(
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]
     results = evaluate(opened, loaded, protocol, groups, **settings)
-    write_report(folder, opened, loaded, results, commands, report_command, title)
+    attributes = evaluate_attributes(opened, loaded, results.protocol) if results.groups == ALL else None
+    write_report(folder, opened, loaded, results, commands, report_command, title, attributes)
     return results

@@ -11,6 +11,7 @@ import orjson
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.evaluation.attributes import AttributeResults
 from evenrank.evaluation.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.evaluation.feedback import write_feedback, write_topic_stats
 from evenrank.evaluation.group_space import protocol_space
@@ -34,11 +35,13 @@ def write_report(
     commands: Mapping[str, str] | None = None,
     report_command: str = "",
     title: str = "Fair ranking report",
+    attributes: AttributeResults | None = None,
 ) -> Path:
     """The report of `results` in `folder`; gives the path of its page.
 
     `runs` are the scored runs themselves, needed for the exposure of groups; `commands` tell by run name how each row
-    can be made again. An older report in the folder is replaced when all is done, and stays when something fails.
+    can be made again; `attributes` adds a table with each attribute alone. An older report in the folder is replaced
+    when all is done, and stays when something fails.
     """
     folder = Path(folder)
     refuse_other_folder(folder)
@@ -46,12 +49,12 @@ def write_report(
     titles = {topic.id: topic.title for topic in collection.topics}
     with atomic_folder(folder) as fresh:
         write_figures(results, exposures, fresh / "figures")
-        write_tables(results, fresh / "tables")
+        write_tables(results, fresh / "tables", attributes)
         write_topic_stats(results, fresh / "topics")
         write_feedback(results, fresh / "feedback")
         _write_exposure(exposures, results, fresh / "exposure")
         (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
-        page = page_html(results, exposures, commands or {}, titles, title, report_command)
+        page = page_html(results, exposures, commands or {}, titles, title, report_command, attributes)
         (fresh / "index.html").write_text(page, "utf-8")
         marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
         (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")

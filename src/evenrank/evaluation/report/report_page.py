@@ -10,6 +10,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 
+from evenrank.evaluation.attributes import AttributeResults
 from evenrank.evaluation.exposure_by_group import GroupExposure
 from evenrank.evaluation.figures.scatter import AXES, TITLES
 from evenrank.evaluation.report.page_data import page_data
@@ -34,9 +35,10 @@ def page_html(
     topic_titles: Mapping[int, str],
     title: str = "Report",
     report_command: str = "",
+    attributes: AttributeResults | None = None,
 ) -> str:
     """The whole page as text; it loads nothing from anywhere. `commands` are by run name."""
-    sections = [_section(results, task, commands) for task in results.tasks]
+    sections = [_section(results, task, commands, attributes) for task in results.tasks]
     n_runs = len(results.runs)
     values = {
         "title": escape(title),
@@ -55,7 +57,9 @@ def page_html(
     return _filled(_part("page.html"), values)
 
 
-def _section(results: Results, task: Task, commands: Mapping[str, str]) -> str:
+def _section(
+    results: Results, task: Task, commands: Mapping[str, str], attributes: AttributeResults | None = None
+) -> str:
     table = replace(runs_table(results, task), caption="Best first; the best value of each column is bold")
     rows = [
         f"<h3>{escape(run.run)}</h3>{_command(commands[run.run])}"
@@ -72,7 +76,7 @@ def _section(results: Results, task: Task, commands: Mapping[str, str]) -> str:
         "task": str(task),
         "heading": HEADINGS[task],
         "about": ABOUT[task],
-        "table": html_of(table),
+        "table": html_of(table) + (html_of(attributes.table(task)) if attributes is not None else ""),
         "scatter_heading": f"{TITLES[task].partition(': ')[2].capitalize()}: {' and '.join(AXES[task])}",
         "main": MAIN[task].name,
         "confidence": f"{100 * results.protocol.confidence:g} %",
@@ -95,7 +99,7 @@ def _settings(results: Results) -> str:
         for name, value in results.protocol.settings().items()
         if name not in ("name", "summary")
     )
-    return f'<div class="scroll"><table><caption>Knobs; each can be changed with --set</caption>{rows}</table></div>'
+    return f'<div class="scroll"><table><caption>Settings; each can be changed with --set</caption>{rows}</table></div>'
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

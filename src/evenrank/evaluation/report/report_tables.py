@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenrank.evaluation.attributes import AttributeResults
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.delimited import csv_of
 from evenrank.evaluation.tables.results import RENDERERS, runs_table
@@ -32,8 +33,11 @@ def paper_table(results: Results, task: Task) -> Table:
     return Table((*columns, Column("ci", heading, digits=3)), tuple(rows), CAPTIONS[task])
 
 
-def write_tables(results: Results, folder: Path) -> list[Path]:
-    """Each task's table as text, LaTeX and HTML, and all measures with all digits as CSV; gives their paths."""
+def write_tables(results: Results, folder: Path, attributes: AttributeResults | None = None) -> list[Path]:
+    """Each task's table as text, LaTeX and HTML, and all measures with all digits as CSV; gives their paths.
+
+    With `attributes` also the main measure by attribute.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for task in results.tasks:
@@ -42,5 +46,11 @@ def write_tables(results: Results, folder: Path) -> list[Path]:
         for ending, text in texts.items():
             path = folder / f"task{task}-runs.{ending}"
             path.write_text(text, "utf-8")
+            paths.append(path)
+        if attributes is None:
+            continue
+        for ending, form in {**ENDINGS, "csv": "csv"}.items():
+            path = folder / f"task{task}-attributes.{ending}"
+            path.write_text(RENDERERS[form](attributes.table(task)), "utf-8")
             paths.append(path)
     return paths
