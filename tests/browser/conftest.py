@@ -67,7 +67,7 @@ class Watched:
 @contextmanager
 def running(collection: Path, store: Path) -> Iterator[str]:
     """The address of a server that runs in a thread."""
-    settings = WebSettings(store=store, reads_per_second=1e6, writes_per_second=1e6)
+    settings = WebSettings(store=store, reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         app = create_app(collection, settings)

@@ -18,7 +18,8 @@ from evenrank.web.app import app_of
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.settings import WebSettings
 
-UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6)
+UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0)
+"""Lists are filled, so that tests have long ones."""
 
 
 @pytest.fixture(scope="session")

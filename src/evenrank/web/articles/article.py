@@ -20,8 +20,6 @@ from evenrank.web.settings import WebSettings
 UNASSESSED = "Unassessed"
 CLASSES = (*WORK_ORDER, UNASSESSED)
 """Names of quality classes by code."""
-SURE, LIKELY = 0.5, 0.15
-"""Probabilities from which an article belongs surely, or likely, to the project."""
 _SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
 
@@ -42,11 +40,6 @@ class Article:
     reasons: tuple[str, ...]
     relevance: float
     """Estimated probability that the article belongs to the project."""
-
-    @property
-    def sureness(self) -> str:
-        """How sure it is that the article belongs to the project, in a word."""
-        return "sure" if self.relevance >= SURE else "likely" if self.relevance >= LIKELY else "unsure"
 
     @property
     def regions(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from evenrank.search.engine.protocol import Restriction
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
 from evenrank.web.articles.groups import USUAL, dimensions_of
+from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.goals import goal_target
 from evenrank.web.request.question import NothingFoundError, Question, QuestionError
@@ -43,6 +44,8 @@ def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None
     found = score_brought(desk, question, brought) if brought and is_own else desk.source.find(question.topic())
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
+    if not is_own:
+        found = take(found, is_on_topic(desk, question, found))
     found = take(found, is_wanted(desk, question, found.page_ids, brought))
     if not len(found):
         text = "No article that matches is of these classes, this size and this importance. Widen the range."
@@ -50,6 +53,20 @@ def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None
     settings = build_settings(desk, question, task, is_own)
     candidates, estimated = build(desk.collection, 0, task, found, settings)
     return Prepared(candidates, goal_target(question.goal, candidates, estimated, task))
+
+
+def is_on_topic(desk: Desk, question: Question, found: Found) -> NDArray[np.bool_]:
+    """Whether each page is about the question: it has one of the keywords, and matches well beside the best page.
+
+    Search always finds as many pages as it is asked for; a list ends where they are no longer about its subject.
+    """
+    floor = desk.settings.relevance_floor
+    if floor <= 0:
+        return np.ones(len(found), bool)
+    reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
+    is_near = found.scores >= floor * found.scores.max()
+    has_keyword = reasons.bits > 0
+    return np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
 
 
 def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:
