@@ -66,7 +66,7 @@ def test_ids_as_text_missing_url_blank_lines_and_last_line(tmp_path: Path) -> No
         (b'{"id": true, "title": "A", "text": "b"}', "id is True"),
         (b'{"id": 1, "title": null, "text": "b"}', "title is missing"),
         (b'{"id": 1, "title": "A", "text": 5}', "text is 5"),
-        (b'{"a":' * 2000 + b"1" + b"}" * 2000, "no JSON"),
+        (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "no JSON"),
     ],
 )
 def test_broken_records_are_skipped_with_their_place(tmp_path: Path, record: bytes, found: str) -> None:
