@@ -72,7 +72,7 @@ def evaluate(folder: Path) -> Callable[[], object]:
 
 
 def rank(folder: Path) -> Callable[[], object]:
-    options = ("--task", "2", "--policy", "optimal", "--workers", "1", "-o", folder / "run.tsv")
+    options = ("--task", "2", "--policy", "optimal", "--workers", "1", "-o", folder / "task2.tsv")
     return lambda: evenrank("rank", folder / "c", *options)
 
 
