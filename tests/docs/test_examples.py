@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,7 +18,7 @@ WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(page.read_text("utf-8"))
 
 
 def commands(block: str) -> list[tuple[str, str]]:
-    """(command, output shown) of a console block; `…` in an output stands for anything."""
+    """(command, output shown) of a console block; `…` in an output matches anything."""
     found: list[tuple[str, str]] = []
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         lines = part.split("\n")
@@ -49,10 +50,11 @@ def run(command: str, folder: Path) -> str:
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "example"}
+    module = ModuleType("example")
+    monkeypatch.setitem(sys.modules, "example", module)
     for kind, block in BLOCK.findall(page.read_text("utf-8")):
         if kind == "python":
-            exec(compile(block, str(page), "exec"), names)
+            exec(compile(block, str(page), "exec"), module.__dict__)
             continue
         for command, shown in commands(block):
             output = run(command, tmp_path)
