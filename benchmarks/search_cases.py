@@ -19,9 +19,9 @@ import numpy as np
 import orjson
 
 from evenrank.rng import derive
-from evenrank.search.engine.protocol import EVERYTHING, IndexPage, WeightedTerm
+from evenrank.search.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
 from evenrank.search.engine.tantivy_engine import HEAP_BYTES, TantivyEngine
-from evenrank.search.engine.tantivy_schema import ANALYSER_OF, OPENING_LENGTH, STEMMED, build_analysers, build_schema
+from evenrank.search.engine.tantivy_schema import STEMMED, build_analysers, build_schema
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10
@@ -132,7 +132,7 @@ class Bm25s:
     def build(self, folder: Path, pages: Iterator[tuple[int, str, str, str]]) -> None:
         import bm25s
 
-        analyser = build_analysers()[ANALYSER_OF["text"]]
+        analyser = build_analysers("en")[STEMMED]
         index = bm25s.BM25(k1=1.2, b=0.75)
         shared: dict[str, str] = {}
         texts = (analyser.analyze(f"{title} {text}") for _, title, _, text in pages)

@@ -19,11 +19,11 @@ from evenrank.search.engine.protocol import (
     Query,
     Restriction,
     WeightedTerm,
+    groups_in,
     merge_terms,
     order_of_ties,
 )
 from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.search.engine.tantivy_schema import groups_in
 
 HORSE = [WeightedTerm("text", ("hors",))]
 

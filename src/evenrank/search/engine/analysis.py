@@ -6,6 +6,7 @@ that every engine holds the same words and gives the same answers.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -48,9 +49,17 @@ def analyse(analyser: Analyser, field: TextField, text: str) -> list[str]:
     return analyser.words(text) if field in UNSTEMMED_FIELDS else analyser.stems(text)
 
 
-def field_texts(page: IndexPage) -> dict[TextField, str]:
-    """The text of every field of a page."""
-    return {name: getattr(page, name) or ABSENT for name in TEXT_FIELDS}
+_SHORT_WORD = re.compile(r"(?<![^\W_])[^\W_]{1,9}(?![^\W_])")
+"""A run of letters and digits that every analysis takes for a word."""
+
+
+def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
+    """The text of every field of a page; a text without a word gets the word that says so."""
+    texts: dict[TextField, str] = {name: getattr(page, name) for name in TEXT_FIELDS}
+    for name, text in texts.items():
+        if not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
+            texts[name] = ABSENT
+    return texts
 
 
 class EnglishAnalyser:

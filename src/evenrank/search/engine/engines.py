@@ -39,9 +39,24 @@ def _open_tantivy(address: str, folder: Path, layout: IndexLayout, n_threads: in
     return TantivyEngine.open(folder / "pages", layout, n_threads)
 
 
+def _create_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+    from evenrank.search.engine.opensearch_engine import OpenSearchEngine
+
+    return OpenSearchEngine.create(address, folder, layout)
+
+
+def _open_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+    from evenrank.search.engine.opensearch_engine import OpenSearchEngine
+
+    return OpenSearchEngine.open(address, folder, layout)
+
+
 ENGINES: dict[str, EngineKind] = {
     kind.scheme: kind
-    for kind in (EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy),)
+    for kind in (
+        EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy),
+        EngineKind("opensearch", "a cluster: opensearch://HOST:PORT,…", _create_opensearch, _open_opensearch),
+    )
 }
 """Engines by the scheme of their address."""
 

@@ -176,5 +176,6 @@ class _Build:
 
     def finish(self, position: Position) -> None:
         self.commit(position)
+        self.engine.publish()
         self.engine.close()
         self.engine.refresh()

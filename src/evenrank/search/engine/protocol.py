@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +16,12 @@ from evenrank.records import NO_CLASS
 TextField = Literal["title", "lead", "text", "categories", "infobox", "kind"]
 TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox", "kind")
 """Fields that can be searched."""
+POSITION_FIELDS: tuple[TextField, ...] = ("title", "lead", "categories")
+"""Fields that know phrases; positions of the whole text would triple the index."""
+OPENING_LENGTH = 2000
+"""Characters of the text that are stored: for feedback, encoders and people."""
+SHOWN_FIELDS = ("shown_title", "shown_categories", "opening")
+"""Texts that are stored as they are."""
 QUALITY_FIELDS = ("quality_class", "quality_score")
 """Numbers of a page that can be read without loading documents; the group masks of its dimensions are others."""
 
@@ -149,6 +156,10 @@ class Engine(Protocol):
         """The mark of the last commit that is durable; empty when there was none. A build resumes after it."""
         ...
 
+    def publish(self) -> None:
+        """Put a complete build in the place of the index that was in use before it."""
+        ...
+
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages by the sum of weighted BM25 scores; fewer when fewer match any term."""
         ...
@@ -186,6 +197,25 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of the index; what is not committed is dropped."""
         ...
+
+
+def shown_texts(page: IndexPage) -> dict[str, str]:
+    """Texts that are stored as they are; halves of characters, which no file can hold, are replaced."""
+    texts = (page.title, page.categories, page.text[:OPENING_LENGTH])
+    valid = (text.encode("utf-8", "replace").decode() for text in texts)
+    return dict(zip(SHOWN_FIELDS, valid, strict=True))
+
+
+def stored_page(page_id: int, shown: Mapping[str, str]) -> StoredPage:
+    """The page of `shown_texts`."""
+    title, categories, opening = (shown.get(name, "") for name in SHOWN_FIELDS)
+    return StoredPage(page_id, title, opening, tuple(filter(None, categories.split("\n"))))
+
+
+@lru_cache(4096)
+def groups_in(mask: int) -> tuple[int, ...]:
+    """Positions of the bits that are set."""
+    return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
 
 
 def merge_terms(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:

@@ -16,6 +16,7 @@ from evenrank.formats.atomic import atomic_file
 from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import (
     EVERYTHING,
+    SHOWN_FIELDS,
     Hits,
     IndexLayout,
     IndexPage,
@@ -27,9 +28,10 @@ from evenrank.search.engine.protocol import (
     WeightedTerm,
     order_of_ties,
     round_scores,
+    stored_page,
 )
 from evenrank.search.engine.tantivy_query import build_query
-from evenrank.search.engine.tantivy_schema import SHOWN_FIELDS, build_analysers, build_schema, to_document
+from evenrank.search.engine.tantivy_schema import build_analysers, build_schema, to_document
 
 if TYPE_CHECKING:
     import tantivy
@@ -138,6 +140,9 @@ class TantivyEngine:
         n_added = self._n_added
         return next((mark for reached, mark in reversed(marks) if reached == n_added), "")
 
+    def publish(self) -> None:
+        """Nothing to do: the folder of the build is the index."""
+
     @property
     def _marks_path(self) -> Path:
         return self.path.with_name(f"{self.path.name}-{MARKS_FILE}")
@@ -203,10 +208,9 @@ class TantivyEngine:
 
     def _stored(self, page_id: int, address: tantivy.DocAddress) -> StoredPage:
         document = self._searcher.doc(address)
-        title, categories, opening = (
-            bytes(document.get_first(name) or b"").decode("utf-8", "replace") for name in SHOWN_FIELDS
+        return stored_page(
+            page_id, {name: bytes(document.get_first(name) or b"").decode("utf-8", "replace") for name in SHOWN_FIELDS}
         )
-        return StoredPage(page_id, title, opening, tuple(filter(None, categories.split("\n"))))
 
     def analyse(self, field: TextField, text: str) -> list[str]:
         """The words of a text as `field` indexes them."""

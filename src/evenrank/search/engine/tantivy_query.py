@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine.protocol import Restriction, WeightedTerm, merge_terms
-from evenrank.search.engine.tantivy_schema import groups_in
+from evenrank.search.engine.protocol import Restriction, WeightedTerm, groups_in, merge_terms
 
 if TYPE_CHECKING:
     from tantivy import Query, Schema

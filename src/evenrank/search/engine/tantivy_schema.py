@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compiled_english, field_texts
-from evenrank.search.engine.protocol import TEXT_FIELDS, IndexLayout, IndexPage, TextField
+from evenrank.search.engine.protocol import (
+    POSITION_FIELDS,
+    SHOWN_FIELDS,
+    TEXT_FIELDS,
+    IndexLayout,
+    IndexPage,
+    groups_in,
+    shown_texts,
+)
 
 if TYPE_CHECKING:
     import tantivy
 
-OPENING_LENGTH = 2000
-"""Characters of the text that are stored: for feedback, encoders and people."""
-SHOWN_FIELDS = ("shown_title", "shown_categories", "opening")
-"""Texts that are stored as they are, as bytes."""
 STEMMED, WORDS = "evenrank_stemmed", "evenrank_words"
-_POSITIONS: tuple[TextField, ...] = ("title", "lead", "categories")
-"""Fields that know phrases; positions of the whole text would triple the index."""
 
 
 def build_schema(groups: Iterable[str]) -> tantivy.Schema:
@@ -35,7 +36,7 @@ def build_schema(groups: Iterable[str]) -> tantivy.Schema:
     builder.add_integer_field("ordinal", fast=True)
     for name in TEXT_FIELDS:
         analyser = WORDS if name in UNSTEMMED_FIELDS else STEMMED
-        option = "position" if name in _POSITIONS else "freq"
+        option = "position" if name in POSITION_FIELDS else "freq"
         builder.add_text_field(name, tokenizer_name=analyser, index_option=option)
     for shown in SHOWN_FIELDS:
         builder.add_bytes_field(shown, stored=True)
@@ -67,9 +68,8 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
     document.add_integer("page_id", page.page_id)
     document.add_integer("ordinal", ordinal)
     _add_texts(document, page, layout.language)
-    shown = (page.title, page.categories, page.text[:OPENING_LENGTH])
-    for name, text in zip(SHOWN_FIELDS, shown, strict=True):
-        document.add_bytes(name, text.encode("utf-8", "replace"))
+    for name, text in shown_texts(page).items():
+        document.add_bytes(name, text.encode())
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
         document.add_integer(name, mask)
@@ -83,12 +83,6 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
 
 def _add_texts(document: tantivy.Document, page: IndexPage, language: str) -> None:
     """Each text under its field."""
-    analyser = None if language == "en" else analyser_for(language)
-    for name, text in field_texts(page).items():
-        document.add_text(name, text if analyser is None else " ".join(analyse(analyser, name, text)))
-
-
-@lru_cache(4096)
-def groups_in(mask: int) -> tuple[int, ...]:
-    """Positions of the bits that are set."""
-    return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
+    analyser = analyser_for(language)
+    for name, text in field_texts(page, analyser).items():
+        document.add_text(name, text if language == "en" else " ".join(analyse(analyser, name, text)))

@@ -1,0 +1,326 @@
+"""The OpenSearch engine: an index on a cluster, which answers as tantivy does because it is given the same words.
+
+A build writes an index of its own and an alias moves to it when the build is complete, so readers see the old index
+or the new one. A page's id is its document id: adding it again replaces it, and a build that was killed resumes.
+Answers differ in one thing: a phrase is found here even where a run of forty or more letters, which is no word,
+separates its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.errors import EvenrankError, MissingExtraError, NoIndexError
+from evenrank.formats.atomic import atomic_file
+from evenrank.search.engine.analysis import analyse, analyser_for
+from evenrank.search.engine.opensearch_index import (
+    MOST_HITS,
+    Address,
+    document_of,
+    mapping_of,
+    settings_of,
+)
+from evenrank.search.engine.opensearch_query import search_body
+from evenrank.search.engine.protocol import (
+    EVERYTHING,
+    EngineUnavailableError,
+    Hits,
+    IndexLayout,
+    IndexPage,
+    IndexStatistics,
+    Query,
+    Restriction,
+    StoredPage,
+    TextField,
+    WeightedTerm,
+    order_of_ties,
+    round_scores,
+    stored_page,
+)
+
+if TYPE_CHECKING:
+    from opensearchpy import OpenSearch
+
+NAME_FILE = "opensearch.json"
+"""In the index's folder: the name of the index that the build writes."""
+PAGES_PER_REQUEST = 500
+QUERIES_PER_REQUEST = 100
+IDS_PER_REQUEST = 10_000
+WORDS_PER_REQUEST = 1000
+BM25_SCALE = 2.2
+"""k1 + 1: Lucene leaves this constant factor out of its scores, tantivy does not."""
+TIMEOUT_SECONDS = 60
+MOST_TRIES = 4
+PREFERENCE = "_primary_first"
+"""Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
+_SPARE = 64
+"""Hits asked for beyond k, so that ties at the cut can be ordered."""
+_BUSY = frozenset({429, 502, 503, 504})
+
+
+class OpenSearchEngine:
+    """`Engine` on an OpenSearch cluster."""
+
+    def __init__(self, client: OpenSearch, address: Address, index: str, layout: IndexLayout) -> None:
+        self._connected: OpenSearch | None = client
+        self._address = address
+        self.index = index
+        self.layout = layout
+        self._analyser = analyser_for(layout.language)
+
+    @classmethod
+    def create(cls, address: str, folder: Path, layout: IndexLayout) -> OpenSearchEngine:
+        """A new, empty index beside the one that is in use."""
+        place = Address.parse(address, folder)
+        client = _connect(place)
+        with _translated(place):
+            existing = client.indices.get(index=f"{place.name}-build-*", allow_no_indices=True)
+            numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
+            index = f"{place.name}-build-{max(numbers, default=0) + 1}"
+            n_shards = place.n_shards or _n_data_nodes(client)
+            client.indices.create(index=index, body={"settings": settings_of(n_shards), "mappings": mapping_of(layout)})
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / NAME_FILE) as file:
+            file.write(orjson.dumps({"index": index}))
+        return cls(client, place, index, layout)
+
+    @classmethod
+    def open(cls, address: str, folder: Path, layout: IndexLayout) -> OpenSearchEngine:
+        """The index that the build in a folder wrote or is writing."""
+        place = Address.parse(address, folder)
+        try:
+            index = str(orjson.loads((folder / NAME_FILE).read_bytes())["index"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NoIndexError(f"{folder}: does not name an index on OpenSearch (run: evenrank index)") from error
+        client = _connect(place)
+        with _translated(place):
+            if not client.indices.exists(index=index):
+                raise NoIndexError(f"{address}: there is no index {index} (run: evenrank index)")
+        return cls(client, place, index, layout)
+
+    @property
+    def _client(self) -> OpenSearch:
+        if self._connected is None:
+            self._connected = _connect(self._address)
+        return self._connected
+
+    def add(self, pages: Iterable[IndexPage]) -> None:
+        """Add pages; see `Engine.add`."""
+        remaining = iter(pages)
+        while batch := list(islice(remaining, PAGES_PER_REQUEST)):
+            lines: list[Any] = []
+            for page in batch:
+                lines.append({"index": {"_id": str(page.page_id)}})
+                lines.append(document_of(page, self.layout, self._analyser))
+            self._bulk(lines)
+
+    def delete(self, page_ids: Iterable[int]) -> None:
+        """Remove pages; see `Engine.delete`."""
+        remaining = iter(page_ids)
+        while batch := list(islice(remaining, PAGES_PER_REQUEST)):
+            self._bulk([{"delete": {"_id": str(page_id)}} for page_id in batch])
+
+    def _bulk(self, lines: list[Any]) -> None:
+        body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+        with _translated(self._address):
+            answer = self._client.bulk(body=body, index=self.index)
+        if not answer["errors"]:
+            return
+        for item in answer["items"]:
+            ((action, result),) = item.items()
+            if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
+                reason = result.get("error", {}).get("reason", result["status"])
+                kind = EngineUnavailableError if result["status"] in _BUSY else EvenrankError
+                raise kind(f"{self.index}: page {result['_id']} was not taken: {reason}")
+
+    def commit(self, mark: str = "") -> None:
+        """Make changes visible; see `Engine.commit`. What was acknowledged is durable already."""
+        with _translated(self._address):
+            self._client.indices.refresh(index=self.index)
+            meta = {"mark": mark, "language": self.layout.language}
+            self._client.indices.put_mapping(index=self.index, body={"_meta": meta})
+
+    def mark(self) -> str:
+        """The mark of the last commit; see `Engine.mark`."""
+        with _translated(self._address):
+            (found,) = self._client.indices.get_mapping(index=self.index).values()
+        return str(found["mappings"].get("_meta", {}).get("mark", ""))
+
+    def publish(self) -> None:
+        """Move the alias to this index and remove the indexes of earlier builds."""
+        with _translated(self._address):
+            names = self._client.indices.get(index=f"{self._address.name}-build-*", allow_no_indices=True)
+            actions: list[dict[str, Any]] = [{"add": {"index": self.index, "alias": self._address.name}}]
+            actions += [{"remove_index": {"index": name}} for name in sorted(names) if name != self.index]
+            self._client.indices.update_aliases(body={"actions": actions})
+
+    def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
+        """The k best pages; see `Engine.search`."""
+        (hits,) = self.search_many([Query(terms, k, restriction)])
+        return hits
+
+    def search_many(self, queries: Sequence[Query]) -> list[Hits]:
+        """The answer to each query, from few requests; a query whose cut lies inside a tie is asked again."""
+        found: list[Hits | None] = [None] * len(queries)
+        spare = _SPARE
+        waiting = [number for number, query in enumerate(queries) if query.k > 0 and query.terms]
+        while waiting:
+            bodies = [search_body(queries[number], min(queries[number].k + spare, MOST_HITS)) for number in waiting]
+            unsettled = []
+            for number, body, answer in zip(waiting, bodies, self._ask(bodies), strict=True):
+                k = queries[number].k
+                page_ids = np.array([hit["sort"][1] for hit in answer], np.int32)
+                scores = round_scores(np.array([hit["sort"][0] for hit in answer], np.float64) * BM25_SCALE)
+                is_full = len(answer) == body["size"] and body["size"] < MOST_HITS
+                if is_full and len(answer) > k and scores[k - 1] == scores[-1]:
+                    unsettled.append(number)
+                    continue
+                order = order_of_ties(scores, page_ids)[:k]
+                found[number] = Hits(page_ids[order], scores[order])
+            waiting, spare = unsettled, spare * 8
+        return [hits if hits is not None else _nothing() for hits in found]
+
+    def _ask(self, bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+        """The hits of each body. Statistics are those of all shards, and an answer of some shards is an error."""
+        how = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False, "preference": PREFERENCE}
+        head = orjson.dumps(how)
+        for start in range(0, len(bodies), QUERIES_PER_REQUEST):
+            part = bodies[start : start + QUERIES_PER_REQUEST]
+            lines = b"".join(head + b"\n" + orjson.dumps(body) + b"\n" for body in part)
+            with _translated(self._address):
+                answers = self._client.msearch(body=lines, index=self.index)["responses"]
+            for answer in answers:
+                if "error" in answer or answer["_shards"]["failed"]:
+                    raise EngineUnavailableError(f"{self.index}: a search failed: {_reason_of(answer)}")
+                yield answer["hits"]["hits"]
+
+    def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
+        """One number for each page; see `Engine.values`."""
+        found: dict[int, float] = {}
+        ids = [int(page_id) for page_id in page_ids]
+        for start in range(0, len(ids), IDS_PER_REQUEST):
+            part = ids[start : start + IDS_PER_REQUEST]
+            body = {
+                "size": len(part),
+                "_source": False,
+                "sort": ["_doc"],
+                "docvalue_fields": ["page_id", name],
+                "query": {"constant_score": {"filter": {"terms": {"page_id": part}}}},
+            }
+            for answer in self._ask([body]):
+                for hit in answer:
+                    fields = hit["fields"]
+                    if name in fields:
+                        found[int(fields["page_id"][0])] = float(fields[name][0])
+        return np.array([found.get(page_id, np.nan) for page_id in ids], np.float64)
+
+    def stored(self, page_ids: Sequence[int]) -> list[StoredPage | None]:
+        """Title and opening of each page; see `Engine.stored`."""
+        ids = [int(page_id) for page_id in page_ids]
+        found: list[StoredPage | None] = []
+        for start in range(0, len(ids), PAGES_PER_REQUEST):
+            part = [str(page_id) for page_id in ids[start : start + PAGES_PER_REQUEST]]
+            with _translated(self._address):
+                how = {"realtime": "false", "preference": PREFERENCE}
+                answer = self._client.mget(body={"ids": part}, index=self.index, params=how)
+            found += [_stored(document) for document in answer["docs"]]
+        return found
+
+    def analyse(self, field: TextField, text: str) -> list[str]:
+        """The words of a text as `field` indexes them."""
+        return analyse(self._analyser, field, text)
+
+    def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
+        """Number of pages whose field holds each analysed word."""
+        numbers: list[int] = []
+        for start in range(0, len(words), WORDS_PER_REQUEST):
+            part = words[start : start + WORDS_PER_REQUEST]
+            filters = {str(place): {"term": {field: word}} for place, word in enumerate(part)}
+            body = {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": filters}}}}
+            with _translated(self._address):
+                how = {"allow_partial_search_results": "false", "preference": PREFERENCE}
+                answer = self._client.search(body=body, index=self.index, params=how)
+            buckets = answer["aggregations"]["words"]["buckets"]
+            numbers += [int(buckets[str(place)]["doc_count"]) for place in range(len(part))]
+        return numbers
+
+    def page_ids(self) -> NDArray[np.int32]:
+        """The ids of all pages, ascending."""
+        found: list[int] = []
+        body: dict[str, Any] = {"size": IDS_PER_REQUEST, "_source": False, "sort": [{"page_id": "asc"}]}
+        body["query"] = {"match_all": {}}
+        while True:
+            (hits,) = self._ask([body])
+            found += [int(hit["sort"][0]) for hit in hits]
+            if len(hits) < IDS_PER_REQUEST:
+                return np.array(found, np.int32)
+            body["search_after"] = [found[-1]]
+
+    def statistics(self) -> IndexStatistics:
+        """How large the index is; without copies."""
+        with _translated(self._address):
+            primaries = self._client.indices.stats(index=self.index)["_all"]["primaries"]
+        return IndexStatistics(
+            primaries["docs"]["count"], primaries["segments"]["count"], primaries["store"]["size_in_bytes"]
+        )
+
+    def refresh(self) -> None:
+        """Nothing to do: what is committed is visible to every client."""
+
+    def close(self) -> None:
+        """Let go of the connections; they are made again when the index is used again."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
+
+
+def _connect(address: Address) -> OpenSearch:
+    try:
+        from opensearchpy import OpenSearch
+    except ImportError:
+        raise MissingExtraError("an index on OpenSearch", "fleet") from None
+    hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
+    return OpenSearch(hosts, timeout=TIMEOUT_SECONDS, max_retries=MOST_TRIES, retry_on_timeout=True)
+
+
+@contextmanager
+def _translated(address: Address) -> Iterator[None]:
+    """Errors of the client as ours: the engine is away, or it refused what was asked."""
+    from opensearchpy import exceptions
+
+    try:
+        yield
+    except exceptions.ConnectionError as error:
+        raise EngineUnavailableError(f"OpenSearch does not answer at {', '.join(address.hosts)}") from error
+    except exceptions.TransportError as error:
+        if error.status_code in _BUSY:
+            raise EngineUnavailableError(f"OpenSearch is busy or incomplete: {error.error}") from error
+        raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
+
+
+def _n_data_nodes(client: OpenSearch) -> int:
+    return max(1, int(client.cluster.health()["number_of_data_nodes"]))
+
+
+def _reason_of(answer: dict[str, Any]) -> str:
+    error = answer.get("error", answer.get("_shards", {}))
+    causes = error.get("root_cause") or error.get("failures") or [{}]
+    return str(causes[0].get("reason") or error.get("reason") or error)
+
+
+def _stored(document: dict[str, Any]) -> StoredPage | None:
+    if not document.get("found"):
+        return None
+    return stored_page(int(document["_id"]), document["_source"])
+
+
+def _nothing() -> Hits:
+    return Hits(np.empty(0, np.int32), np.empty(0, np.float64))

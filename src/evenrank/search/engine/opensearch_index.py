@@ -1,0 +1,112 @@
+"""An index on OpenSearch: its address, its mapping, how a page becomes a document."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from evenrank.errors import EvenrankError
+from evenrank.search.engine.analysis import Analyser, analyse, field_texts
+from evenrank.search.engine.protocol import (
+    POSITION_FIELDS,
+    SHOWN_FIELDS,
+    TEXT_FIELDS,
+    IndexLayout,
+    IndexPage,
+    groups_in,
+    shown_texts,
+)
+
+SCHEME = "opensearch://"
+ADDRESS_FORM = "opensearch://HOST:PORT[,HOST:PORT…][/NAME][?shards=N]"
+MOST_HITS = 200_000
+"""Pages that one search may ask for."""
+MOST_TERMS = 65_536
+"""Page ids that one clause of a restriction may name."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an index lives."""
+
+    hosts: tuple[str, ...]
+    name: str
+    """Alias under which the finished index is found; indexes of builds are named after it."""
+    n_shards: int | None
+    """Primary shards; None for one on each data node."""
+
+    @classmethod
+    def parse(cls, text: str, folder: Path) -> Address:
+        """The address that a user wrote; without a name, one is derived from the index's folder."""
+        place, _, options = text.removeprefix(SCHEME).partition("?")
+        hosts, _, name = place.partition("/")
+        listed = tuple(host.strip() for host in hosts.split(",") if host.strip())
+        known = dict(parse_qsl(options))
+        shards = known.pop("shards", None)
+        if not listed or known or (shards is not None and not (shards.isdecimal() and int(shards) > 0)):
+            raise EvenrankError(f"{text!r} is not the address of an index (write: {ADDRESS_FORM})")
+        return cls(listed, name or _derived_name(folder), None if shards is None else int(shards))
+
+
+def _derived_name(folder: Path) -> str:
+    digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    return f"evenrank-{digest}"
+
+
+def settings_of(n_shards: int) -> dict[str, Any]:
+    """Settings of a new index: words arrive analysed, every shard has a copy, refreshing is left to commits."""
+    return {
+        "index": {
+            "number_of_shards": n_shards,
+            "number_of_replicas": 1,
+            "replication.type": "SEGMENT",
+            "refresh_interval": "-1",
+            "max_result_window": MOST_HITS,
+            "max_terms_count": MOST_TERMS,
+            "similarity.default": {"type": "BM25", "k1": 1.2, "b": 0.75},
+        }
+    }
+
+
+def mapping_of(layout: IndexLayout) -> dict[str, Any]:
+    """The fields of an index. Of a document only what people are shown is kept as it was."""
+    properties: dict[str, Any] = {
+        name: {
+            "type": "text",
+            "analyzer": "whitespace",
+            "index_options": "positions" if name in POSITION_FIELDS else "freqs",
+        }
+        for name in TEXT_FIELDS
+    }
+    number = {"type": "long", "index": False}
+    properties |= {"page_id": {"type": "long"}, "quality_class": number}
+    properties["quality_score"] = {"type": "double", "index": False}
+    properties |= {name: {"type": "keyword", "index": False, "doc_values": False} for name in SHOWN_FIELDS}
+    for dimension in layout.groups:
+        properties[dimension] = number
+        properties[f"{dimension}_group"] = {"type": "long"}
+    return {
+        "dynamic": False,
+        "_source": {"includes": list(SHOWN_FIELDS)},
+        "_meta": {"mark": "", "language": layout.language},
+        "properties": properties,
+    }
+
+
+def document_of(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> dict[str, Any]:
+    """The document of a page, its texts as words joined by spaces."""
+    document: dict[str, Any] = {
+        name: " ".join(analyse(analyser, name, text)) for name, text in field_texts(page, analyser).items()
+    }
+    document |= {"page_id": page.page_id, **shown_texts(page)}
+    for name in layout.groups:
+        mask = int(page.masks.get(name, 1))
+        document |= {name: mask, f"{name}_group": list(groups_in(mask))}
+    document["quality_class"] = page.quality_class
+    if not math.isnan(page.quality_score):
+        document["quality_score"] = page.quality_score
+    return document

@@ -1,0 +1,63 @@
+"""Weighted terms and restrictions → the body of an OpenSearch search; no text of a user is ever parsed by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evenrank.search.engine.opensearch_index import MOST_TERMS
+from evenrank.search.engine.protocol import Query, Restriction, WeightedTerm, groups_in, merge_terms
+
+_NO_WORD = "zqnowhereqz"
+"""A word of no page."""
+
+
+def search_body(query: Query, n_asked: int) -> dict[str, Any]:
+    """The body that asks for the first `n_asked` pages of a query, equal scores by page id."""
+    terms = merge_terms(query.terms)
+    scoring = [_term_clause(term) for term in terms]
+    scoring += [_statistics_clause(field) for field in sorted({term.field for term in terms if term.is_phrase})]
+    body: dict[str, Any] = {
+        "size": n_asked,
+        "_source": False,
+        "track_total_hits": False,
+        "sort": [{"_score": "desc"}, {"page_id": "asc"}],
+        "query": {
+            "bool": {"should": scoring, "minimum_should_match": 1, "filter": list(_filters(query.restriction))},
+        },
+    }
+    if query.restriction.up_to_page_id is not None:
+        # Among the filters, a range makes shards without such a page drop out, and their statistics with them.
+        body["post_filter"] = {"range": {"page_id": {"lte": int(query.restriction.up_to_page_id)}}}
+    return body
+
+
+def _term_clause(term: WeightedTerm) -> dict[str, Any]:
+    """The best of the alternatives, or the words in a row, times the weight."""
+    weight = float(term.weight)
+    if term.is_phrase and len(term.words) > 1:
+        phrase = {"query": " ".join(term.words), "analyzer": "whitespace", "boost": weight}
+        return {"match_phrase": {term.field: phrase}}
+    single = [{"term": {term.field: {"value": word}}} for word in dict.fromkeys(term.words)]
+    if len(single) == 1:
+        return {"term": {term.field: {"value": term.words[0], "boost": weight}}}
+    return {"dis_max": {"queries": single, "tie_breaker": 0.0, "boost": weight}}
+
+
+def _statistics_clause(field: str) -> dict[str, Any]:
+    """Matches nothing, and makes every shard report the statistics of the field: a shard that lacks the words of a
+    phrase reports none for it, and the phrase would be scored as if the shard's pages did not exist."""
+    return {"term": {field: {"value": _NO_WORD}}}
+
+
+def _filters(restriction: Restriction) -> Iterator[dict[str, Any]]:
+    for name, mask in restriction.groups.items():
+        yield {"terms": {f"{name}_group": list(groups_in(int(mask)))}}
+    if restriction.page_ids is not None:
+        yield {"bool": {"should": list(_id_clauses(restriction.page_ids)), "minimum_should_match": 1}}
+
+
+def _id_clauses(page_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+    ids = [int(page_id) for page_id in page_ids]
+    for start in range(0, max(1, len(ids)), MOST_TERMS):
+        yield {"terms": {"page_id": ids[start : start + MOST_TERMS]}}
