@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from evenrank.collection.collection import Collection
 from evenrank.web.articles.article import article_links
 from evenrank.web.articles.article_facts import ArticleFacts, enough_of, open_facts
-from evenrank.web.articles.data_age import data_age
+from evenrank.web.articles.data_age import data_age, date_in_words
 from evenrank.web.fairness.charts import around, plot, round_steps
 from evenrank.web.pages.i18n import percent, points
 from evenrank.web.request.choices import policy_choices
@@ -101,5 +102,8 @@ def test_links_lead_to_the_title_whatever_it_holds() -> None:
 def test_the_age_of_the_data(generated: Collection, hostile: Collection) -> None:
     assert data_age(generated).is_synthetic
     assert not data_age(hostile).is_synthetic
-    assert data_age(hostile).text.startswith("files of ")
+    assert data_age(hostile).text == "age unknown"
+    dated = replace(hostile, manifest=replace(hostile.manifest, data_date="2021-10-01"))
+    assert data_age(dated).text == "1 October 2021"
+    assert date_in_words("2017-09") == "September 2017"
     assert data_age(hostile, "October 2021").text == "October 2021"

@@ -29,6 +29,8 @@ COMMANDS: dict[str, str] = {
     "rerank": "Fair rankings of anything, with a proof; no collection needed.",
     "targets": "The wanted exposure of every group, by topic.",
     "serve": "The web app: work lists, saved searches, assessment.",
+    "backup": "Save the web app's lists and the judgments in one file.",
+    "restore": "Put back what `evenrank backup` saved.",
     "publish": "Put a run or a saved list on a page of a wiki.",
     "pool": "Build pools for relevance assessment, and look at them.",
     "judgments": "Import and export judgments; agreement of assessors.",

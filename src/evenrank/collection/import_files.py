@@ -19,6 +19,7 @@ from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
+from evenrank.collection.data_date import data_date
 from evenrank.collection.group_counts import save_counts
 from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
@@ -96,6 +97,7 @@ def import_locked(
                 facts,
                 counted=tuple(metadata.counts),
                 absent=absent,
+                data_date=data_date((files.corpus, files.metadata)),
             ),
         )
     except BaseException as error:

@@ -49,6 +49,8 @@ class Manifest:
     """Dimensions of which the counts of each page's groups are kept."""
     absent: tuple[str, ...] = ()
     """Dimensions whose field is nowhere in the metadata, so that every page is unknown."""
+    data_date: str | None = None
+    """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
     format_version: int = FORMAT_VERSION
 
 

@@ -1,12 +1,13 @@
-"""How old the data are: what the operator says, else the newest file that the collection was made from."""
+"""How old the data are: what the operator says, else the date of the sources; never the date of a file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import date
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.manifest import FILE_NAME
+
+UNKNOWN = "age unknown"
 
 
 @dataclass(frozen=True)
@@ -14,19 +15,21 @@ class DataAge:
     """The age of the data in words."""
 
     text: str
-    """E.g. `October 2021`, or `files of 15 November 2021` when nobody said how old they are."""
+    """E.g. `1 October 2021`, or `age unknown` when neither the sources nor the operator say it."""
     is_synthetic: bool
     """Whether the collection is a generated one."""
 
 
 def data_age(collection: Collection, said: str = "") -> DataAge:
     """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
-    return DataAge(said or _age_of_files(collection), "generated" in collection.manifest.settings)
+    manifest = collection.manifest
+    return DataAge(said or date_in_words(manifest.data_date) or UNKNOWN, "generated" in manifest.settings)
 
 
-def _age_of_files(collection: Collection) -> str:
-    paths = [collection.path / source.path for source in collection.manifest.sources.values()]
-    times = [path.stat().st_mtime for path in paths if path.is_file()]
-    newest = max(times, default=(collection.path / FILE_NAME).stat().st_mtime)
-    day = datetime.fromtimestamp(newest, UTC).strftime("%d %B %Y").lstrip("0")
-    return f"files of {day}" if times else f"imported on {day}"
+def date_in_words(text: str | None) -> str:
+    """`2021-10-01` as `1 October 2021`, `2021-10` as `October 2021`; empty for None."""
+    if text is None:
+        return ""
+    has_day = len(text) > len("2021-10")
+    day = date.fromisoformat(text if has_day else f"{text}-01")
+    return f"{day.day} {day:%B %Y}" if has_day else f"{day:%B %Y}"

@@ -1,0 +1,168 @@
+"""Backups: copies of the server's databases in one file, taken while it runs, checked before they are put back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from evenrank.errors import EvenrankError, input_error
+from evenrank.formats.atomic import atomic_file
+from evenrank.sqlite import read_only
+from evenrank.web.storage.store import now
+
+FORMAT = 1
+CONTENTS = "contents.json"
+KINDS = ("store", "judgments")
+"""What a backup may hold: lists and searches of the web app, and judgments."""
+MAX_BYTES = 64 << 30
+"""Longest database that is restored."""
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """One database in a backup."""
+
+    kind: str
+    size_bytes: int
+    sha256: str
+
+
+def write_backup(target: Path, databases: Mapping[str, Path]) -> list[BackedUp]:
+    """Copy databases (kind → file) into one file; the server may go on writing meanwhile."""
+    missing = [path for path in databases.values() if not path.is_file()]
+    if missing:
+        raise input_error(missing[0], 0, "no such file", "name the file of the server")
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        copies = {kind: _copy(path, Path(folder) / kind) for kind, path in databases.items()}
+        entries = [BackedUp(kind, copy.stat().st_size, _sha256(copy)) for kind, copy in copies.items()]
+        contents = {
+            "format": FORMAT,
+            "evenrank": version("evenrank"),
+            "created": now(),
+            "databases": [{"kind": e.kind, "size_bytes": e.size_bytes, "sha256": e.sha256} for e in entries],
+        }
+        with atomic_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(CONTENTS, orjson.dumps(contents, option=orjson.OPT_INDENT_2))
+            for kind, copy in copies.items():
+                archive.write(copy, f"{kind}.sqlite")
+        target.chmod(0o600)  # secret links and sessions are in it
+    return entries
+
+
+def read_contents(source: Path) -> list[BackedUp]:
+    """What a backup holds; an error when the file is not one."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            record = orjson.loads(archive.read(CONTENTS))
+        if record["format"] != FORMAT:
+            raise input_error(source, 0, f"a backup of format {record['format']}, not {FORMAT}", "use a newer evenrank")
+        return [BackedUp(str(e["kind"]), int(e["size_bytes"]), str(e["sha256"])) for e in record["databases"]]
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+        raise input_error(source, 0, f"not a backup: {error}", "name a file that `evenrank backup` wrote") from error
+
+
+def restore_backup(source: Path, targets: Mapping[str, Path], *, replace: bool = False) -> list[BackedUp]:
+    """Put databases of a backup back (kind → file), all checked before the first is replaced.
+
+    A file that is there is replaced only if `replace` says so, and never while its write-ahead log is there: then a
+    server is using it, or was killed and must be started once to finish what it was writing.
+    """
+    entries = [entry for entry in read_contents(source) if entry.kind in targets]
+    absent = sorted(set(targets) - {entry.kind for entry in entries})
+    if absent:
+        raise input_error(source, 0, f"no {' and no '.join(absent)} in this backup", "leave that option out")
+    for kind in targets:
+        _refuse_used(targets[kind], replace)
+    unpacked: dict[str, Path] = {}
+    try:
+        for entry in entries:
+            unpacked[entry.kind] = _unpack(source, entry, targets[entry.kind])
+        for kind, path in unpacked.items():
+            os.replace(path, targets[kind])
+    finally:
+        for path in unpacked.values():
+            path.unlink(missing_ok=True)
+    return entries
+
+
+def _refuse_used(path: Path, replace: bool) -> None:
+    if path.exists() and not replace:
+        raise input_error(path, 0, "is there already", "name another file, or replace it with --force")
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        raise input_error(path, 0, f"in use: {log.name} is there", "stop the server first")
+
+
+def _copy(path: Path, copy: Path) -> Path:
+    """A consistent copy of a database, by SQLite's own online backup."""
+    source, target = read_only(path), sqlite3.connect(copy)
+    try:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as error:
+        raise EvenrankError(f"{path}: cannot be copied: {error}") from error
+    finally:
+        target.close()
+        source.close()
+    return copy
+
+
+def _unpack(source: Path, entry: BackedUp, target: Path) -> Path:
+    """A database of a backup beside the place it goes to, checked."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write_entry(source, entry, file)
+            file.flush()
+            os.fsync(file.fileno())
+        _check_copy(path, entry)
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, sqlite3.Error, EOFError) as error:
+        path.unlink(missing_ok=True)
+        raise input_error(source, 0, f"{entry.kind} cannot be restored: {error}", "the file is damaged") from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _write_entry(source: Path, entry: BackedUp, file: IO[bytes]) -> None:
+    """Unpack one database; no more of it than the backup says there is."""
+    n_left = min(entry.size_bytes, MAX_BYTES)
+    with zipfile.ZipFile(source) as archive, archive.open(f"{entry.kind}.sqlite") as packed:
+        while chunk := packed.read(_CHUNK):
+            n_left -= len(chunk)
+            if n_left < 0:
+                raise ValueError("it is longer than it should be")
+            file.write(chunk)
+
+
+def _check_copy(path: Path, entry: BackedUp) -> None:
+    """ValueError for a database that is not what was backed up, or not whole."""
+    if _sha256(path) != entry.sha256:
+        raise ValueError("it is not what was backed up")
+    connection = sqlite3.connect(path)
+    try:
+        [(verdict,)] = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    finally:
+        connection.close()
+    if verdict != "ok":
+        raise ValueError(verdict)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,44 @@
+"""The date of a dump comes from its name, and from nothing that copying changes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.data_date import data_date, dump_date
+from evenrank.collection.import_files import ImportFiles, import_collection
+
+
+@pytest.mark.parametrize(
+    "name, found",
+    [
+        ("enwiki-20211001-pages-articles.xml.bz2", "2021-10-01"),
+        ("ltgwiki-201709-pages-articles.xml.bz2", "2017-09"),
+        ("zh_min_nanwiki-20220301-pages-articles-multistream.xml.bz2", "2022-03-01"),
+        ("enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2", None),
+        ("trec_corpus.json.gz", None),
+        ("enwiki-20211399-pages-articles.xml", None),
+        ("report-20211001.json", None),
+    ],
+)
+def test_dates_in_names(name: str, found: str | None) -> None:
+    assert dump_date(name) == found
+
+
+def test_the_oldest_source_counts() -> None:
+    names = (Path("enwiki-20211001-pages-articles.xml"), None, Path("wikidatawiki-20210901-all.json"), Path("x"))
+    assert data_date(names) == "2021-09-01"
+
+
+def test_an_import_keeps_the_date_of_its_dump(tmp_path: Path) -> None:
+    corpus, metadata = tmp_path / "simplewiki-20230120-articles.jsonl", tmp_path / "metadata.jsonl"
+    corpus.write_text(json.dumps({"id": 1, "title": "Chess", "url": "", "text": "Chess is a game."}) + "\n")
+    record = {"page_id": 1, "quality_score": 0.5, "quality_score_disc": "Stub", "geographic_locations": []}
+    metadata.write_text(json.dumps(record) + "\n")
+    os.utime(corpus, (0, 0))
+    import_collection(tmp_path / "collection", ImportFiles(metadata=metadata, corpus=corpus))
+    assert Collection.open(tmp_path / "collection").manifest.data_date == "2023-01-20"
