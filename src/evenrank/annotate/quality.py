@@ -14,8 +14,7 @@ from evenrank.annotate.facts import read_toml
 from evenrank.annotate.page import PageCounts
 from evenrank.errors import EvenrankError
 from evenrank.records import WORK_ORDER
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 HEADING_LEVELS = (2, 3)
 """Headings that the models count."""

@@ -6,7 +6,6 @@ A page that was skipped, could not be judged, or is disputed is in no list of ju
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -22,8 +21,7 @@ from evenrank.formats.json_lines import write_records
 from evenrank.formats.qrels import write_qrels
 from evenrank.formats.topics import write_topics
 from evenrank.records import Topic
-
-Path = str | os.PathLike[str]
+from evenrank.types import FilePath
 
 
 def settled_pages(store: Store) -> dict[tuple[int, int], Settled]:
@@ -58,18 +56,18 @@ def _pages(pages: Iterable[int]) -> NDArray[np.int32]:
     return np.array(sorted(pages), np.int32)
 
 
-def export_qrels(store: Store, path: Path) -> None:
+def export_qrels(store: Store, path: FilePath) -> None:
     """Settled grades as `topic 0 page grade`, by topic and page."""
     settled = settled_pages(store)
     write_qrels(path, ((topic, page, v.grade) for (topic, page), v in settled.items() if v.grade is not None))
 
 
-def export_topics(store: Store, path: Path) -> None:
+def export_topics(store: Store, path: FilePath) -> None:
     """The track's `eval-topics-with-qrels`: id, title, rel_docs, assessed_docs, max_tier."""
     write_topics(path, judged_topics(store))
 
 
-def export_votes(store: Store, path: Path) -> None:
+def export_votes(store: Store, path: FilePath) -> None:
     """Every vote in the order of storing, as JSON lines with all fields."""
     write_records(path, map(vote_record, all_votes(store)))
 
@@ -79,7 +77,7 @@ def vote_record(vote: Vote) -> dict[str, object]:
     return {"page_id" if name == "page" else name: value for name, value in asdict(vote).items()}
 
 
-EXPORTS: dict[str, Callable[[Store, Path], None]] = {
+EXPORTS: dict[str, Callable[[Store, FilePath], None]] = {
     "qrels": export_qrels,
     "topics": export_topics,
     "votes": export_votes,

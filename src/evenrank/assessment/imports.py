@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
@@ -15,20 +14,20 @@ from evenrank.formats.json_lines import MAX_FAULTS, read_records
 from evenrank.formats.qrels import MAX_ID, read_qrels
 from evenrank.formats.topics import read_topics
 from evenrank.records import Topic
+from evenrank.types import FilePath
 
-Path = str | os.PathLike[str]
 Judgment = tuple[int, int, int]
 """(topic, page, grade)"""
 
 
-def import_qrels(store: Store, path: Path, assessor: str) -> int:
+def import_qrels(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a four-column qrels file, cast in the name of `assessor`."""
     grades = read_qrels(path, min_grade=0)
     judgments = ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
     return _cast(store, judgments, assessor)
 
 
-def import_topics(store: Store, path: Path, assessor: str) -> int:
+def import_topics(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a file of topics with judgments; titles and tiers come along."""
     topics = read_topics(path, "eval")
     _refuse_incomplete(path, topics)
@@ -48,7 +47,7 @@ def _judgments(topic: Topic) -> Iterable[Judgment]:
     return ((topic.id, page, int(page in relevant)) for page in sorted(relevant.union(assessed)))
 
 
-def _refuse_incomplete(path: Path, topics: list[Topic]) -> None:
+def _refuse_incomplete(path: FilePath, topics: list[Topic]) -> None:
     """Relevant pages alone do not say what was judged."""
     faults = [
         Fault(str(path), 0, f"topic {topic.id} has no assessed_docs", "give the list of all judged pages")
@@ -78,7 +77,7 @@ def _cast(store: Store, judgments: Iterable[Judgment], assessor: str) -> int:
     )
 
 
-def import_votes(store: Store, path: Path) -> int:
+def import_votes(store: Store, path: FilePath) -> int:
     """Number of new votes from JSON lines with all fields; votes that are there already are passed over."""
     votes = read_records(path, parse_vote)
     name_assessors(store, sorted({vote.assessor for vote in votes}))
@@ -116,7 +115,7 @@ def parse_vote(record: dict[str, Any]) -> Vote:
     return vote
 
 
-IMPORTS: dict[str, Callable[[Store, Path, str], int]] = {
+IMPORTS: dict[str, Callable[[Store, FilePath, str], int]] = {
     "qrels": import_qrels,
     "topics": import_topics,
     "votes": lambda store, path, _: import_votes(store, path),

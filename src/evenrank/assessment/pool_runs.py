@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from evenrank.assessment.pool import Pool, build_pool
 from evenrank.assessment.tiers import TRACK_TIERS, Tier, parse_tier
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.formats.run_files import read_runs
 from evenrank.records import Run
+from evenrank.types import FilePath
 
 
 def pool(

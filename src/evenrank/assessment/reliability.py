@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 def cohens_kappa(table: NDArray[np.generic]) -> Floats:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.types import FilePath
 
-FilePath = str | os.PathLike[str]
 TopicChoice = str | int | Iterable[str | int]
 """`train`, `eval`, `all`, an id, ids joined by commas, or several of these."""
 SPLITS = ("train", "eval", "all")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.evaluation.evaluate import evaluate, settle_protocol
 from evenrank.evaluation.given import given_runs
 from evenrank.evaluation.protocol_settings import ProtocolSettings
@@ -17,6 +17,7 @@ from evenrank.formats.runs import read_run
 from evenrank.metrics.registry import MAIN, measure_named
 from evenrank.protocol import Protocol
 from evenrank.records import Run, Task
+from evenrank.types import FilePath
 
 OVERALL = "all"
 """Heading of all dimensions together."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from evenrank.collection.given import FilePath
 from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.records import Run
+from evenrank.types import FilePath
 
 
 def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:

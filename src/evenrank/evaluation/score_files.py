@@ -12,9 +12,10 @@ from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.results import Results
-from evenrank.formats.run_files import FilePath, read_runs
+from evenrank.formats.run_files import read_runs
 from evenrank.protocol import Protocol
 from evenrank.records import Run
+from evenrank.types import FilePath
 
 
 def score_files(

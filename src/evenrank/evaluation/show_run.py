@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import align
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.run_files import read_runs
 from evenrank.records import NO_CLASS, WORK_ORDER, Run, Task
+from evenrank.types import FilePath
 
 UNKNOWN_TITLE = "(not in the collection)"
 NO_TITLE = "(the collection has no titles)"

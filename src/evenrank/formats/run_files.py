@@ -10,8 +10,7 @@ from pathlib import Path
 from evenrank.errors import Fault, InputError
 from evenrank.formats.runs import read_run, run_name
 from evenrank.records import Run
-
-FilePath = str | os.PathLike[str]
+from evenrank.types import FilePath
 
 
 def split_name(path: FilePath) -> tuple[str, Path]:

@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.exposure import discounts
+from evenrank.types import Floats
 
-Floats = NDArray[np.float64]
 PERSISTENCE = 0.8
 """Of `rbp`, where none is given: the chance that a reader continues to the next item."""
 MODELS: dict[str, Callable[[int, float], Floats]] = {

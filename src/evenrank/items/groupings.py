@@ -16,11 +16,11 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of, unreadable
+from evenrank.types import Floats
 
 UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
 WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

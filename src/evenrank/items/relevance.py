@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from evenrank.items.rankings import ONLY_QUERY, Vocabulary
 from evenrank.items.tables import Faults, Table, as_table, from_to_dict, ids_of, numbers_of, unreadable
+from evenrank.types import Floats
 
 WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 

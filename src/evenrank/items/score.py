@@ -17,8 +17,8 @@ from evenrank.items.relevance import Relevance, read_relevance
 from evenrank.items.scores import GroupShare, ItemScores, SystemScores
 from evenrank.items.tables import Faults
 from evenrank.items.wanted import joint_target, targets_of
+from evenrank.types import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 OF_RELEVANCE = ("nDCG", "P")
 OF_FAIRNESS = ("AWRF", "EE-L", "EE-D", "EE-R")

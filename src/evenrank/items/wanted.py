@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import Grouping, Groupings
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.relevance import Relevance
 from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of
+from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
 """`relevant`: as the relevant items of the query; `population`: as all items with groups; `equal`: all groups alike."""
-Floats = NDArray[np.float64]
 
 
 def targets_of(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.candidates import Candidates
@@ -24,6 +24,7 @@ from evenrank.records import Run, Task
 from evenrank.rng import derive
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.targets.target import EstimatedTarget
+from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd

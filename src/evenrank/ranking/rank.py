@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.formats.runs import write_run
 from evenrank.parallel import n_cores
@@ -24,6 +24,7 @@ from evenrank.ranking.record import mean_certificate, record_path, run_of, run_r
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.settings import parse_settings
+from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd

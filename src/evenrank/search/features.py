@@ -20,8 +20,8 @@ from evenrank.search.engine.protocol import Engine, Hits, Restriction, TextField
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.query.words import singular, split_words, word_list
 from evenrank.search.relevance import LexicalModel
+from evenrank.types import Floats
 
-Floats = NDArray[np.float64]
 Features = dict[str, Floats]
 
 N_REFERENCE = 300

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.engine.indexing import index_folder, open_index
@@ -17,6 +17,7 @@ from evenrank.search.query.candidates import CandidateSettings
 from evenrank.search.query.explain import Explanation, explain_found
 from evenrank.search.query.search_pages import group_restriction, search_pages
 from evenrank.search.relevance import LexicalModel, ScoredPages, SearchSettings
+from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd

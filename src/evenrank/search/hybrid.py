@@ -9,9 +9,10 @@ import numpy as np
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine, Hits
-from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, Floats, weighted_sum
+from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, weighted_sum
 from evenrank.search.learn.calibration import Calibration
 from evenrank.search.relevance import ScoredPages, probabilities
+from evenrank.types import Floats
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.query.candidates import CandidateSettings, find_candidates
 from evenrank.search.query.feedback import FeedbackSettings, expand
 from evenrank.search.query.topic_query import QuerySettings, build_terms, topic_words
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 @dataclass(frozen=True)

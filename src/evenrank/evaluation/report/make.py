@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.evaluation.attributes import evaluate_attributes
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.given import given_runs
@@ -19,6 +19,7 @@ from evenrank.evaluation.score_files import judged_part
 from evenrank.formats.run_files import read_runs
 from evenrank.protocol import Protocol
 from evenrank.records import Run
+from evenrank.types import FilePath
 
 
 def report(

@@ -25,8 +25,7 @@ from evenrank.search.encode.text_cache import TextVectors
 from evenrank.search.encode.vector_cache import VectorCache
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.words import lines_of
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 TITLE_SHARE = 0.5
 """Share of the title in a topic's vector; the keywords, however many, have the rest (chosen on the topics of 2022)."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder, EncoderSettings
 from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.types import FilePath
 
 PAGES_AT_ONCE = 100_000
 """Pages whose vectors are made before the file is read again."""

@@ -15,7 +15,7 @@ from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import has_markup
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, NoIndexError
 from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.content import START, Position
@@ -27,6 +27,7 @@ from evenrank.search.engine.build_state import BuildState, layout_of, read_state
 from evenrank.search.engine.engines import DEFAULT_ADDRESS, engine_kind
 from evenrank.search.engine.fields import PageFields, page_fields
 from evenrank.search.engine.protocol import Engine, IndexPage
+from evenrank.types import FilePath
 
 COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from evenrank.search.learn.isotonic import isotonic_fit
 from evenrank.search.learn.logistic import expit, logistic_fit, logit
 from evenrank.search.learn.piecewise_linear import bent_fit
+from evenrank.types import Floats
 
-Floats = NDArray[np.float64]
 Method = Literal["logistic", "isotonic", "bent"]
 Scale = Literal["topic", "shared"]
 

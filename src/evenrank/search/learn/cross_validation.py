@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.rng import derive
 from evenrank.search.learn.linear import Line
 from evenrank.search.learn.training_data import LearningSettings, Sample, fit_samples
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 N_FOLDS = 5
 """Parts into which training topics are divided."""

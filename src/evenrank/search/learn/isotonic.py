@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 def isotonic_fit(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import FilePath, given_collection
+from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.indexing import index_folder, open_index
@@ -19,6 +19,7 @@ from evenrank.search.learn.training_report import TrainingReport, report
 from evenrank.search.model_choice import open_dense, open_reader, use_encoder
 from evenrank.search.relevance import LexicalModel
 from evenrank.settings import parse_settings
+from evenrank.types import FilePath
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ import numpy as np
 from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.protocol import Engine, Hits
-from evenrank.search.features import FeatureExtractor, Floats
+from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import scored_pages
 from evenrank.search.learn.calibration import Calibration, CalibrationSettings
 from evenrank.search.learn.cross_validation import CrossFit
 from evenrank.search.learn.relevant_count import CountModel, estimate_count
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.relevance import ScoredPages
+from evenrank.types import Floats
 
 LEARNED_CALIBRATION = CalibrationSettings(method="bent", scale="shared", ridge=1e-4, prior_strength=3.0)
 """How learned scores become probabilities: they are log-odds of one scale already, so one line serves all topics."""

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError
 from evenrank.search.learn.logistic import logistic_fit
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.search.learn.logistic import logistic_fit
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Where the corners are: shares of the relevant pages below them."""

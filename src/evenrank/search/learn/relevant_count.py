@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.search.learn.logistic import expit, logit
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 LEVEL = 0.8
 """Probability that the number lies in the interval."""

@@ -13,13 +13,14 @@ from evenrank.errors import EvenrankError
 from evenrank.progress import track
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Hits
-from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, Floats, weighted_sum
+from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, weighted_sum
 from evenrank.search.hybrid import below
 from evenrank.search.learn.calibration import fit_calibration, predict
 from evenrank.search.learn.cross_validation import CrossFit, cross_fit, topic_folds
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION, LearnedState, UsedEncoder
 from evenrank.search.learn.relevant_count import fit_count
 from evenrank.search.learn.training_data import LearningSettings, Sample, topic_forms
+from evenrank.types import Floats
 
 N_PAGES = 2000
 """Pages by words, and by vectors, that are learned from; those of the groups come on top."""

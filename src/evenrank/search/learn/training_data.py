@@ -13,8 +13,7 @@ from evenrank.records import Topic
 from evenrank.rng import derive
 from evenrank.search.features import UNTRAINED_WEIGHTS, weighted_sum
 from evenrank.search.learn.linear import Line, as_table, fit_line
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 @dataclass(frozen=True)

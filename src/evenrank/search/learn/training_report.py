@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.search.learn.reliability import reliability_bins
 from evenrank.search.learn.training import Example, Trained, held_out_probabilities
-
-Floats = NDArray[np.float64]
+from evenrank.types import Floats
 
 
 @dataclass(frozen=True)
