@@ -11,6 +11,7 @@ from evenrank.web.assess.judge_pages import routes as judge
 from evenrank.web.assess.organise_pages import routes as organise
 from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.lists.pages import routes as lists
+from evenrank.web.lists.publish_pages import routes as publish
 from evenrank.web.lists.work_pages import routes as work
 from evenrank.web.pages.home import routes as home
 from evenrank.web.pages.manage import routes as manage
@@ -23,6 +24,7 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     manage,
     lists,
     work,
+    publish,
     searches,
     api,
     judge,

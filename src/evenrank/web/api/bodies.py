@@ -8,8 +8,24 @@ from typing import Any
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.request.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean
 
-QUESTION = {"title": "text", "keywords": "list of texts", "scope": "text", "policy": "text", "fairness": "number"}
-SEARCH = {name: kind for name, kind in QUESTION.items() if name != "policy"}
+QUESTION = {
+    "title": "text",
+    "keywords": "list of texts",
+    "scope": "text",
+    "policy": "text",
+    "fairness": "number",
+    "sources": "list of sources",
+    "dimensions": "list of texts",
+    "goal": "text",
+    "least": "text",
+    "best": "text",
+    "min_size": "whole number",
+    "max_size": "whole number",
+    "importance": "list of texts",
+    "length": "whole number",
+}
+SEARCH = {name: kind for name, kind in QUESTION.items() if name not in ("policy", "length")}
+SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}
 DRAW = {"editor": "text"}
 MARK = {"page_id": "whole number", "mark": "text", "editor": "text"}
 MAX_EDITOR = 64
@@ -40,11 +56,17 @@ def _fault(name: str, value: Any, kind: str) -> str:
     return KEYWORDS_ALLOWED if name == "keywords" and are_too_many(value) else ""
 
 
+def _is_source(value: object) -> bool:
+    """Whether a source has the fields it should, and no others."""
+    return isinstance(value, dict) and all(name in SOURCE and _is(part, SOURCE[name]) for name, part in value.items())
+
+
 def _is(value: object, kind: str) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return {
         "text": isinstance(value, str),
         "list of texts": isinstance(value, list) and all(isinstance(part, str) for part in value),
+        "list of sources": isinstance(value, list) and all(_is_source(part) for part in value),
         "number": is_number,
         "whole number": isinstance(value, int | float) and is_number and 0 <= value < 2**31 and value == int(value),
     }[kind]

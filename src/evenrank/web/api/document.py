@@ -9,11 +9,24 @@ from importlib.resources import files
 from typing import Any
 
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.records import WORK_ORDER
 from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.articles.groups import address_name
 from evenrank.web.lists.filters import MAX_TEXT, filter_choices
-from evenrank.web.request.choices import policy_choices
-from evenrank.web.request.question import MAX_FAIRNESS, MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
+from evenrank.web.request.choices import goal_choices, policy_choices
+from evenrank.web.request.question import (
+    IMPORTANCES,
+    MAX_FAIRNESS,
+    MAX_KEYWORD,
+    MAX_KEYWORDS,
+    MAX_LENGTH,
+    MAX_SCOPE,
+    MAX_SIZE,
+    MAX_TITLE,
+    NOT_TEXT,
+)
+from evenrank.web.searches.marks import MARKS
+from evenrank.web.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
@@ -135,5 +148,16 @@ _TYPES: dict[str, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "object": {"type": "object"},
     "policy": {"type": "string", "enum": list(policy_choices())},
-    "mark": {"type": "string", "enum": ["done", "not-for-me", "none"]},
+    "goal": {"type": "string", "enum": list(goal_choices())},
+    "class": {"type": "string", "enum": list(WORK_ORDER)},
+    "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
+    "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
+    "depth": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH},
+    "kind": {"type": "string", "enum": list(KINDS)},
+    "role": {"type": "string", "enum": list(ROLES)},
+    "dimensions": {"type": "array", "items": {"type": "string", "enum": list(DIMENSIONS)}},
+    "importance": {"type": "array", "items": {"type": "string", "enum": list(IMPORTANCES)}},
+    "sources": {"type": "array", "items": {"$ref": "#/components/schemas/Source"}, "maxItems": MAX_SOURCES},
+    "source text": {"type": "string", "minLength": 1, "pattern": r"\S"},
+    "mark": {"type": "string", "enum": list(MARKS)},
 }

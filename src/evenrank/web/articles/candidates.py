@@ -18,7 +18,7 @@ from evenrank.web.articles.groups import USUAL, dimensions_of
 from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.goals import goal_target
-from evenrank.web.request.question import NothingFoundError, Question, QuestionError
+from evenrank.web.request.question import NothingFoundError, Question
 from evenrank.web.sources.brought import Brought, SourceError, bring
 
 BROUGHT = 0.5
@@ -32,7 +32,7 @@ def bring_articles(desk: Desk, question: Question) -> Brought | None:
     try:
         brought = bring(desk.collection, desk.title_index, question.sources, desk.wiki)
     except SourceError as error:
-        raise QuestionError({"sources": str(error)}) from error
+        raise NothingFoundError({"sources": str(error)}) from error
     if brought.is_restricting and not len(brought.page_ids):
         raise NothingFoundError({"sources": "None of the articles that you brought is in this collection."})
     return brought

@@ -166,6 +166,8 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
     )
     if faults:
         raise QuestionError(faults)
+    if WORK_ORDER.index(least) > WORK_ORDER.index(best):
+        raise NothingFoundError({"best": f"No class is both {least} or better and {best} or worse."})
     if not sources and not subject_words(" ".join((title, *keywords)), is_name=False):
         text = "These words are in nearly every article. Add words that name your subject."
         raise NothingFoundError({"keywords": text})
@@ -210,16 +212,16 @@ def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
 
 
 def _classes(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, str]:
-    least, best = str(fields.get("least", "") or WORK_ORDER[0]), str(fields.get("best", "") or "B")
+    least = str(fields.get("least", "") or WORK_ORDER[0])
+    best = str(fields.get("best", "") or (WORK_ORDER[-1] if least in ("GA", "FA") else "B"))
     if least not in WORK_ORDER or best not in WORK_ORDER:
         faults["best"] = f"Choose classes from: {', '.join(WORK_ORDER)}."
-    elif WORK_ORDER.index(least) > WORK_ORDER.index(best):
-        faults["best"] = f"No class is both {least} or better and {best} or worse."
     return least, best
 
 
 def _whole(name: str, fields: Mapping[str, Any], most: int, faults: dict[str, str]) -> int:
-    text = str(fields.get(name, "") or "0").strip()
+    given = fields.get(name, "") or 0
+    text = str(int(given) if isinstance(given, float) else given).strip()
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= most):
         faults[name] = f"Give a whole number from 0 to {most:,}."
         return 0

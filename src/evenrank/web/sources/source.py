@@ -88,7 +88,8 @@ def _source(record: object) -> tuple[Source | None, str]:
     if not isinstance(record, Mapping):
         return None, "must be an object."
     kind, role, text = record.get("kind", "titles"), record.get("role", "in"), record.get("text", "")
-    depth = str(record.get("depth", 0) or 0)
+    given = record.get("depth", 0) or 0
+    depth = str(int(given) if isinstance(given, float) else given)
     if kind not in KINDS:
         return None, f"kind must be one of: {', '.join(KINDS)}."
     if role not in ROLES:

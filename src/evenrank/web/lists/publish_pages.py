@@ -1,0 +1,99 @@
+"""Publishing a list on a page of the wiki, in the name of who signed in: preview with the difference, then save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.web.desk import desk_of
+from evenrank.web.exports.publishing import Place, draft_listing, publish_listing
+from evenrank.web.lists.filters import Filters
+from evenrank.web.lists.pages import list_listing
+from evenrank.web.lists.read import requested_list
+from evenrank.web.lists.work_list import WorkList
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.templating import page
+from evenrank.web.request.address import own
+from evenrank.web.request.forms import Fields, with_form
+from evenrank.web.request.kept import refuse_others
+from evenrank.web.request.question import clean
+from evenrank.web.request.visitor import person_of
+from evenrank.web.signin.pages import access_token
+from evenrank.web.storage.links import list_path
+from evenrank.wiki.client import WikiClient
+from evenrank.wiki.errors import WikiError
+from evenrank.wiki.settings import WikiSettings
+
+MAX_NAME = 255
+FORMS = ("table", "list")
+
+
+def ask_to_publish(request: Request) -> Response:
+    """The form: which page, which summary."""
+    work_list = requested_list(request)
+    refuse_others(request, work_list)
+    return publish_page(request, work_list, {})
+
+
+def publish_page(request: Request, work_list: WorkList, fields: Fields, status: int = 200, **found: Any) -> Response:
+    known = {"difference": None, "is_changed": True, "published": None, "fault": ""}
+    return page(
+        request,
+        "publish.html",
+        status,
+        work_list=work_list,
+        fields=fields,
+        can_publish=bool(desk_of(request).settings.wiki_api) and person_of(request) is not None,
+        address=own(request, list_path(work_list.token)),
+        **{**known, **found},
+    )
+
+
+def publish(request: Request, fields: Fields) -> Response:
+    """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
+    work_list = requested_list(request)
+    refuse_others(request, work_list)
+    place = place_of(fields)
+    listing = list_listing(request, work_list, Filters())
+    summary = clean(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
+    try:
+        with client_of(request) as client:
+            if fields.get("action") != "save":
+                made = draft_listing(client, listing, place)
+                found: dict[str, Any] = {"difference": made.difference(), "is_changed": made.is_changed}
+                return publish_page(request, work_list, fields, **found)
+            person = person_of(request)
+            assert person is not None  # client_of refuses everybody else
+            done = publish_listing(client, listing, place, summary, person.name)
+    except WikiError as error:
+        return publish_page(request, work_list, fields, 409, fault=str(error))
+    return publish_page(request, work_list, fields, published=done)
+
+
+def place_of(fields: Fields) -> Place:
+    """The page that a form names."""
+    title = clean(fields.get("page", ""))
+    if not title or len(title) > MAX_NAME:
+        raise BadRequestError("Give the title of the page.")
+    form = fields.get("form", "table")
+    return Place(title, form=form if form in FORMS else "table", create=fields.get("create") == "1")
+
+
+def client_of(request: Request) -> WikiClient:
+    """A client that acts for the person who signed in."""
+    settings = desk_of(request).settings
+    token = access_token(request) if settings.wiki_api else None
+    if token is None or person_of(request) is None:
+        raise HTTPException(403, "Sign in to publish; this server may not be connected to a wiki.")
+    client = WikiClient(WikiSettings(settings.wiki_api, settings.wiki_contact))
+    client.authorize(token)
+    return client
+
+
+def routes() -> list[BaseRoute]:
+    start = "/lists/{token:token}/publish"
+    return [Route(start, ask_to_publish), Route(start, with_form(publish), methods=["POST"])]

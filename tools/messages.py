@@ -1,0 +1,102 @@
+"""Messages of the web app's pages: lists them, and brings the translations in `web/locale` up to date.
+
+python tools/messages.py            rewrites locale/*.po: new messages are added untranslated, old ones dropped
+python tools/messages.py --missing  prints what is not translated, and fails when something is not
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2.ext import babel_extract
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.web.exports.formats import FORMATS
+from evenrank.web.lists.filters import ORDERS, SIZES
+from evenrank.web.pages.i18n import LANGUAGES
+from evenrank.web.sources.brought import NOT_ARTICLE, NOT_HERE
+from evenrank.web.sources.source import KINDS, ROLES
+
+WEB = Path(__file__).parents[1] / "src/evenrank/web"
+CHANGES = ("New on the list", "Improved", "Fell back", "No longer on the list", "Deleted")
+Message = str | tuple[str, str]
+
+
+def messages() -> list[Message]:
+    """Every message once: those of the templates, then those that code and tables hand to them."""
+    return list(dict.fromkeys([*_in_templates(), *_in_code()]))
+
+
+def _in_templates() -> Iterator[Message]:
+    for path in sorted((WEB / "templates").glob("*.html")):
+        with path.open("rb") as file:
+            for _, function, message, _ in babel_extract(file, ("_", "ngettext"), (), {"newstyle_gettext": "true"}):
+                yield (message[0], message[1]) if function == "ngettext" else _text(message)
+
+
+def _text(message: str | tuple[str | None, ...]) -> str:
+    return message if isinstance(message, str) else str(message[0])
+
+
+def _in_code() -> Iterator[str]:
+    choices = tomllib.loads((WEB / "request/choices.toml").read_text("utf-8"))
+    for kind in ("goal", "strength", "policy"):
+        for entry in choices[kind]:
+            yield from (entry["label"], entry["explanation"])
+    yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE)
+    yield from (label for label, _, _ in SIZES.values())
+    yield from (form.label for form in FORMATS.values())
+    for name in ("geography", "gender"):
+        yield from (DIMENSIONS[name].heading, *DIMENSIONS[name].readable_groups)
+
+
+def catalog_of(language: str) -> Catalog:
+    """The stored translations of a language; an empty catalogue when there are none."""
+    path = WEB / "locale" / f"{language}.po"
+    if not path.is_file():
+        return Catalog(locale=language)
+    with path.open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def updated(language: str) -> Catalog:
+    """The translations of today's messages."""
+    known, made = catalog_of(language), Catalog(locale=language, project="Evenrank", fuzzy=False)
+    for message in messages():
+        before = known.get(message if isinstance(message, str) else message[0])
+        made.add(message, before.string if before else None)
+    return made
+
+
+def missing(language: str) -> list[str]:
+    """Messages without a translation."""
+    catalog = updated(language)
+    return [str(message.id) for message in catalog if message.id and not _is_translated(message.string)]
+
+
+def _is_translated(string: object) -> bool:
+    return bool(string) and (isinstance(string, str) or all(string))  # type: ignore[arg-type]
+
+
+def main() -> int:
+    others = [language for language in LANGUAGES if language != "en"]
+    if "--missing" in sys.argv:
+        gaps = {language: missing(language) for language in others}
+        for language, found in gaps.items():
+            print(f"{language}: {len(found)} of {len(messages())} messages are not translated")
+            print("".join(f"  {text}\n" for text in found[:20]), end="")
+        return int(any(gaps.values()))
+    for language in others:
+        with (WEB / "locale" / f"{language}.po").open("wb") as file:
+            write_po(file, updated(language), width=110, omit_header=False)
+    print(f"{len(messages())} messages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
