@@ -59,6 +59,8 @@ BM25_SCALE = 2.2
 """k1 + 1: Lucene leaves this constant factor out of its scores, tantivy does not."""
 TIMEOUT_SECONDS = 60
 MOST_TRIES = 4
+HOST_PAUSE_SECONDS = 2
+"""How long a host that failed is left alone before it is asked again."""
 PREFERENCE = "_primary_first"
 """Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
 _SPARE = 64
@@ -288,7 +290,14 @@ def _connect(address: Address) -> OpenSearch:
     except ImportError:
         raise MissingExtraError("an index on OpenSearch", "fleet") from None
     hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
-    return OpenSearch(hosts, timeout=TIMEOUT_SECONDS, max_retries=MOST_TRIES, retry_on_timeout=True)
+    return OpenSearch(
+        hosts,
+        timeout=TIMEOUT_SECONDS,
+        max_retries=MOST_TRIES,
+        retry_on_timeout=True,
+        dead_timeout=HOST_PAUSE_SECONDS,
+        timeout_cutoff=1,
+    )
 
 
 @contextmanager

@@ -1,0 +1,143 @@
+"""What happens to an index on OpenSearch when nodes, or the process that builds it, are killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.search.conftest import page
+from tests.search.engine.cluster import opensearch_address
+
+from evenrank.search.engine.engines import engine_kind
+from evenrank.search.engine.opensearch_engine import OpenSearchEngine
+from evenrank.search.engine.protocol import EngineUnavailableError, IndexLayout, IndexPage, WeightedTerm
+
+pytestmark = [pytest.mark.xdist_group("opensearch"), pytest.mark.slow]
+LAYOUT = IndexLayout()
+HORSE = [WeightedTerm("title", ("hors",))]
+PATIENCE = 90
+"""Seconds within which a cluster recovers."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[str]:
+    """A cluster that is whole again after the test."""
+    address = opensearch_address()
+    yield address
+    from tools.fleet import opensearch
+
+    opensearch.start()
+    opensearch.wait_for_nodes(opensearch.N_NODES)
+
+
+def pages(first: int, last: int) -> list[IndexPage]:
+    return [page(number, f"Horse {number}", "a horse") for number in range(first, last)]
+
+
+def made(address: str, folder: Path, name: str, n_pages: int) -> OpenSearchEngine:
+    place = f"{address}/faults-{name}?shards=3"
+    engine = engine_kind(place).create(place, folder, LAYOUT, 1)
+    assert isinstance(engine, OpenSearchEngine)
+    client = engine._client
+    client.indices.put_settings(index=engine.index, body={"index.unassigned.node_left.delayed_timeout": "0"})
+    client.cluster.health(index=engine.index, wait_for_status="green")
+    engine.add(pages(1, n_pages + 1))
+    engine.commit("made")
+    return engine
+
+
+def patiently(call):
+    """The result of a call, asked again while the engine is away."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call()
+        except EngineUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def test_no_acknowledged_page_is_lost_when_a_node_dies_while_loading(cluster: str, tmp_path: Path) -> None:
+    from tools.fleet import opensearch
+
+    engine = made(cluster, tmp_path, "loading", 10)
+    killer = threading.Timer(0.5, opensearch.NODES[1].kill)
+    killer.start()
+    for first in range(11, 6011, 500):
+        patiently(lambda first=first: engine.add(pages(first, first + 500)))
+    killer.join()
+    patiently(lambda: engine.commit("loaded"))
+    assert patiently(engine.page_ids).tolist() == list(range(1, 6011))
+    assert patiently(engine.mark) == "loaded"
+
+
+def test_answers_stay_the_same_while_a_node_is_away(cluster: str, tmp_path: Path) -> None:
+    from tools.fleet import opensearch
+
+    engine = made(cluster, tmp_path, "searching", 900)
+    before = engine.search(HORSE, 300)
+    opensearch.NODES[2].kill()
+    for _ in range(30):
+        after = patiently(lambda: engine.search(HORSE, 300))
+        assert after.page_ids.tolist() == before.page_ids.tolist()
+        assert after.scores.tolist() == before.scores.tolist()
+
+
+def test_acknowledged_pages_survive_the_death_of_all_nodes(cluster: str, tmp_path: Path) -> None:
+    from tools.fleet import opensearch
+
+    engine = made(cluster, tmp_path, "all", 10)
+    engine.add(pages(11, 2011))
+    for node in opensearch.NODES:
+        node.kill()
+    with pytest.raises(EngineUnavailableError):
+        engine.search(HORSE, 5)
+    opensearch.start()
+    patiently(lambda: engine.commit("again"))
+    assert patiently(engine.page_ids).tolist() == list(range(1, 2011))
+
+
+def _build(folder: str, address: str, n_before_death: int) -> None:
+    """Build an index and die after so many commits."""
+    from evenrank.search.engine.indexing import build_index
+
+    n_commits = 0
+
+    def count(_: int) -> None:
+        nonlocal n_commits
+        n_commits += 1
+        if n_commits == n_before_death:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    build_index(folder, engine=address, commit_every=200, on_commit=count)
+
+
+def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path: Path) -> None:
+    from evenrank import generate_collection
+    from evenrank.collection.collection import Collection
+    from evenrank.search.engine.indexing import build_index, open_index
+
+    folder = tmp_path / "wiki"
+    generate_collection(folder, n_pages=900, n_topics=4)
+    expected = build_index(folder)
+    terms = [WeightedTerm("text", (word,)) for word in expected.analyse("text", "history of the river harvest")]
+    ours = expected.search(terms, 200)
+    assert len(ours.page_ids) > 50
+    place = f"{cluster}/faults-build"
+    process = multiprocessing.get_context("spawn").Process(target=_build, args=(str(folder), place, 2))
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
+    reached: list[int] = []
+    build_index(folder, engine=place, commit_every=200, on_commit=reached.append)
+    assert reached[0] > 400
+    theirs = open_index(Collection.open(folder)).search(terms, 200)
+    assert theirs.page_ids.tolist() == ours.page_ids.tolist()
+    assert theirs.scores == pytest.approx(ours.scores, rel=1e-4)
