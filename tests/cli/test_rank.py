@@ -142,3 +142,48 @@ def test_one_policy_in_full() -> None:
     assert "reconstructed from the run descriptions" in text
     assert "diversifier = xquad: Which formula picks the next page. (xquad or pm2)" in text
     assert "relevance-share" not in text
+
+
+def rank_golden(collection: Collection, run: Path, output: Path, *options: str) -> Result:
+    arguments = ["rank", str(collection.path), "--policy", "optimal", "--from", str(run), "--workers", "1"]
+    return CliRunner().invoke(cli, [*arguments, *options, "-o", str(output)])
+
+
+def test_the_protocol_that_was_served_is_in_the_record(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "run.tsv"
+    result = rank_golden(golden_collection, golden_runs[0], output, "--task", "1", "--topics", "101")
+    assert result.exit_code == 0, result.output
+    record = json.loads(Path(f"{output}.json").read_text())
+    assert (record["protocol"], record["settings"]["depths"]) == ("paper-2021", [10, 20, 50, 100, 1000])
+    options = ("--task", "1", "--topics", "101", "--protocol", "official-2021", "--force")
+    assert rank_golden(golden_collection, golden_runs[0], output, *options).exit_code == 0
+    record = json.loads(Path(f"{output}.json").read_text())
+    assert (record["protocol"], record["settings"]["depths"]) == ("official-2021", [20])
+    assert record["settings"]["log_base"] == pytest.approx(2.718281828)
+
+
+def test_lists_can_end_where_expected_relevance_ends(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    full, short = tmp_path / "full.tsv", tmp_path / "short.tsv"
+    options = ("--task", "1", "--topics", "101", "--target", "equal")
+    assert rank_golden(golden_collection, golden_runs[0], full, *options).exit_code == 0
+    result = rank_golden(golden_collection, golden_runs[0], short, *options, "--length", "relevant")
+    assert "rankings end where expected relevance ends" in result.output
+    assert len(short.read_text().splitlines()) < len(full.read_text().splitlines())
+    assert json.loads(Path(f"{full}.json").read_text())["candidates"]["target"]["word"] == "equal"
+
+
+def test_bad_settings_of_all_kinds_are_reported_at_once(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text("Atlantis\t0.4\nAfrica\t-2\n")
+    options = ("--task", "1", "--target", str(table), "--set", "min_precision=2", "--set", "depth_weights=1")
+    result = rank_golden(golden_collection, golden_runs[0], tmp_path / "run.tsv", *options)
+    assert isinstance(result.exception, EvenrankError)
+    for said in ("no group 'Atlantis'", "the share of Africa is -2", "min_precision is 2", "one share for each depth"):
+        assert said in str(result.exception)
+    assert not (tmp_path / "run.tsv").exists()

@@ -11,7 +11,7 @@ import click
 import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.outputs import FORCE, check_output, refuse_existing
-from evenrank.cli.rank import CANDIDATES, FOLDER, TOPICS, WORKERS
+from evenrank.cli.rank import CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.records import Task
 from evenrank.settings import read_pairs
 
@@ -24,6 +24,8 @@ TABLES = ("tsv", "json")
 @CANDIDATES
 @model_options
 @TOPICS
+@PROTOCOL
+@TARGET
 @click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: ten from 0 to 30]")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of `optimal` or the candidates.")
 @WORKERS
@@ -45,6 +47,8 @@ def command(
     encoder: Path | None,
     pooling: str | None,
     topics: tuple[str, ...],
+    protocol: str,
+    target: str,
     weights: str | None,
     pairs: tuple[str, ...],
     workers: int | None,
@@ -68,6 +72,8 @@ def command(
         candidates=candidates,
         topics=topics,
         model=chosen_model(collection, model, encoder, pooling),
+        protocol=protocol,
+        target=target,
         settings=read_pairs(pairs),
         workers=workers,
     )

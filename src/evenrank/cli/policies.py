@@ -51,7 +51,7 @@ def _shown(value: object) -> str:
     """A default as it would be written after --set."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _wrapped(start: str, text: str) -> str:

@@ -13,6 +13,9 @@ from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.talk import say, warn
+from evenrank.protocol import PROTOCOLS
+from evenrank.ranking.job import Length
+from evenrank.ranking.serving import DEFAULT_PROTOCOL
 from evenrank.records import Task
 from evenrank.settings import read_pairs
 
@@ -28,6 +31,21 @@ TOPICS = click.option(
 CANDIDATES = click.option(
     "--from", "candidates", metavar="RUN", type=FILE, help="Re-rank the pages of this run; needs no index."
 )
+PROTOCOL = click.option(
+    "--protocol",
+    type=click.Choice(list(PROTOCOLS)),
+    default=DEFAULT_PROTOCOL,
+    show_default=True,
+    help="The scorer to serve.",
+)
+TARGET = click.option(
+    "--target",
+    metavar="track|field|equal|world|FILE",
+    default="track",
+    show_default=True,
+    help="Where the target comes from: half the field and half the world, the field as it is, equal shares, the world, "
+    "or a table of groups and shares.",
+)
 WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
 
 
@@ -40,6 +58,15 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @TOPICS
 @click.option("--query", default="", metavar="WORDS", help="Rank this subject instead of topics of the collection.")
 @click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
+@PROTOCOL
+@TARGET
+@click.option(
+    "--length",
+    type=click.Choice(["full", "relevant"]),
+    default="full",
+    show_default=True,
+    help="full: as long as the protocol asks; relevant: lists end where expected relevance ends.",
+)
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @WORKERS
@@ -56,6 +83,9 @@ def command(
     topics: tuple[str, ...],
     query: str,
     title: str,
+    protocol: str,
+    target: str,
+    length: Length,
     pairs: tuple[str, ...],
     seed: int,
     workers: int | None,
@@ -65,7 +95,7 @@ def command(
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
-    group_odds.
+    group_odds, divided, scored, within (such as geography=Africa).
     """
     collection = evenrank.Collection.open(folder)
     has_record = not is_device(output)
@@ -80,6 +110,9 @@ def command(
         query=query,
         title=title,
         model=chosen_model(collection, model, encoder, pooling),
+        protocol=protocol,
+        target=target,
+        length=length,
         settings=read_pairs(pairs),
         seed=seed,
         workers=workers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,16 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.page_ids)
+
+    @cached_property
+    def divided(self) -> Alignment:
+        """The alignment with every page shared between its groups, so that a page of two groups counts once.
+
+        What a group is owed is a sum over the groups of a page; shared, it is their mean, and a page has no advantage
+        from being in many groups.
+        """
+        rows = self.alignment.rows
+        return Alignment(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0), self.alignment.page_type)
 
     def utility(self, task: Task) -> NDArray[np.float64]:
         """What showing each page is worth, the best page 1: relevance, in Task 2 times the work needed."""

@@ -47,7 +47,7 @@ class Controller:
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
-        rows, page_type = candidates.alignment.rows, candidates.alignment.page_type
+        rows, page_type = candidates.divided.rows, candidates.alignment.page_type
         utility = candidates.utility(request.task)
         weights = discounts(min(request.length, len(candidates)))
         merit = np.maximum(target.values, self.floor) * max(float(weights.sum()), 1.0)

@@ -99,12 +99,12 @@ class Proportional:
         for number in range(1, request.n_rankings + 1):
             importance = still_due(share, exposure, number, float(weights.sum()))
             row = fill_row(queues, self._chooser(candidates, importance), request.length)
-            exposure += candidates.alignment.take(np.array(row, np.intp)).total(weights)
+            exposure += candidates.divided.take(np.array(row, np.intp)).total(weights)
             rankings.append(row)
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))
 
     def _chooser(self, candidates: Candidates, importance: NDArray[np.float64]) -> Chooser:
-        rows = candidates.alignment.rows
+        rows = candidates.divided.rows
         return (
             XQuAD(rows, importance, self.window, self.weight)
             if self.diversifier == "xquad"

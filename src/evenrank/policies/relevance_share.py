@@ -50,7 +50,7 @@ class Seats:
 
 def rows_without_holes(candidates: Candidates) -> NDArray[np.float64]:
     """Alignment rows by type, a page of no group counted as fully unknown."""
-    rows = candidates.alignment.rows.copy()
+    rows = candidates.divided.rows.copy()
     rows[rows.sum(axis=1) <= 0.0, 0] = 1.0
     return rows
 

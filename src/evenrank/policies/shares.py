@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.policy import Request
@@ -18,9 +19,12 @@ def ignores_unknown(target: EstimatedTarget, request: Request) -> bool:
     return request.task == 1 and float(target.values[0]) == 0.0
 
 
-def counted_rows(candidates: Candidates, target: EstimatedTarget, request: Request) -> NDArray[np.float64]:
-    """Alignment rows by page type, without the fully unknown cell where that does not count."""
-    rows = candidates.alignment.rows.copy()
+def counted_rows(
+    candidates: Candidates, target: EstimatedTarget, request: Request, alignment: Alignment | None = None
+) -> NDArray[np.float64]:
+    """Alignment rows by page type (divided, unless others are given), without the fully unknown cell where that does
+    not count."""
+    rows = (alignment or candidates.divided).rows.copy()
     if ignores_unknown(target, request):
         rows[:, 0] = 0.0
     return rows
@@ -28,7 +32,7 @@ def counted_rows(candidates: Candidates, target: EstimatedTarget, request: Reque
 
 def relevance_share(candidates: Candidates, task: Task, *, drop_unknown: bool = False) -> NDArray[np.float64] | None:
     """Share of each group in the total utility of the candidates; None when there is nothing to share."""
-    mass = candidates.alignment.total(candidates.utility(task))
+    mass = candidates.divided.total(candidates.utility(task))
     if drop_unknown:
         mass[0] = 0.0
     total = mass.sum()

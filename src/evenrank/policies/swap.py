@@ -41,7 +41,7 @@ class Swap:
     ) -> Rankings:
         depth = min(request.length, len(candidates))
         problem = CompoundProblem.of(
-            counted_rows(candidates, target, request),
+            counted_rows(candidates, target, request, candidates.alignment),
             candidates.alignment.page_type,
             candidates.relevance,
             target.values,

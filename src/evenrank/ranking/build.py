@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,9 +16,11 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.text_vectors import text_vectors
+from evenrank.ranking.groups import beliefs_about, cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, Task
-from evenrank.targets.estimated import estimated_target, known_dimensions
+from evenrank.targets.choice import Concentration, TargetChoice, concentrations
+from evenrank.targets.estimated import TRACK_TARGET, estimated_target, known_dimensions, page_mass
 from evenrank.targets.target import EstimatedTarget
 
 
@@ -40,6 +43,15 @@ class BuildSettings:
     """Whether the estimated target is corrected for groups that search brings up more often than they are relevant."""
     odds: tuple[float, ...] = ()
     """That correction, a factor on the total of each group; empty until it is learned on the training topics."""
+    divided: tuple[str, ...] = ()
+    """Dimensions in which a page is shared between its groups; in the others it counts fully in each, as in 2021."""
+    scored: tuple[str, ...] = ("geography", "gender")
+    """Dimensions that the scorer looks at. What the system does not know of them is believed from totals of the
+    collection; only `optimal` uses that, in Task 2."""
+    within: tuple[str, ...] = ()
+    """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
+    target: TargetChoice = TRACK_TARGET
+    """Where the target comes from: track, field, equal, world, or a table."""
 
     @property
     def is_open(self) -> bool:
@@ -58,8 +70,16 @@ def build(
 ) -> tuple[Candidates, EstimatedTarget]:
     """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
     space = known_dimensions(settings.information)
-    candidates = make_candidates(collection, topic_id, found, space, with_text=with_text)
-    return candidates, target_of(candidates, task, space, settings)
+    if settings.within:
+        found = found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
+    candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
+    target = target_of(candidates, task, space, settings)
+    if task == 2 and len(candidates):
+        rows = collection.rows_of(candidates.page_ids)
+        mass = page_mass(task, candidates.relevance ** (settings.sharpness or 1.0), candidates.quality_class)
+        beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
+        candidates = replace(candidates, beliefs=beliefs)
+    return candidates, target
 
 
 def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: BuildSettings) -> EstimatedTarget:
@@ -73,11 +93,28 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
         space,
         keep_unknown=settings.keep_unknown or task == 2,
         group_odds=np.array(settings.odds) if settings.odds else None,
+        choice=settings.target,
+        within=cells_within(space, settings.within),
     )
 
 
+def field_concentrations(
+    candidates: Candidates, space: GroupSpace, settings: BuildSettings
+) -> tuple[Concentration, ...]:
+    """Dimensions that no restriction concerns, in which nearly all that is probably relevant is in one group."""
+    mass = candidates.alignment.total(candidates.relevance ** (settings.sharpness or 1.0))
+    restricted = parse_restriction(settings.within)
+    return tuple(one for one in concentrations(mass, space) if one.dimension not in restricted)
+
+
 def make_candidates(
-    collection: Collection, topic_id: int, found: Found, space: GroupSpace, *, with_text: bool = False
+    collection: Collection,
+    topic_id: int,
+    found: Found,
+    space: GroupSpace,
+    divided: Sequence[str] = (),
+    *,
+    with_text: bool = False,
 ) -> Candidates:
     """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension."""
     missing = [dimension.name for dimension in space.dimensions if dimension.name not in collection.masks]
@@ -91,7 +128,9 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, [False] * len(space.dimensions)),
+        alignment=align(
+            collection.masks_of(rows, space, UNKNOWN_MASK), space, [d.name in divided for d in space.dimensions]
+        ),
         vectors=_vectors(collection, rows) if with_text else None,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,28 @@ from evenrank.parallel import map_batches
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
 from evenrank.policies.policy import Policy, Request
-from evenrank.ranking.build import BuildSettings, build, make_candidates, target_of
+from evenrank.ranking.build import BuildSettings, build, field_concentrations, make_candidates, target_of
 from evenrank.ranking.sources import Found, Source
 from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
+from evenrank.targets.choice import Concentration
 from evenrank.targets.estimated import group_mass, known_dimensions
 from evenrank.targets.target import EstimatedTarget
 
 TOPICS_AT_ONCE = 4
 """Topics sent to a process together; fewer are not worth starting one for."""
+
+
+Length = Literal["full", "relevant"]
+LEAST_LENGTH = 10
+"""A ranking that ends where expected relevance ends still has this many pages."""
+
+
+def relevant_length(candidates: Candidates, settings: BuildSettings) -> int:
+    """How many pages are expected to be relevant: where a list ends that shows nothing but what it was asked for."""
+    expected = float(np.sum(candidates.relevance ** (settings.sharpness or 1.0)))
+    return max(LEAST_LENGTH, int(np.ceil(expected)))
 
 
 def full_request(task: Task) -> Request:
@@ -42,6 +54,8 @@ class TopicRankings:
     """Ranking by rank."""
     certificate: dict[str, float]
     n_candidates: int
+    concentrations: tuple[Concentration, ...] = ()
+    """Dimensions of the target in which nearly all of the topic's field is in one group."""
 
 
 class Prepared(NamedTuple):
@@ -61,6 +75,10 @@ class RankingJob:
     request: Request
     settings: BuildSettings = field(default_factory=BuildSettings)
     seed: int = 0
+    protocol: str = "paper-2021"
+    """Scorer that is served, for the record; what it looks at is in the settings."""
+    length: Length = "full"
+    """`relevant` ends rankings where expected relevance ends."""
     extra_topics: tuple[Topic, ...] = ()
     """Topics that the collection does not have."""
 
@@ -90,9 +108,20 @@ class RankingJob:
         """The policy's rankings of what was prepared; all chance comes from the seed and the topic."""
         candidates, target = prepared
         rng = derive(self.seed, candidates.topic_id)
-        rankings = self.policy.rank(candidates, target, self.request, rng)
+        request = self.request
+        if self.length == "relevant":
+            request = replace(request, length=min(request.length, relevant_length(candidates, self.settings)))
+        rankings = self.policy.rank(candidates, target, request, rng)
         page_ids = candidates.page_ids[rankings.positions]
-        return TopicRankings(candidates.topic_id, page_ids, rankings.certificate, len(candidates))
+        unfit = self._unfit(candidates, target)
+        return TopicRankings(candidates.topic_id, page_ids, rankings.certificate, len(candidates), unfit)
+
+    def _unfit(self, candidates: Candidates, target: EstimatedTarget) -> tuple[Concentration, ...]:
+        """Dimensions whose target does not fit the topic; none where the user chose it or nothing follows it."""
+        choice = self.settings.target
+        if choice.is_table or choice.word == "field" or self.policy.name in ("relevance", "mmr"):
+            return ()
+        return field_concentrations(candidates, target.space, self.settings)
 
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""
@@ -119,9 +148,10 @@ class RankingJob:
         if not len(found):
             return None
         space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
-        judged = make_candidates(self.collection, topic.id, Found(topic.rel_docs, certain, certain), space)
+        relevant = Found(topic.rel_docs, certain, certain)
+        judged = make_candidates(self.collection, topic.id, relevant, space, self.settings.divided)
         wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))
-        candidates = make_candidates(self.collection, topic.id, found, space)
+        candidates = make_candidates(self.collection, topic.id, found, space, self.settings.divided)
         mass = group_mass(self.request.task, certain, judged.quality_class, judged.alignment)
         return TrainingTopic(candidates, wanted, mass)
 

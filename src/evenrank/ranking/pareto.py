@@ -18,11 +18,14 @@ from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
 from evenrank.progress import track
+from evenrank.protocol import Protocol
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.rank import Settings, make_job
+from evenrank.ranking.serving import DEFAULT_PROTOCOL
 from evenrank.records import Run, Task
 from evenrank.rng import derive
 from evenrank.search.model_choice import ModelChoice, choose_model
+from evenrank.targets.choice import TargetChoice
 from evenrank.targets.target import EstimatedTarget
 from evenrank.types import FilePath
 
@@ -117,18 +120,23 @@ def pareto(
     candidates: Run | FilePath | None = None,
     topics: TopicChoice = "eval",
     model: str | ModelChoice = "untrained",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    target: str | FilePath | TargetChoice = "track",
     settings: Settings | None = None,
     workers: int | None = None,
 ) -> Frontiers:
     """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
 
-    Relevance and fairness are the policy's own estimates: no judgment is looked at.
+    Relevance and fairness are the policy's own estimates: no judgment is looked at. `protocol` and `target` are those
+    of `rank`.
     """
     opened = given_collection(collection)
     topic_ids = choose_topics(opened, topics)
     swept = check_weights(weights)
     choice = choose_model(opened, model) if isinstance(model, str) else model
-    job = make_job(opened, task, "optimal", settings, candidates=candidates, model=choice)
+    job = make_job(
+        opened, task, "optimal", settings, candidates=candidates, model=choice, protocol=protocol, target=target
+    )
     found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
     if not by_topic:

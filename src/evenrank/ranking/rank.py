@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
@@ -17,13 +17,23 @@ from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import policy_class
 from evenrank.progress import track
+from evenrank.protocol import Protocol
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import RankingJob, TopicRankings, full_request, rank_topics
+from evenrank.ranking.groups import parse_restriction
+from evenrank.ranking.job import Length, RankingJob, TopicRankings, rank_topics
 from evenrank.ranking.open_source import open_source
 from evenrank.ranking.record import mean_certificate, record_path, run_of, run_record, write_record
+from evenrank.ranking.serving import (
+    DEFAULT_PROTOCOL,
+    candidate_settings,
+    choose_protocol,
+    policy_settings,
+    request_of,
+)
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.settings import parse_settings
+from evenrank.targets.choice import FINER, TargetChoice, choose_target
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
 Settings = Mapping[str, object]
 """Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
 SHOWN_TOPICS = 8
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,9 @@ def rank(
     query: str = "",
     title: str = "",
     model: str | ModelChoice = "untrained",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    target: str | FilePath | TargetChoice = "track",
+    length: Length = "full",
     settings: Settings | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -96,15 +111,28 @@ def rank(
     """Fair rankings of a collection's topics: one list a topic for Task 1, a sequence of lists for Task 2.
 
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
-    filled up from the index if there is one. `settings` sets the policy and the candidates by name, as `--set` does.
-    `query` ranks a subject that is in no file: its words, and `title` if it has one; `topics` is then not looked at.
-    The same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of
-    the policy; `command` is kept in the record.
+    filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
+    from: track (half the field, half the world), field, equal, world, or the path of a table of shares. `length` is the
+    protocol's (full), or ends each list where its expected relevance ends (relevant). `settings` sets the policy and
+    the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words, and `title` if it
+    has one; `topics` is then not looked at. The same seed gives the same rankings on any number of workers. `name` is
+    the name of the run, by default that of the policy; `command` is kept in the record.
     """
     opened = given_collection(collection)
     asked = _asked(opened, query, title, candidates)
     topic_ids = [topic.id for topic in asked] or choose_topics(opened, topics)
-    job = make_job(opened, task, policy, settings, seed=seed, candidates=candidates, model=model)
+    job = make_job(
+        opened,
+        task,
+        policy,
+        settings,
+        seed=seed,
+        candidates=candidates,
+        model=model,
+        protocol=protocol,
+        target=target,
+        length=length,
+    )
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores())
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
@@ -134,32 +162,66 @@ def make_job(
     seed: int = 0,
     candidates: Run | FilePath | None = None,
     model: str | ModelChoice = "untrained",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    target: str | FilePath | TargetChoice = "track",
+    length: Length = "full",
 ) -> RankingJob:
     """The job that ranks topics this way, with what it learns from the training topics filled in."""
     if task not in (1, 2):
         raise EvenrankError(f"task is {task!r} (give 1 or 2)")
     if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
         raise WrongTypeError(candidates, "run", "a Run or the path of its file")
-    texts = setting_texts(settings or {})
+    if length not in get_args(Length):
+        raise EvenrankError(f"length is {length!r} (choose from {', '.join(get_args(Length))})")
+    served, texts = choose_protocol(protocol), setting_texts(settings or {})
     shared = {field.name for field in fields(BuildSettings)}
-    build = BuildSettings(
-        **parse_settings(BuildSettings, {name: text for name, text in texts.items() if name in shared})
+    of_build = {name: text for name, text in texts.items() if name in shared}
+    of_policy = {name: text for name, text in texts.items() if name not in shared}
+    build, configured = _both(
+        lambda: _build_settings(served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
-    configured = _policy(policy, task, {name: text for name, text in texts.items() if name not in shared})
     choice = choose_model(collection, model) if isinstance(model, str) else model
-    request = full_request(task)
+    request = request_of(served, task)
     source = open_source(collection, candidates, build, request.length, choice)
-    return RankingJob(collection.path, source, configured, request, build, seed).learned()
+    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
+    return job.learned()
 
 
-def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str]) -> Policy:
+def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """What both functions return; when both fail, one error with the faults of both."""
+    try:
+        found = first()
+    except EvenrankError as error:
+        try:
+            second()
+        except EvenrankError as other:
+            raise EvenrankError(f"{error}\n{other}") from None
+        raise
+    return found, second()
+
+
+def _build_settings(
+    protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
+) -> BuildSettings:
+    """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
+    given = dict(texts)
+    choice = choose_target(given.pop("target", target))
+    wanted = candidate_settings(protocol)
+    if choice.is_table:
+        wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
+    settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
+    parse_restriction(settings.within)
+    return settings
+
+
+def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], protocol: Protocol) -> Policy:
     if not isinstance(policy, str):
         if texts:
             raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
         policy_class(policy.name, task)
         return policy
     owner = policy_class(policy, task)
-    return owner(**parse_settings(owner, texts))
+    return owner(**{**policy_settings(protocol, task, owner), **parse_settings(owner, texts)})
 
 
 def setting_texts(settings: Settings) -> dict[str, str]:
@@ -178,10 +240,28 @@ def _text(value: object) -> str:
 
 
 def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
-    """A note on topics with shorter rankings than the task asks for."""
+    """Notes on topics with shorter rankings than the task asks for, and on targets that do not fit a topic."""
+    notes = []
     short = [topic for topic in results if topic.page_ids.shape[1] < job.request.length]
-    if not short:
-        return ()
-    shown = ", ".join(f"{topic.topic_id} ({topic.page_ids.shape[1]})" for topic in short[:SHOWN_TOPICS])
-    more = f" and {len(short) - SHOWN_TOPICS} more" if len(short) > SHOWN_TOPICS else ""
-    return (f"fewer candidates than the {job.request.length} pages of a ranking in topics {shown}{more}",)
+    if short:
+        why = "fewer candidates than the {} pages of a ranking in topics {}"
+        if job.length == "relevant":
+            why = "rankings end where expected relevance ends, before {} pages, in topics {}"
+        lengths = [f"{topic.topic_id} ({topic.page_ids.shape[1]})" for topic in short]
+        notes.append(why.format(job.request.length, _first(lengths)))
+    unfit: dict[str, list[str]] = {}
+    for topic in results:
+        for one in topic.concentrations:
+            unfit.setdefault(one.dimension, []).append(f"{topic.topic_id} ({one.group} {one.share:.0%})")
+    for dimension, topics in unfit.items():
+        finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
+        notes.append(
+            f"nearly all of the field is in one group of {dimension} in topics {_first(topics)}: "
+            f"leave {dimension} out of the target for them{finer} (--set information=… --set scored=…)"
+        )
+    return tuple(notes)
+
+
+def _first(topics: Sequence[str]) -> str:
+    more = f" and {len(topics) - SHOWN_TOPICS} more" if len(topics) > SHOWN_TOPICS else ""
+    return ", ".join(topics[:SHOWN_TOPICS]) + more

@@ -41,11 +41,13 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
     return {
         "policy": job.policy.name,
         "task": job.request.task,
+        "protocol": job.protocol,
         "settings": settings_of(job.policy),
         "candidates": {**asdict(job.settings), **job.source.describe()},
         "seed": job.seed,
         "n_rankings": job.request.n_rankings,
         "length": job.request.length,
+        "ends": job.length,
         "topics": [
             {
                 "topic": topic.topic_id,

@@ -25,6 +25,10 @@ class Found:
     def __len__(self) -> int:
         return len(self.page_ids)
 
+    def take(self, positions: NDArray[np.integer]) -> Found:
+        """Some of the pages, in the order asked for."""
+        return Found(self.page_ids[positions], self.scores[positions], self.relevance[positions])
+
 
 CALIBRATION = CalibrationSettings(method="logistic", ridge=1e-3)
 """How scores become probabilities: little shrinkage, so that pages far down the list get probabilities near 0."""

@@ -17,8 +17,10 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import UnknownNameError
 from evenrank.exposure import discounts
 from evenrank.records import NO_CLASS, Task
-from evenrank.targets.blend import group_target
+from evenrank.targets.choice import TargetChoice, target_from
 from evenrank.targets.target import EstimatedTarget
+
+TRACK_TARGET = TargetChoice("track")
 
 
 def known_dimensions(information: Sequence[str]) -> GroupSpace:
@@ -42,25 +44,34 @@ def estimated_target(
     *,
     keep_unknown: bool | None = None,
     group_odds: NDArray[np.float64] | None = None,
+    choice: TargetChoice = TRACK_TARGET,
+    within: NDArray[np.bool_] | None = None,
 ) -> EstimatedTarget:
     """What a topic's target should be, given the relevance probabilities of its candidates.
 
     `keep_unknown` says whether the fully unknown cell takes part; by default it does in Task 2 only. `group_odds`
-    correct the total of each group, where groups are found more often than they are relevant.
+    correct the total of each group, where groups are found more often than they are relevant. `choice` says where the
+    target comes from, `within` which groups a restriction leaves.
     """
     if keep_unknown is None:
         keep_unknown = task == 2
     mass = group_mass(task, relevance, quality_class, alignment)
     if group_odds is not None:
         mass = mass * group_odds
-    return EstimatedTarget(topic_id, space, group_target(mass, space, keep_unknown=keep_unknown))
+    values = target_from(choice, mass, space, keep_unknown=keep_unknown, within=within)
+    return EstimatedTarget(topic_id, space, values)
 
 
 def group_mass(
     task: Task, relevance: NDArray[np.float64], quality_class: NDArray[np.integer], alignment: Alignment
 ) -> NDArray[np.float64]:
     """What the pages give to each group: expected relevant pages (Task 1), or their ideal exposure (Task 2)."""
-    return alignment.total(relevance if task == 1 else relevance * soft_exposure(relevance, quality_class))
+    return alignment.total(page_mass(task, relevance, quality_class))
+
+
+def page_mass(task: Task, relevance: NDArray[np.float64], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:
+    """What each page adds to the target: its probability (Task 1), times its ideal exposure (Task 2)."""
+    return relevance if task == 1 else relevance * soft_exposure(relevance, quality_class)
 
 
 def soft_exposure(relevance: NDArray[np.float64], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:

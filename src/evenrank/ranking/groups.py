@@ -1,0 +1,166 @@
+"""Groups of candidates: the rows that a protocol counts, a restriction to some groups, beliefs about unknown ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
+from evenrank.errors import EvenrankError
+from evenrank.policies.beliefs import Beliefs
+from evenrank.targets.blend import blend
+from evenrank.targets.estimated import known_dimensions
+from evenrank.targets.target import EstimatedTarget
+
+PRIOR_PAGES = 20.0
+"""Weight, in pages, of the whole collection in what is believed of pages that look alike: few of them say little."""
+
+
+def parse_restriction(within: Sequence[str]) -> dict[str, int]:
+    """Allowed groups of each dimension as a mask, from `dimension=group`; `known` is any group but the unknown one.
+
+    Several groups of one dimension are alternatives.
+    """
+    allowed: dict[str, int] = {}
+    wrong = []
+    for text in within:
+        name, _, group = (part.strip() for part in text.partition("="))
+        try:
+            dimension = known_dimensions((name,)).dimensions[0]
+            mask = (1 << len(dimension.groups)) - 2 if group.casefold() == "known" else dimension.mask_of(group)
+        except KeyError:
+            wrong.append(f"within {text!r}: choose a group of {name} from {', '.join(dimension.groups)}, or known")
+            continue
+        except EvenrankError as error:
+            wrong.append(f"within {text!r}: {error} (give dimension=group)")
+            continue
+        allowed[name] = allowed.get(name, 0) | mask
+    if wrong:
+        raise EvenrankError("\n".join(wrong))
+    return allowed
+
+
+def is_within(collection: Collection, rows: NDArray[np.intp], within: Sequence[str]) -> NDArray[np.bool_]:
+    """Which pages a restriction leaves; pages without metadata are unknown in every dimension."""
+    kept = np.ones(len(rows), np.bool_)
+    for name, allowed in parse_restriction(within).items():
+        (masks,) = collection.masks_of(rows, known_dimensions((name,)), UNKNOWN_MASK)
+        kept &= (masks & np.array(allowed, masks.dtype)) != 0
+    return kept
+
+
+def cells_within(space: GroupSpace, within: Sequence[str]) -> NDArray[np.bool_] | None:
+    """Which groups a restriction leaves; None without one that concerns these dimensions."""
+    allowed = parse_restriction(within)
+    if not any(dimension.name in allowed for dimension in space.dimensions):
+        return None
+    cells = np.ones((), np.bool_)
+    for dimension in space.dimensions:
+        mask = allowed.get(dimension.name, -1)
+        of_dimension = np.array([bool(mask >> bit & 1) for bit in range(len(dimension.groups))])
+        cells = np.logical_and.outer(cells, of_dimension)
+    return np.asarray(cells.reshape(-1))
+
+
+def beliefs_about(
+    collection: Collection,
+    rows: NDArray[np.intp],
+    space: GroupSpace,
+    scored: Sequence[str],
+    known_target: EstimatedTarget,
+    mass: NDArray[np.float64],
+) -> Beliefs | None:
+    """What is believed of the scored dimensions that the system does not know; None when it knows them all.
+
+    Pages that look alike in the dimensions of `space` are believed to be distributed over the others as all such pages
+    of the collection are: totals, never the groups of a page. `mass` is what each candidate adds to the target.
+    """
+    names = [dimension.name for dimension in space.dimensions]
+    hidden = [name for name in scored if name not in names and name in collection.masks]
+    if not hidden:
+        return None
+    known_masks = collection.masks_of(rows, space, UNKNOWN_MASK)
+    codes = _codes(known_masks, space)
+    present, page_type = np.unique(codes, return_inverse=True)
+    table = _hidden_by_look(collection.path, tuple(names), tuple(hidden))
+    wide = known_dimensions((*names, *hidden))
+    look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
+    expected, variance, own_share = [], [], []
+    for number, code in enumerate(present.tolist()):
+        shares, members = table.of(code)
+        outcomes = np.einsum("g,mh->mgh", look.rows[look.page_type[number]], members).reshape(len(members), -1)
+        mean = shares @ outcomes
+        spread = float(shares @ (outcomes**2).sum(axis=1) - mean @ mean)
+        held = float(shares @ [row @ blend(row, wide) for row in outcomes] - mean @ blend(mean, wide))
+        expected.append(mean)
+        variance.append(max(spread, 0.0))
+        own_share.append(held / spread if spread > 1e-12 else 0.5)
+    alignment = Alignment(np.array(expected), page_type.reshape(-1))
+    target = _wide_target(alignment, wide, known_target, mass)
+    return Beliefs(alignment, np.array(variance), np.array(own_share), target)
+
+
+def _wide_target(
+    alignment: Alignment, wide: GroupSpace, known: EstimatedTarget, mass: NDArray[np.float64]
+) -> EstimatedTarget:
+    """The target over all scored groups: blended as the scorer does, with the known groups' shares as estimated."""
+    total = alignment.total(mass)
+    if total.sum() <= 0.0:
+        return EstimatedTarget(known.topic_id, wide, blend(np.full(wide.n_groups, 1.0 / wide.n_groups), wide))
+    wanted = blend(total / total.sum(), wide).reshape(len(known.values), -1)
+    shares = wanted.sum(axis=1, keepdims=True)
+    scaled = wanted * known.values[:, None] / np.where(shares > 0.0, shares, 1.0)
+    return EstimatedTarget(known.topic_id, wide, (scaled / scaled.sum()).reshape(-1))
+
+
+class _HiddenByLook:
+    """How pages that look alike are distributed over the masks of hidden dimensions."""
+
+    def __init__(self, counts: dict[int, NDArray[np.float64]], members: NDArray[np.float64]) -> None:
+        overall = np.sum(list(counts.values()), axis=0)
+        self._prior = PRIOR_PAGES * overall / max(float(overall.sum()), 1.0)
+        self._counts = counts
+        self._members = members
+
+    def of(self, code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Shares of the masks, and the memberships of each."""
+        weights = self._counts.get(code, 0.0) + self._prior
+        return np.asarray(weights / weights.sum()), self._members
+
+
+@lru_cache(maxsize=4)
+def _hidden_by_look(path: Path, known: tuple[str, ...], hidden: tuple[str, ...]) -> _HiddenByLook:
+    """Totals over the collection, worked out once in each process."""
+    collection = Collection.open(path)
+    rows = np.arange(len(collection.page_ids))
+    space, others = known_dimensions(known), known_dimensions(hidden)
+    looks = _codes(collection.masks_of(rows, space, UNKNOWN_MASK), space)
+    hidden_masks = collection.masks_of(rows, others, UNKNOWN_MASK)
+    combined = _codes(hidden_masks, others)
+    values, number = np.unique(combined, return_inverse=True)
+    first = _first_of_each(number)
+    members = align([masks[first] for masks in hidden_masks], others, [False] * len(others.dimensions)).dense()
+    present, look = np.unique(looks, return_inverse=True)
+    counts = np.zeros((len(present), len(values)))
+    np.add.at(counts, (look.reshape(-1), number.reshape(-1)), 1.0)
+    return _HiddenByLook(dict(zip(present.tolist(), counts, strict=True)), members)
+
+
+def _codes(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace) -> NDArray[np.int64]:
+    """One number for each combination of masks."""
+    code = np.zeros(len(masks[0]), np.int64)
+    for mask, dimension in zip(masks, space.dimensions, strict=True):
+        code = code * (1 << len(dimension.groups)) + mask.astype(np.int64)
+    return code
+
+
+def _first_of_each(number: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where each of the numbers 0, 1, … occurs first."""
+    return np.unique(number.reshape(-1), return_index=True)[1]

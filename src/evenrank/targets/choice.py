@@ -1,0 +1,222 @@
+"""Where a target comes from: the track's compromise, the field as it is, equal shares, the world, or a table.
+
+A topic's candidates say how much of the field is in each group (`group_mass`). `target_from` makes a target of it,
+`concentrations` says in which dimensions that makes no sense because nearly all of the field is in one group, and
+`advice` puts that into a sentence for people.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
+from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.targets.blend import background_target, blend
+
+TargetWord = Literal["track", "field", "equal", "world"]
+TARGET_WORDS: dict[str, str] = {
+    "track": "half the field, half the world (the track's)",
+    "field": "as the field is",
+    "equal": "every known group the same",
+    "world": "as the world is",
+}
+"""Words for targets, and what they mean."""
+CONCENTRATED = 0.9
+"""Share of a dimension's known mass in one group from which a target over that dimension makes no sense."""
+SUM_ERROR = 0.005
+"""How far shares of a table may be from a sum of 1, so that rounded numbers are welcome."""
+FINER: dict[str, str] = {"geography": "sub-region"}
+"""A finer dimension for one that is too coarse."""
+
+
+@dataclass(frozen=True)
+class TargetChoice:
+    """Where targets come from; it can be sent to another process and written into a record."""
+
+    word: str = "track"
+    """One of `TARGET_WORDS`, or the name of the file a table was read from."""
+    dimensions: tuple[str, ...] = ()
+    """Dimensions of the table; empty for a word."""
+    shares: tuple[tuple[str, float], ...] = ()
+    """(group, share) of the table, groups named as in `GroupSpace.names`; empty for a word."""
+
+    @property
+    def is_table(self) -> bool:
+        return bool(self.dimensions)
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """A dimension in which nearly all of a topic's field is in one group."""
+
+    dimension: str
+    group: str
+    share: float
+    """Of what is known in the dimension."""
+    finer: str
+    """A finer dimension that could take its place; empty when there is none."""
+
+
+def choose_target(target: str | os.PathLike[str] | TargetChoice) -> TargetChoice:
+    """A choice from a word (`track`, `field`, `equal`, `world`) or the path of a table; all faults at once.
+
+    A table has a line per group: its name, then its share, separated by a tab or a comma. Groups are those of one
+    dimension (`Africa`), or of several joined by `|` (`Africa|female`).
+    """
+    if isinstance(target, TargetChoice):
+        return target
+    if str(target) in TARGET_WORDS:
+        return TargetChoice(str(target))
+    path = Path(target)
+    if not path.is_file():
+        raise EvenrankError(f"no target {os.fspath(target)!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)")
+    return read_table(path)
+
+
+def read_table(path: Path) -> TargetChoice:
+    """The target of a file; InputError with every fault."""
+    faults: list[Fault] = []
+    rows: list[tuple[int, str, float]] = []
+    with path.open(encoding="utf-8", newline="") as lines:
+        first = lines.readline()
+        lines.seek(0)
+        for number, cells in enumerate(csv.reader(lines, delimiter="\t" if "\t" in first else ","), 1):
+            if not cells or not "".join(cells).strip():
+                continue
+            if number == 1 and [cell.strip().casefold() for cell in cells[:2]] == ["group", "share"]:
+                continue
+            try:
+                group, share = cells[0].strip(), float(cells[1])
+            except (IndexError, ValueError):
+                faults.append(Fault(str(path), number, f"{'  '.join(cells)!r}", "give a group and its share"))
+                continue
+            if not 0.0 <= share <= 1.0:
+                faults.append(Fault(str(path), number, f"the share of {group} is {share:g}", "give one from 0 to 1"))
+            rows.append((number, group, share))
+    space, unknown = _space_of(path, rows)
+    faults += unknown
+    groups = [group for _, group, _ in rows]
+    for number, group, _ in rows:
+        if groups.index(group) != [other for other, _, _ in rows].index(number):
+            faults.append(Fault(str(path), number, f"{group} again", "name each group once"))
+    total = sum(share for _, _, share in rows)
+    if not unknown and abs(total - 1.0) > SUM_ERROR:
+        faults.append(Fault(str(path), 0, f"the shares sum to {total:g}", "they must sum to 1"))
+    if faults:
+        raise InputError(sorted(faults)[:20], max(0, len(faults) - 20))
+    names = {name.casefold(): name for name in space.names}
+    shares = tuple((names[group.casefold()], share / total) for _, group, share in rows)
+    return TargetChoice(path.name, tuple(dimension.name for dimension in space.dimensions), shares)
+
+
+def _space_of(path: Path, rows: Sequence[tuple[int, str, float]]) -> tuple[GroupSpace, list[Fault]]:
+    """The dimensions whose groups a table names, and a fault for each name that is not one of their groups."""
+    if not rows:
+        return GroupSpace(()), [Fault(str(path), 0, "no groups", "give a line per group: its name, then its share")]
+    n_parts = rows[0][1].count("|") + 1
+    dimensions: list[Dimension] = []
+    for place in range(n_parts):
+        words = {group.split("|")[place].casefold() for _, group, _ in rows if group.count("|") + 1 == n_parts}
+        found = max(DIMENSIONS.values(), key=lambda d: len(words & {name.casefold() for name in d.groups}))
+        dimensions.append(found)
+    space = GroupSpace(tuple(dimensions))
+    known = {name.casefold() for name in space.names}
+    choices = ", ".join(space.names[:9]) + (", …" if space.n_groups > 9 else "")
+    return space, [
+        Fault(str(path), number, f"no group {group!r}", f"choose from {choices}")
+        for number, group, _ in rows
+        if group.casefold() not in known
+    ]
+
+
+def target_from(
+    choice: TargetChoice,
+    group_mass: NDArray[np.float64],
+    space: GroupSpace,
+    *,
+    keep_unknown: bool,
+    within: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
+    """The wanted distribution over all groups, from what the field gives to each of them.
+
+    Each pattern of known and unknown dimensions keeps the mass it has in the field; the choice decides how it is spread
+    over the groups of the pattern. Without `keep_unknown` the fully unknown group is emptied first. `within` marks the
+    groups that a restriction leaves: the others get nothing.
+    """
+    if choice.is_table:
+        return _of_table(choice, space)
+    mass = group_mass.astype(np.float64, copy=True)
+    if not keep_unknown:
+        mass[0] = 0.0
+    field = mass / mass.sum() if mass.sum() > 0.0 else background_target(space)
+    if choice.word == "track":
+        wanted = blend(field, space)
+    elif choice.word == "field":
+        wanted = field
+    elif choice.word == "world":
+        wanted = 2.0 * blend(field, space) - field
+    else:
+        wanted = _equal(field, space)
+    if within is None or not (wanted * within).sum() > 0.0:
+        return np.asarray(wanted)
+    wanted = np.where(within, wanted, 0.0)
+    return np.asarray(wanted / wanted.sum())
+
+
+def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
+    dimensions = tuple(dimension.name for dimension in space.dimensions)
+    if dimensions != choice.dimensions:
+        raise EvenrankError(
+            f"{choice.word} gives shares over {', '.join(choice.dimensions)}, but groups are those of "
+            f"{', '.join(dimensions)} (set information to {','.join(choice.dimensions)})"
+        )
+    place = {name: index for index, name in enumerate(space.names)}
+    values = np.zeros(space.n_groups)
+    for group, share in choice.shares:
+        values[place[group]] = share
+    return values
+
+
+def _equal(field: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
+    """The mass of each pattern of known and unknown dimensions, the same for all of its groups."""
+    matrix = field.reshape(space.shape).copy()
+    for section, background in space.sections():
+        matrix[section] = matrix[section].sum() / background.size
+    return matrix.reshape(-1)
+
+
+def concentrations(
+    group_mass: NDArray[np.float64], space: GroupSpace, threshold: float = CONCENTRATED
+) -> tuple[Concentration, ...]:
+    """The dimensions in which one group has at least `threshold` of all that is known of a topic's field."""
+    matrix = group_mass.reshape(space.shape)
+    found = []
+    for axis, dimension in enumerate(space.dimensions):
+        known = matrix.sum(axis=tuple(other for other in range(matrix.ndim) if other != axis))[1:]
+        total = float(known.sum())
+        if total > 0.0 and float(known.max()) >= threshold * total:
+            group = dimension.groups[1 + int(known.argmax())]
+            share = float(known.max()) / total
+            found.append(Concentration(dimension.name, group, share, FINER.get(dimension.name, "")))
+    return tuple(found)
+
+
+def advice(found: Iterable[Concentration]) -> str:
+    """What to do about concentrations, in a sentence each; empty when there are none."""
+    sentences = []
+    for one in found:
+        finer = f", or refine it to {one.finer}" if one.finer else ""
+        sentences.append(
+            f"{one.share:.0%} of the field is in {one.group}: leave {one.dimension} out of the target{finer}."
+        )
+    return " ".join(sentences)

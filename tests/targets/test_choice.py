@@ -1,0 +1,120 @@
+"""Where targets come from: words, tables with all their faults, restrictions, and topics that a target does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.alignment.gender import GENDER
+from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.groups import GroupSpace
+from evenrank.errors import EvenrankError, InputError
+from evenrank.targets.blend import group_target
+from evenrank.targets.choice import TARGET_WORDS, advice, choose_target, concentrations, target_from
+
+PLACES = GroupSpace((GEOGRAPHY,))
+BOTH = GroupSpace((GEOGRAPHY, GENDER))
+
+
+def mass(seed: int = 1, space: GroupSpace = BOTH) -> np.ndarray:
+    return np.random.default_rng(seed).gamma(0.5, size=space.n_groups)
+
+
+@pytest.mark.parametrize("word", TARGET_WORDS)
+@pytest.mark.parametrize("keep_unknown", [False, True])
+def test_every_word_gives_a_distribution_with_the_field_in_its_sections(word: str, keep_unknown: bool) -> None:
+    field = mass()
+    values = target_from(choose_target(word), field, BOTH, keep_unknown=keep_unknown)
+    assert values.sum() == pytest.approx(1.0)
+    assert values.min() >= 0.0
+    assert (values[0] > 0.0) == keep_unknown
+    counted = field.copy()
+    counted[0] *= keep_unknown
+    known = (counted / counted.sum()).reshape(8, 4)[1:, 1:].sum()
+    assert values.reshape(8, 4)[1:, 1:].sum() == pytest.approx(known)
+
+
+def test_the_track_target_is_half_the_field_and_half_the_world() -> None:
+    field = mass()
+    at = {word: target_from(choose_target(word), field, BOTH, keep_unknown=True) for word in TARGET_WORDS}
+    assert np.array_equal(at["track"], group_target(field, BOTH, keep_unknown=True))
+    assert at["track"] == pytest.approx(0.5 * at["field"] + 0.5 * at["world"])
+    assert at["world"].reshape(8, 4)[1:, 0] / at["world"].reshape(8, 4)[1:, 0].sum() == pytest.approx(
+        np.array(GEOGRAPHY.background) / sum(GEOGRAPHY.background)
+    )
+    assert len(set(at["equal"].reshape(8, 4)[1:, 1:].round(12).flat)) == 1
+
+
+def test_without_any_field_the_world_is_the_target() -> None:
+    values = target_from(choose_target("field"), np.zeros(8), PLACES, keep_unknown=False)
+    assert values[1:] == pytest.approx(np.array(GEOGRAPHY.background), abs=1e-6)
+
+
+def test_a_restriction_leaves_its_groups_alone() -> None:
+    within = np.array([name in ("Africa", "Asia") for name in GEOGRAPHY.groups])
+    values = target_from(choose_target("track"), mass(space=PLACES), PLACES, keep_unknown=False, within=within)
+    assert values.sum() == pytest.approx(1.0)
+    assert (values[~within] == 0.0).all()
+
+
+def test_a_table_of_one_dimension(tmp_path: Path) -> None:
+    path = tmp_path / "africa-first.csv"
+    path.write_text("group,share\nAfrica,0.5\nasia,0.3\nEurope,0.2\n", encoding="utf-8")
+    choice = choose_target(path)
+    assert (choice.word, choice.dimensions) == ("africa-first.csv", ("geography",))
+    values = target_from(choice, mass(space=PLACES), PLACES, keep_unknown=False)
+    assert dict(zip(GEOGRAPHY.groups, values.tolist(), strict=True))["Asia"] == pytest.approx(0.3)
+    with pytest.raises(EvenrankError, match="set information to geography"):
+        target_from(choice, mass(), BOTH, keep_unknown=False)
+
+
+def test_a_table_of_two_dimensions(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("Africa|female\t0.25\nAfrica|male\t0.25\nAsia|unknown\t0.5\n", encoding="utf-8")
+    choice = choose_target(path)
+    assert choice.dimensions == ("geography", "gender")
+    assert target_from(choice, mass(), BOTH, keep_unknown=False).sum() == pytest.approx(1.0)
+
+
+def test_all_faults_of_a_table_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("Africa\t0.5\nAtlantis\t0.7\nAfrica\tmuch\nEurope\t-1\nAfrica\t0.1\n", encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        choose_target(path)
+    assert [(fault.line, fault.found) for fault in raised.value.faults] == [
+        (2, "no group 'Atlantis'"),
+        (3, "'Africa  much'"),
+        (4, "the share of Europe is -1"),
+        (5, "Africa again"),
+    ]
+
+
+@pytest.mark.parametrize("text, said", [("Africa\t0.5\nAsia\t0.2\n", "the shares sum to 0.7"), ("", "no groups")])
+def test_tables_that_are_no_distribution(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        choose_target(path)
+
+
+def test_neither_a_word_nor_a_file() -> None:
+    with pytest.raises(EvenrankError, match=r"no target 'fair'.*track, field, equal, world"):
+        choose_target("fair")
+
+
+def test_a_topic_in_one_place_is_noticed_and_something_is_proposed() -> None:
+    field = np.zeros((8, 4))
+    field[1] = [50.0, 20.0, 25.0, 0.0]  # Africa
+    field[4, 0] = 2.0
+    field[0, 0] = 500.0  # of unknown pages nothing follows
+    (found,) = concentrations(field.reshape(-1), BOTH)
+    assert (found.dimension, found.group, found.finer) == ("geography", "Africa", "sub-region")
+    assert found.share == pytest.approx(95 / 97)
+    assert (
+        advice([found])
+        == "98% of the field is in Africa: leave geography out of the target, or refine it to sub-region."
+    )
+    assert concentrations(mass(3), BOTH, threshold=0.99) == ()
+    assert concentrations(np.zeros(32), BOTH) == ()
