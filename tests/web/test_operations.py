@@ -24,6 +24,8 @@ from evenrank.search.engine.indexing import build_index
 from evenrank.web.app import app_of
 from evenrank.web.articles.article_facts import save_facts
 from evenrank.web.desk import Desk, open_desk
+from evenrank.web.exports.publishing import saved_listing
+from evenrank.web.lists.work_list import load_list, versions_of
 from evenrank.web.middleware.hosts import host_name
 from evenrank.web.middleware.limits import Buckets
 from evenrank.web.middleware.shared_table import WINDOW, SharedTable
@@ -228,6 +230,24 @@ def test_a_running_server_notices_a_new_import(growing: tuple[Desk, Path]) -> No
         titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
         assert "River 45\n" in titles
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
+
+
+def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[Desk, Path]) -> None:
+    desk, folder = growing
+    token = posted(client_of(desk), "/lists", {"title": "River", "keywords": "river"}).rpartition("/")[2]
+    first = load_list(desk.store, token)
+    assert first is not None
+    path, settings = folder / "collection", desk.settings
+    assert len(saved_listing(path, settings, token, may_save=True).articles) == 30
+    assert len(versions_of(desk.store, first)) == 1
+    write_collection(folder, 45)
+    assert len(saved_listing(path, settings, token, may_save=False).articles) == 45
+    assert len(versions_of(desk.store, first)) == 1
+    listing = saved_listing(path, replace(settings, public_url="https://x.example.org"), token, may_save=True)
+    newest = versions_of(desk.store, first)[1]
+    assert len(listing.articles) == len(newest.page_ids) == 45
+    assert listing.address == f"https://x.example.org/lists/{newest.reader}/refresh"
+    assert newest.token not in listing.address + listing.edit_address
 
 
 def test_a_collection_that_cannot_be_opened_leaves_the_old_one(growing: tuple[Desk, Path]) -> None:

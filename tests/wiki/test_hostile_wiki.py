@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 import socket
+import threading
 import time
 from typing import Any
 
@@ -28,6 +29,31 @@ def assert_fails(respond: Respond, error: type[WikiError], match: str = "", **se
 
 def test_a_silent_wiki_is_given_up() -> None:
     assert_fails(lambda *_: time.sleep(1.0), WikiUnreachableError, "does not answer", answer_seconds=0.2)
+
+
+def test_a_slow_wiki_does_not_hold_every_thread() -> None:
+    outcomes: list[str] = []
+
+    def respond(exchange: Exchange, _: dict[str, str]) -> None:
+        time.sleep(0.3)
+        exchange.send_json({"batchcomplete": True})
+
+    with wiki_that(respond, max_waiting=2) as (client, requests):
+
+        def call() -> None:
+            try:
+                client.call(action="query")
+                outcomes.append("answered")
+            except WikiUnreachableError as error:
+                outcomes.append(str(error))
+
+        threads = [threading.Thread(target=call) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes.count("answered") == len(requests) == 2
+        assert sum("try again in a moment" in outcome for outcome in outcomes) == 8
 
 
 def test_an_answer_that_trickles_is_given_up() -> None:

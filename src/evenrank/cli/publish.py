@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,9 @@ def command(
     if (run is None) == (token is None):
         raise click.UsageError("name either a RUN or a list of the web app (--list)")
     try:
-        from evenrank.web.exports.publishing import Place, draft_listing, publish_listing, wikitext_of
+        from evenrank.collection.collection import Collection
+        from evenrank.web.exports.publishing import Place, draft_listing, publish_listing, saved_listing, wikitext_of
+        from evenrank.web.settings import WebSettings
         from evenrank.wiki.client import WikiClient
         from evenrank.wiki.settings import WikiSettings
     except ImportError as error:
@@ -85,7 +88,16 @@ def command(
         listing = _listing_of_run(folder, run, topic, rows)
     else:
         assert token is not None
-        listing = _listing_of_store(folder, token, store, public_url, (model, encoder, pooling), rows)
+        choice = chosen_model(Collection.open(folder), model, encoder, pooling)
+        settings = WebSettings(
+            store=store,
+            public_url=public_url.rstrip("/"),
+            model=choice,
+            wiki_api=(api or "") if contact else "",
+            wiki_contact=contact or "",
+        )
+        listing = saved_listing(folder, settings, token, may_save=not (dry_run or only_print))
+        listing = replace(listing, articles=listing.articles[:rows])
     if only_print:
         click.echo(wikitext_of(listing, form), nl=False)
         return
@@ -112,26 +124,6 @@ def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None
     from evenrank.web.exports.publishing import run_listing
 
     return run_listing(Collection.open(folder), read_run(run), topic, rows)
-
-
-def _listing_of_store(
-    folder: Path,
-    token: str,
-    store: Path | None,
-    public_url: str,
-    model: tuple[str, Path | None, str | None],
-    rows: int | None,
-) -> Listing:
-    from dataclasses import replace
-
-    from evenrank.collection.collection import Collection
-    from evenrank.web.exports.publishing import saved_listing
-    from evenrank.web.settings import WebSettings
-
-    choice = chosen_model(Collection.open(folder), *model)
-    settings = WebSettings(store=store, public_url=public_url.rstrip("/"), model=choice)
-    listing = saved_listing(folder, settings, token)
-    return replace(listing, articles=listing.articles[:rows])
 
 
 def _password(path: Path | None) -> str:

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.job import forget_collection
+from evenrank.ranking.search_source import forget_index
 from evenrank.records import Task
 from evenrank.sqlite import SqliteFile
 from evenrank.targets.estimated import known_dimensions
@@ -120,7 +122,9 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
 
 
 def open_collection(collection_path: Path, settings: WebSettings, store: SqliteFile) -> Desk:
-    """The desk of a collection with a store that is open already."""
+    """The desk of a collection, as it is on disk now, with a store that is open already."""
+    forget_collection()
+    forget_index()
     collection = Collection.open(collection_path)
     source = desk_source(collection, settings.n_candidates, settings.model)
     goals = learned_goals(collection, source, settings.n_candidates)

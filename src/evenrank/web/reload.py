@@ -13,8 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from evenrank.collection.collection import Collection
 from evenrank.collection.manifest import FILE_NAME as MANIFEST
 from evenrank.errors import EvenrankError
-from evenrank.ranking.job import forget_collection
-from evenrank.ranking.search_source import forget_index
 from evenrank.search.engine.build_state import FILE_NAME as BUILD
 from evenrank.search.engine.indexing import open_index
 from evenrank.web.articles.article_facts import open_facts, save_facts
@@ -64,8 +62,6 @@ def reload(app: Starlette) -> None:
     """Put the collection as it is now in the place of the one that was served; requests under way keep theirs."""
     old: Desk = app.state.desk
     open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
-    forget_collection()
-    forget_index()
     fresh = open_collection(old.collection.path, old.settings, old.store)
     judging = app.state.judging
     save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)

@@ -22,6 +22,8 @@ class WikiSettings:
     """Longest wait for one complete answer, however slowly it trickles in."""
     max_answer_bytes: int = 32 * 1024 * 1024
     """Longest answer, after decompression."""
+    max_waiting: int = 8
+    """Threads that may wait for their turn; a slow wiki must not hold all threads of a server."""
     max_requests: int = 250
     """Requests that one function may make before it gives up."""
     maxlag: int | None = 5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib.metadata import version
@@ -41,6 +42,7 @@ class Transport:
         """Headers beside our own, e.g. `Authorization`; never logged."""
         self._cookies: dict[str, str] = {}
         self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(settings.max_waiting)
         timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.answer_seconds)
         self._pool = urllib3.PoolManager(num_pools=1, maxsize=1, retries=False, timeout=timeout)
 
@@ -53,8 +55,8 @@ class Transport:
         return self._exchange("GET", {})
 
     def _exchange(self, method: str, fields: Mapping[str, str]) -> Answer:
-        """One request; the lock keeps it to one at a time, as wikis ask of their clients."""
-        with self._lock:
+        """One request at a time, as wikis ask of their clients; where many wait already, another one is refused."""
+        with self._turn():
             start = time.monotonic()
             try:
                 response = self._pool.request(
@@ -80,6 +82,16 @@ class Transport:
                 (time.monotonic() - start) * 1000,
             )
             return answer
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._places.acquire(blocking=False):
+            raise WikiUnreachableError(f"too many requests to {self.host} are waiting; try again in a moment")
+        try:
+            with self._lock:
+                yield
+        finally:
+            self._places.release()
 
     @property
     def host(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -72,14 +72,16 @@ def run_listing(collection: Collection, run: Run, topic: int | None = None, n_ro
     )
 
 
-def saved_listing(collection: Path, settings: WebSettings, token: str) -> Listing:
-    """A work list of the web app, made again from the data as they are now."""
+def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_save: bool) -> Listing:
+    """The newest version of a work list of the web app, made again if the data are newer.
+
+    The new version is kept, so that the web app shows it and what changed, if `may_save` says so.
+    """
     from evenrank.web.desk import STORE_NAME, open_desk
+    from evenrank.web.lists.listing import listing_of
     from evenrank.web.lists.make import make_list
-    from evenrank.web.lists.marks import list_statuses
-    from evenrank.web.lists.read import list_articles
+    from evenrank.web.lists.refresh import newest_version, refresh
     from evenrank.web.lists.work_list import load_list
-    from evenrank.web.storage.links import list_path
 
     store = settings.store or collection / STORE_NAME
     if not store.is_file():
@@ -89,20 +91,13 @@ def saved_listing(collection: Path, settings: WebSettings, token: str) -> Listin
         kept = load_list(desk.store, token)
         if kept is None:
             raise EvenrankError("the store has no list with this token; it is the last part of the list's address")
-        base = settings.public_url
-        return Listing(
-            title=kept.title,
-            task=1,
-            topic=kept.number,
-            repeat=1,
-            updated=now(),
-            address=base and f"{base}{list_path(kept.reader)}/refresh",
-            edit_address=base and f"{base}/lists/new?from={kept.reader}",
-            articles=list_articles(desk, make_list(desk, kept.question)).articles(),
-            settings=settings,
-            statuses=list_statuses(desk.store, kept),
-            importances=kept.importance,
-        )
+        newest = newest_version(desk, kept)
+        if newest.data != desk.data and may_save:
+            newest = load_list(desk.store, refresh(desk, newest)) or newest
+        elif newest.data != desk.data:
+            made = make_list(desk, newest.question)
+            newest = replace(newest, page_ids=made.page_ids, relevance=made.relevance, reasons=made.reasons)
+        return listing_of(desk, newest, settings.public_url)
     finally:
         desk.close()
 

@@ -17,8 +17,9 @@ from evenrank.web.fairness.balance import list_balance
 from evenrank.web.fairness.comparison import N_NAMED, changes
 from evenrank.web.lists.campaign import closeness
 from evenrank.web.lists.filters import ORDERS, SIZES, Filters, parse_filters
+from evenrank.web.lists.listing import listing_of
 from evenrank.web.lists.make import make_list
-from evenrank.web.lists.marks import count_states, list_statuses, marks_of
+from evenrank.web.lists.marks import count_states, marks_of
 from evenrank.web.lists.read import list_articles, requested_list
 from evenrank.web.lists.refresh import newest_version
 from evenrank.web.lists.trade_off import trade_off
@@ -116,23 +117,9 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
-    """The list as exports take it, filtered as the address says. Its addresses can only read."""
+    """The list as exports take it, filtered as the address says."""
     desk = desk_of(request)
-    articles = list_articles(desk, work_list)
-    base = desk.base_url(request)
-    return Listing(
-        title=work_list.title,
-        task=1,
-        topic=work_list.number,
-        repeat=1,
-        updated=work_list.created,
-        address=f"{base}{list_path(work_list.reader)}/refresh",
-        edit_address=f"{base}/lists/new?from={work_list.reader}",
-        articles=articles.articles(filters.apply(articles)),
-        settings=desk.settings,
-        statuses=list_statuses(desk.store, work_list),
-        importances=work_list.importance,
-    )
+    return listing_of(desk, work_list, desk.base_url(request), filters)
 
 
 def export_list(request: Request) -> Response:
