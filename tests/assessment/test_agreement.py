@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evenrank.assessment.agreement import adjudication_queue, agreement, disagreements
-from evenrank.assessment.reliability import Bootstrap
+from evenrank.assessment.agreement_coefficients import Bootstrap
 from evenrank.assessment.settle import settle
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import Vote, cast_votes, votes_on

@@ -13,7 +13,8 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
-from evenrank.web.fairness.balance import _reveals, list_balance
+from evenrank.web.fairness.balance import list_balance
+from evenrank.web.fairness.withheld import reveal_people
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)
 RIVERS = {"title": "River", "keywords": "rivers"}
@@ -54,7 +55,7 @@ def test_the_only_woman_of_a_region_is_not_told_apart(hostile_client: TestClient
 def test_regions_whose_biographies_are_all_of_one_gender_are_withheld() -> None:
     counts = np.array([[9, 0, 0, 0], [0, 7, 0, 0], [3, 7, 6, 0], [1, 7, 6, 2], [0, 3, 8, 0]], float)
     space = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))
-    assert _reveals(counts, space).all(axis=1).tolist() == [False, True, False, True, True]
+    assert reveal_people(counts, space).all(axis=1).tolist() == [False, True, False, True, True]
 
 
 def test_warnings_stand_where_gender_enters(client: TestClient, list_path: str, search_path: str) -> None:

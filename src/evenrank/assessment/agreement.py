@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from evenrank.assessment.reliability import Bootstrap, Estimate, alpha_estimate, count_values, kappa_estimate
+from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate, alpha_estimate, count_values, kappa_estimate
 from evenrank.assessment.settle import settle
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import ADJUDICATION, Vote, current_votes

@@ -14,7 +14,7 @@ from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
     from evenrank.assessment.agreement import Agreement, Disagreement
-    from evenrank.assessment.reliability import Estimate
+    from evenrank.assessment.agreement_coefficients import Estimate
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -144,7 +144,7 @@ def export(store: Path, form: str, output: Path) -> None:
 def agreement(store: Path, resamples: int, form: str) -> None:
     """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
     from evenrank.assessment.agreement import agreement as measure
-    from evenrank.assessment.reliability import Bootstrap
+    from evenrank.assessment.agreement_coefficients import Bootstrap
     from evenrank.assessment.store import open_store
 
     with open_store(store) as opened:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from evenrank.assessment.agreement import adjudication_queue, graded_pages, overall_agreement
+from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate
 from evenrank.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
 from evenrank.assessment.exports import left_out
 from evenrank.assessment.queues import TopicProgress, progress_of
-from evenrank.assessment.reliability import Bootstrap, Estimate
 from evenrank.assessment.votes import current_votes
 from evenrank.web.assess.judging import Judging
 

@@ -15,9 +15,7 @@ from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
-
-FEWEST = 5
-"""A group of fewer articles is not shown separately: a total of one article would be a label of a person."""
+from evenrank.web.fairness.withheld import are_few, reveal_people
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,9 @@ class Balance:
         parts = (self._compared(self.exposure), self.goal, self.n_articles)
         shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
         counts = counts.round()
-        is_hidden = (counts > 0) & (counts < FEWEST)
+        is_hidden = are_few(counts)
         if dimension is None:
-            is_hidden |= _reveals(counts.reshape(self.space.shape), self.space).reshape(-1)
+            is_hidden |= reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
         rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
         made = [GroupShare(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
         return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
@@ -103,23 +101,6 @@ class Balance:
             "dimensions": {name: [row.as_data() for row in self.by_dimension(name)] for name in names},
             "together": [row.as_data() for row in self.by_product()],
         }
-
-
-def _reveals(counts: NDArray[np.float64], space: GroupSpace) -> NDArray[np.bool_]:
-    """Cells that would tell something about a person, e.g. of a region whose biographies are few or of one gender.
-
-    What is not personal, such as the region, is shown beside each article. So for each combination of those groups, the
-    totals of a personal dimension are safe only when at least two of its groups have several people and none has few.
-    """
-    hides = np.zeros(counts.shape, bool)
-    for axis, dimension in enumerate(space.dimensions):
-        if dimension.is_personal:
-            known = np.moveaxis(counts, axis, -1)[..., 1:]
-            is_safe = (known >= FEWEST).sum(axis=-1) >= 2
-            is_safe &= ~((known > 0) & (known < FEWEST)).any(axis=-1)
-            is_safe |= ~known.any(axis=-1)
-            hides |= np.expand_dims(~is_safe, axis)
-    return hides
 
 
 def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> Alignment:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenrank.assessment.reliability import (
+from evenrank.assessment.agreement_coefficients import (
     Bootstrap,
     alpha_estimate,
     cohens_kappa,
