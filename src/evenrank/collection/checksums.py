@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from evenrank.errors import DamagedCollectionError
+from evenrank.formats.atomic import atomic_file
+
+FILE_NAME = "checksums.json"
+NOT_CHECKED = frozenset({FILE_NAME, ".tantivy-meta.lock", ".tantivy-writer.lock", "build.json"})
+"""Files that change without harm."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,33 @@ def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
         raise ChecksumError(f"{name} has {found.size_bytes:,} bytes, not {expected.size_bytes:,}")
     if found.crc32 != expected.crc32:
         raise ChecksumError(f"{name} has the checksum {found.crc32}, not {expected.crc32}")
+
+
+def write_checksums(folder: Path) -> None:
+    """Keep size and checksum of every file of a folder in a file of it."""
+    facts = {name: asdict(found) for name, found in folder_facts(folder).items() if name not in NOT_CHECKED}
+    with atomic_file(folder / FILE_NAME) as file:
+        file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def folder_faults(folder: Path) -> dict[str, str]:
+    """What is wrong with the files of a folder that `write_checksums` saw, by name; ValueError without checksums."""
+    try:
+        known = {name: FileFacts(**facts) for name, facts in orjson.loads((folder / FILE_NAME).read_bytes()).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ChecksumError(f"no checksums: {error}") from error
+    return {name: fault for name in known if (fault := file_fault(folder, name, known))}
+
+
+def file_fault(folder: Path, name: str, known: dict[str, FileFacts]) -> str:
+    """What is wrong with a file; empty when it is as it was written."""
+    try:
+        check_file(folder, name, known)
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError as error:
+        return str(error).removeprefix(f"{name} ")
+    return ""
 
 
 def record_checksum(record: dict[str, Any]) -> str:

@@ -103,7 +103,7 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
         raise
     with response:
         goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
-        total = int(response.headers.get("Content-Length", 0)) + (have if goes_on else 0)
+        total = _announced(response.headers.get("Content-Length")) + (have if goes_on else 0)
         bar = progress_bar(total or facts.size_bytes or 0, partial.stem, "B", scale=True)
         bar.update(have if goes_on else 0)
         try:
@@ -111,10 +111,17 @@ def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
                 while block := response.read(BLOCK):
                     file.write(block)
                     bar.update(len(block))
+                    if facts.size_bytes is not None and file.tell() > facts.size_bytes:
+                        return  # more than the file has: its size tells that it is another one
         finally:
             bar.close()
     if total and partial.stat().st_size < total:
         raise ConnectionError(f"broke off after {partial.stat().st_size:,} of {total:,} bytes")
+
+
+def _announced(length: str | None) -> int:
+    """Bytes that a server says will come; 0 where it says nothing, or nonsense."""
+    return int(length) if length and length.isascii() and length.isdecimal() and len(length) < 16 else 0
 
 
 def _fault(path: Path, facts: OfficialFile) -> str | None:

@@ -33,11 +33,11 @@ def write_topic_stats(results: Results, folder: Path) -> list[Path]:
 
 def write_feedback(results: Results, folder: Path) -> list[Path]:
     """A CSV file per run: its score on each topic with the field's median, least and largest; gives their paths."""
-    written = []
+    written: list[Path] = []
     for task in results.tasks:
         stats = topic_stats(results, task)
         for run in results.of_task(task):
-            path = folder / f"{file_name(run.run)}.csv"
+            path = folder / f"{_free_name(run.run, written)}.csv"
             _write(path, csv_of(feedback_table(run, stats, results.measures_of(task))))
             written.append(path)
     return written
@@ -61,6 +61,13 @@ def feedback_table(run: RunResult, stats: TopicStats, measures: Sequence[Measure
 def file_name(run: str) -> str:
     """A run's name with what file systems do not like replaced."""
     return re.sub(r"[^\w.-]", "_", run).lstrip(".") or "_"
+
+
+def _free_name(run: str, written: Sequence[Path]) -> str:
+    """The file name of a run, with a number when another run has it already: `a b` and `a_b` differ in the run only."""
+    taken, name = {path.stem.casefold() for path in written}, file_name(run)
+    names = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))]
+    return next(free for free in names if free.casefold() not in taken)
 
 
 def _write(path: Path, text: str) -> None:

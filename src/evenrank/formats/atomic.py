@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -53,12 +54,15 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+        _remove_stale(path)
+        fresh = _name_temporary(path)
+        fresh.mkdir(mode=0o700)
     except OSError as error:
         raise _not_written(path, error) from error
     try:
         yield fresh
         os.chmod(fresh, 0o777 & ~_umask())
+        sync_tree(fresh)
         _swap(fresh, path)
     except OSError as error:
         raise _not_written(path, error) from error
@@ -92,14 +96,65 @@ def sync_folder(folder: Path) -> None:
 
 
 def _swap(fresh: Path, path: Path) -> None:
-    """Put `fresh` in the place of `path`, and remove what was there."""
+    """Put `fresh` in the place of `path`; what was there has the name `fresh` afterwards, or is gone."""
     if not path.exists():
         os.replace(fresh, path)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".old.tmp", dir=path.parent))
-    os.replace(path, old / path.name)
-    os.replace(fresh, path)
-    shutil.rmtree(old, ignore_errors=True)
+    elif not _exchange(fresh, path):  # two steps: a process killed between them leaves the old folder under `old`
+        old = _name_temporary(path)
+        os.replace(path, old)
+        os.replace(fresh, path)
+        shutil.rmtree(old, ignore_errors=True)
+    sync_folder(path.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Give each of two folders the name of the other, in one step; False where the system cannot."""
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    at_cwd, exchange = -100, 2
+    return int(rename(at_cwd, os.fsencode(one), at_cwd, os.fsencode(other), exchange)) == 0
+
+
+_LIVE: set[str] = set()
+"""Temporary names that this process uses."""
+
+
+def _name_temporary(path: Path) -> Path:
+    """A name beside `path` that says which process uses it."""
+    name = f".{path.name[:180]}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    _LIVE.add(name)
+    return path.with_name(name)
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove what processes that were killed left beside `path`; the name of each says whose it is."""
+    known = re.compile(re.escape(f".{path.name[:180]}.") + r"(\d{1,10})-[0-9a-f]{8}\.tmp")
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            found = known.fullmatch(entry.name)
+            if found is None or entry.name in _LIVE or _is_running(int(found[1])):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is such a process, other than this one, whose names are known."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _is_device(path: Path) -> bool:
@@ -122,7 +177,9 @@ def _device(place: Path | int) -> Iterator[IO[bytes]]:
 def _temporary(path: Path) -> tuple[int, str]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        _remove_stale(path)
+        temporary = _name_temporary(path)
+        return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), str(temporary)
     except OSError as error:
         raise _not_written(path, error) from error
 

@@ -10,10 +10,12 @@ import uvicorn
 from starlette.applications import Starlette
 
 from evenrank.errors import EvenrankError
+from evenrank.web.connections import LimitedProtocol, allow_more_files
 
-BACKLOG = 2048
-"""Visitors who may wait for the server to take their connection."""
-LOGGERS = ("evenrank", "uvicorn.error")
+BACKLOG = 128
+"""Visitors who may wait for the server to take their connection. So many are taken at once, before any can be let go:
+more of them could use up the descriptors of the process."""
+LOGGERS = ("evenrank", "uvicorn.error", "asyncio")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -33,8 +35,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def server_of(app: Starlette, proxies: str = "") -> uvicorn.Server:
     """A server for the app; `proxies` are the addresses, joined by commas, whose word on visitors is believed."""
+    allow_more_files()
     config = uvicorn.Config(
         app,
+        http=LimitedProtocol,
+        backlog=BACKLOG,
         access_log=False,
         log_config=None,
         server_header=False,
@@ -44,12 +49,35 @@ def server_of(app: Starlette, proxies: str = "") -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
+class BoundedLog(logging.Filter):
+    """Lets a number of lines a second pass, so that no trouble fills the disk; says how many were left out."""
+
+    def __init__(self, lines_per_second: float = 200.0, burst: float = 2000.0) -> None:
+        super().__init__()
+        self.rate, self.burst = lines_per_second, burst
+        self.room, self.before, self.n_left_out = burst, time.monotonic(), 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        self.room = min(self.burst, self.room + (now - self.before) * self.rate)
+        self.before = now
+        if self.room < 1.0:
+            self.n_left_out += 1
+            return False
+        self.room -= 1.0
+        if self.n_left_out:
+            record.msg = f"{record.getMessage()} ({self.n_left_out:,} lines were left out before this one)"
+            record.args, self.n_left_out = (), 0
+        return True
+
+
 def show_log() -> None:
     """Print the log of the app and of the server to standard error, each line with date and time in UTC."""
     formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
+    handler.addFilter(BoundedLog())
     for name in LOGGERS:
         log = logging.getLogger(name)
         log.addHandler(handler)

@@ -14,6 +14,7 @@ import orjson
 from evenrank.alignment.dimension import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import has_markup
+from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, NoIndexError
@@ -86,6 +87,7 @@ def build_index(
         if build.n_waiting >= commit_every:
             build.commit(end)
     build.finish(end)
+    write_checksums(index_folder(collection))
     write_state(index_folder(collection), replace(state, is_complete=True))
     return opened
 

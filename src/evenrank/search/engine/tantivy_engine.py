@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,15 @@ _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 
 
+def _mirror(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder of links to the files of an index that cannot be written: tantivy makes a lock file even to read."""
+    folder = tempfile.TemporaryDirectory(prefix="evenrank-index-")
+    for file in path.iterdir():
+        if not file.name.endswith(".lock"):
+            os.symlink(file.resolve(), Path(folder.name) / file.name)
+    return folder
+
+
 class TantivyEngine:
     """`Engine` on tantivy. BM25 has k1 = 1.2 and b = 0.75, which are fixed there."""
 
@@ -57,6 +67,7 @@ class TantivyEngine:
         self._writer: tantivy.IndexWriter | None = None
         self._ordinal: int | None = None
         self._searcher = index.searcher()
+        self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
     def open(
@@ -66,7 +77,12 @@ class TantivyEngine:
         import tantivy
 
         try:
-            return cls(tantivy.Index.open(str(path)), Path(path), layout, n_threads)
+            if os.access(path, os.W_OK):
+                return cls(tantivy.Index.open(str(path)), Path(path), layout, n_threads)
+            mirror = _mirror(Path(path))
+            opened = cls(tantivy.Index.open(mirror.name), Path(path), layout, n_threads)
+            opened._mirror = mirror
+            return opened
         except (ValueError, OSError) as error:
             raise EvenrankError(f"{path}: no index that can be opened: {error} (run: evenrank index)") from error
 
@@ -111,8 +127,15 @@ class TantivyEngine:
             self._ordinal = self._n_added
         for page in pages:
             writer.delete_documents_by_term("page_id", int(page.page_id))  # costs nothing that can be measured
-            writer.add_document(to_document(page, self._ordinal, self.layout))
+            self._add_document(writer, page)
             self._ordinal += 1
+
+    def _add_document(self, writer: tantivy.IndexWriter, page: IndexPage) -> None:
+        try:
+            writer.add_document(to_document(page, self._ordinal or 0, self.layout))
+        except (ValueError, OSError) as error:
+            fix = "make room and run the same command again: it resumes"
+            raise EvenrankError(f"{self.path}: could not be written: {error} ({fix})") from error
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
@@ -128,7 +151,11 @@ class TantivyEngine:
         reached = self._n_added if self._ordinal is None else self._ordinal
         with atomic_file(self._marks_path) as file:
             file.write(orjson.dumps([[self._n_added, self.mark()], [reached, mark]]))
-        self.writer.commit()
+        try:
+            self.writer.commit()
+        except (ValueError, OSError) as error:
+            fix = "make room and run the same command again: it resumes"
+            raise EvenrankError(f"{self.path}: could not be written: {error} ({fix})") from error
         self.refresh()
 
     def mark(self) -> str:

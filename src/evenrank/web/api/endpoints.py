@@ -176,6 +176,6 @@ def routes() -> list[BaseRoute]:
         Route("/api/searches", with_json(post_search), methods=["POST"]),
         Route(search, get_search),
         Route(f"{search}/draws", with_json(post_draw), methods=["POST"]),
-        Route(f"{search}/draws/{{number:int}}", get_draw),
+        Route(f"{search}/draws/{{number:number}}", get_draw),
         Route(f"{search}/marks", with_json(post_mark), methods=["POST"]),
     ]

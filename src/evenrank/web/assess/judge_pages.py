@@ -153,8 +153,8 @@ def routes() -> list[BaseRoute]:
         Route("/judge/{secret:secret}", show_topics),
         Route("/judge/{secret:secret}/next", go_on),
         Route("/judge/{secret:secret}/undo", with_form(undo), methods=["POST"]),
-        Route("/judge/{secret:secret}/{topic:int}", show_topic),
-        Route("/judge/{secret:secret}/{topic:int}/next", go_on),
-        Route("/judge/{secret:secret}/{topic:int}/{page:int}", show_article),
-        Route("/judge/{secret:secret}/{topic:int}/{page:int}", with_form(save_answer), methods=["POST"]),
+        Route("/judge/{secret:secret}/{topic:number}", show_topic),
+        Route("/judge/{secret:secret}/{topic:number}/next", go_on),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}", show_article),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}", with_form(save_answer), methods=["POST"]),
     ]

@@ -138,7 +138,7 @@ def download(request: Request) -> Response:
 
 def routes() -> list[BaseRoute]:
     start = "/organise/{secret:secret}"
-    article = f"{start}/settle/{{topic:int}}/{{page:int}}"
+    article = f"{start}/settle/{{topic:number}}/{{page:number}}"
     return [
         Route(start, show_work),
         Route(f"{start}/agreement", show_agreement),

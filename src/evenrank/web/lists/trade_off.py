@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import orjson
@@ -16,6 +17,10 @@ from evenrank.web.request.question import STRONG
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
+
+
+TURNS = tuple(threading.Lock() for _ in range(64))
+"""One curve at a time for a list; lists share locks by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,10 @@ class TradeOff:
 
 def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
     """The curve, worked out once and kept."""
-    points = _kept(desk, work_list) or _worked_out(desk, work_list)
+    points = _kept(desk, work_list)
+    if not points:
+        with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept
+            points = _kept(desk, work_list) or _worked_out(desk, work_list)
     here = TradePoint(
         work_list.question.fairness, work_list.certificate["relevance_share"], work_list.certificate["AWRF"]
     )

@@ -49,7 +49,7 @@ class LimitBodies:
             await send(message)
 
         refusal = PlainTextResponse(f"The request is longer than {self.max_bytes:,} bytes.\n", 413)
-        if not announced.isdecimal() or int(announced) > self.max_bytes:
+        if not announced.isdecimal() or len(announced) > 12 or int(announced) > self.max_bytes:
             await refusal(scope, receive, send)
             return
         try:

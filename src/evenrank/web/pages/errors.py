@@ -6,7 +6,7 @@ import logging
 from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -78,7 +78,13 @@ def on_damage(request: Request, error: Exception) -> Response:
     return failure(request, error)
 
 
+def on_overflow(request: Request, error: Exception) -> Response:
+    """400: no store and no array holds a number like that."""
+    return error_page(request, 400, "A number in the address or in the form is out of range.")
+
+
 HANDLERS = {
+    OverflowError: on_overflow,
     HTTPException: on_http_error,
     BadRequestError: on_bad_request,
     StoreUnavailableError: on_busy,
@@ -105,6 +111,8 @@ class AnswerFailures:
             await self.app(scope, receive, send_noting)
         except TooLargeError:
             raise
+        except ClientDisconnect:
+            return  # nobody is there to be answered
         except Exception as error:
             if has_started or scope["type"] != "http":
                 raise

@@ -156,7 +156,7 @@ def routes() -> list[BaseRoute]:
         Route("/searches", with_form(create_search), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
-        Route("/searches/{token:token}/draws/{number:int}", show_draw),
-        Route("/searches/{token:token}/draws/{number:int}.{suffix}", export_draw),
+        Route("/searches/{token:token}/draws/{number:number}", show_draw),
+        Route("/searches/{token:token}/draws/{number:number}.{suffix}", export_draw),
         Route("/searches/{token:token}/marks", with_form(mark_article), methods=["POST"]),
     ]

@@ -12,13 +12,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.errors import EvenrankError
 from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.web.storage.arrays import float64, int32, pack, uint16
 from evenrank.web.storage.model_used import ModelUsed, model_from_json
-from evenrank.web.storage.store import new_token, now
+from evenrank.web.storage.store import MAX_KEPT, new_token, now
 
 Table = Literal["work_list", "saved_search"]
 
@@ -83,6 +84,9 @@ def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes |
     row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
     places = ", ".join(f":{name}" for name in row)
     with store.transaction() as connection:
+        (n_kept,) = connection.execute(f"SELECT count(*) FROM {table} WHERE owner = ?", (owner,)).fetchone()
+        if n_kept >= MAX_KEPT:
+            raise EvenrankError(f"You keep {n_kept:,} of them already, which is the most that one visitor may keep.")
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
         if table == "work_list" and own.get("series") is None:
             connection.execute("UPDATE work_list SET series = number WHERE token = ?", (token,))

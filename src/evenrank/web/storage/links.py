@@ -23,7 +23,20 @@ class AreaConvertor(TokenConvertor):
     regex = "lists|searches"
 
 
+class NumberConvertor(Convertor[int]):
+    """A number in an address, of no more digits than any of ours has; a longer one is not found."""
+
+    regex = "[0-9]{1,10}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
+
+
 register_url_convertor("token", TokenConvertor())
+register_url_convertor("number", NumberConvertor())
 register_url_convertor("area", AreaConvertor())
 
 

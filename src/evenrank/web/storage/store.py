@@ -17,10 +17,15 @@ TOKEN_BYTES = 16
 WAIT_SECONDS = 4.0
 """How long a visitor waits for another process that writes, before being asked to try again."""
 
+MAX_BYTES = 20 << 30
+"""Size at which the store takes nothing more: about a million lists. Visitors are then asked to come back later."""
+MAX_KEPT = 1000
+"""Lists, and saved searches, that one visitor may keep."""
+
 
 def open_desk_store(path: str | os.PathLike[str]) -> SqliteFile:
     """The store in a file, made if it is not there; an error when the file is something else."""
-    return open_file(SqliteFile(path, wait_seconds=WAIT_SECONDS), desk_schema(), may_create=True)
+    return open_file(SqliteFile(path, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES), desk_schema(), may_create=True)
 
 
 def desk_schema() -> Schema:

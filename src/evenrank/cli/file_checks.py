@@ -1,0 +1,123 @@
+"""Is every file of a collection, index, model, store or judgments file as it was written?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from evenrank.errors import EvenrankError
+
+FINE = "as it was written"
+
+
+class Finding(NamedTuple):
+    """What is known of one file."""
+
+    path: Path
+    state: str
+    fix: str = ""
+    is_damaged: bool = False
+
+
+def check_path(path: Path) -> Iterator[Finding]:
+    """What is found in a folder with a collection, or in a file of ours."""
+    if path.is_dir():
+        yield from _check_collection(path)
+    elif path.suffix == ".json":
+        yield _check_model(path)
+    else:
+        yield _check_store(path)
+
+
+def _check_collection(folder: Path) -> Iterator[Finding]:
+    from evenrank.collection.checksums import file_fault
+    from evenrank.collection.manifest import FILE_NAME, read_manifest
+
+    again = "import it again"
+    try:
+        manifest = read_manifest(folder)
+    except EvenrankError as error:
+        yield Finding(folder / FILE_NAME, str(error).removeprefix(f"{folder / FILE_NAME}: "), again, True)
+        return
+    yield Finding(folder / FILE_NAME, FINE)
+    data = folder / manifest.data_folder
+    if not manifest.files:
+        yield Finding(data, "made before there were checksums", "import it again to have them")
+    for name in manifest.files:
+        fault = file_fault(data, name, manifest.files)
+        yield Finding(data / name, fault or FINE, again if fault else "", bool(fault))
+    yield from _check_sources(folder)
+    yield from _check_index(folder / "index")
+    if (model := folder / "relevance-model.json").exists():
+        yield _check_model(model)
+    for store in sorted(folder.glob("*.sqlite")):
+        yield _check_store(store)
+    for left in sorted(folder.glob(".*.tmp")):
+        yield Finding(left, "left by a process that was killed", "the next import removes it")
+
+
+def _check_sources(folder: Path) -> Iterator[Finding]:
+    """The imported files that lie in the collection's folder: `index` reads the corpus again."""
+    from evenrank.collection.manifest import read_manifest
+    from evenrank.collection.official import md5_of
+
+    for source in read_manifest(folder).sources.values():
+        path = folder / source.path
+        if not path.is_relative_to(folder):
+            continue
+        if not path.exists():
+            yield Finding(path, "missing", "restore it, or import other files", True)
+        elif path.stat().st_size != source.size_bytes or (source.md5 and md5_of(path) != source.md5):
+            yield Finding(path, "not the file that was imported", "restore it, or import the collection again", True)
+        else:
+            yield Finding(path, FINE if source.md5 else "of the right size")
+
+
+def _check_index(folder: Path) -> Iterator[Finding]:
+    from evenrank.collection.checksums import ChecksumError, folder_faults
+    from evenrank.search.engine.build_state import FILE_NAME, read_state
+
+    if not folder.exists():
+        return
+    again = f"remove the folder and run: evenrank index {folder.parent}"
+    state = read_state(folder)
+    if state is None:
+        yield Finding(folder / FILE_NAME, "cannot be read", again, True)
+    elif not state.is_complete:
+        yield Finding(folder, "not finished", f"run: evenrank index {folder.parent}")
+    else:
+        try:
+            faults = folder_faults(folder)
+        except ChecksumError as error:
+            yield Finding(folder, str(error), again, (folder / "checksums.json").exists())
+            return
+        yield from (Finding(folder / name, fault, again, True) for name, fault in faults.items())
+        if not faults:
+            yield Finding(folder, FINE)
+
+
+def _check_model(path: Path) -> Finding:
+    from evenrank.search.learn.model_file import load
+
+    try:
+        load(path)
+    except EvenrankError as error:
+        return Finding(path, str(error).removeprefix(f"{path}: "), "train it again: evenrank learn", True)
+    return Finding(path, FINE)
+
+
+def _check_store(path: Path) -> Finding:
+    """A judgments file or a store of work lists, told apart by their tables."""
+    from evenrank.assessment.store import judgments_schema
+    from evenrank.sqlite import SqliteFile, kind_of, open_file
+    from evenrank.web.storage.store import desk_schema
+
+    restore = "restore a backup, or save what can be read: sqlite3 FILE .recover"
+    try:
+        schema = kind_of(path, (judgments_schema(), desk_schema()))
+        with open_file(SqliteFile(path), schema) as store:
+            faults = store.check()
+    except EvenrankError as error:
+        return Finding(path, str(error).removeprefix(f"{path}: "), restore, True)
+    return Finding(path, faults[0] if faults else FINE, restore if faults else "", bool(faults))

@@ -1,0 +1,143 @@
+"""Clients that send slowly, do not read, or come in numbers: others are still served."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import orjson
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra web")
+
+from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, post, raw, serving
+from tests.robustness.small_files import small_files
+
+from evenrank.collection.import_files import import_collection
+from evenrank.search.engine.indexing import build_index
+from evenrank.web.connections import make_room
+from evenrank.web.listen import BoundedLog
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+BODY = b"POST /lists HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("slow")
+    build_index(import_collection(folder / "c", small_files(folder / "files", 200))).close()
+    return folder / "c"
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[tuple[int, int]]:
+    with serving(folder, n_files=600, log=folder / "log") as started:
+        yield started
+
+
+def test_unfinished_requests_are_let_go_and_others_are_served(folder: Path, server: tuple[int, int]) -> None:
+    process, port = server
+    slow = [raw(port, HEAD) for _ in range(300)]
+    slow += [raw(port, BODY + b"Content-Length: 5000\r\n\r\ntitle=") for _ in range(300)]
+    slow += [raw(port, b"") for _ in range(100)]
+    with ThreadPoolExecutor(100) as visitors:
+        statuses = list(visitors.map(lambda _: get(port, "/")[0], range(100)))
+    assert statuses == [200] * 100
+    assert n_descriptors(process) < 600
+    assert all(is_closed(opened, 40) for opened in slow)
+    for opened in slow:
+        opened.close()
+    assert (folder / "log").stat().st_size < 1_000_000
+
+
+def test_dripping_bytes_buy_no_time(server: tuple[int, int]) -> None:
+    opened = raw(server[1], HEAD)
+    begin = time.monotonic()
+    while time.monotonic() - begin < 40:
+        try:
+            opened.sendall(b"X-A: b\r\n")
+        except OSError:
+            break
+        time.sleep(0.5)
+    assert time.monotonic() - begin < 40
+    opened.close()
+
+
+def test_bursts_of_visitors_leave_no_descriptors_behind(server: tuple[int, int]) -> None:
+    """One connection to the store for every thread that ever lived: eight bursts used up 1,024 descriptors."""
+    process, port = server
+
+    def burst() -> None:
+        with ThreadPoolExecutor(60) as visitors:
+            assert list(visitors.map(lambda _: get(port, "/")[0], range(60))) == [200] * 60
+
+    burst()
+    time.sleep(11.5)  # idle threads of the server end after ten seconds
+    before = n_descriptors(process)
+    for _ in range(2):
+        burst()
+        time.sleep(11.5)
+    assert n_descriptors(process) <= before + 6
+
+
+def test_a_locked_store_is_answered_with_503_and_pages_still_come(folder: Path, server: tuple[int, int]) -> None:
+    _, port = server
+    body = orjson.dumps(QUESTION)
+    assert post(port, "/api/searches", body)[0] in (200, 201)
+    other = sqlite3.connect(folder / "desk.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answers: list[tuple[int, bytes]] = []
+    writers = [threading.Thread(target=lambda: answers.append(post(port, "/api/searches", body))) for _ in range(30)]
+    for writer in writers:
+        writer.start()
+    time.sleep(1.0)
+    assert get(port, "/", timeout=20)[0] == 200
+    for writer in writers:
+        writer.join()
+    other.execute("ROLLBACK")
+    other.close()
+    assert {status for status, _ in answers} == {503}
+    assert not any(str(folder).encode() in text for _, text in answers)
+    assert post(port, "/api/searches", body)[0] in (200, 201)
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000])
+def test_huge_numbers_in_links_are_not_found(server: tuple[int, int], number: str) -> None:
+    status, text = post(server[1], "/api/searches", orjson.dumps(QUESTION))
+    assert status in (200, 201)
+    token = orjson.loads(text)["token"]
+    for path in (f"/searches/{token}/draws/{number}", f"/api/searches/{token}/draws/{number}", f"/?page={number}"):
+        assert get(server[1], path)[0] < 500, path
+
+
+class Waiting:
+    """A connection as `make_room` sees it."""
+
+    def __init__(self, phase: str, since: float) -> None:
+        self.phase, self.waiting_since, self.is_open = phase, since, True
+
+    def let_go(self) -> None:
+        self.is_open = False
+
+
+def test_those_who_waited_longest_make_room_and_those_being_answered_stay() -> None:
+    answered, early, late = Waiting("", 0.0), Waiting("head", 1.0), Waiting("body", 2.0)
+    connections = {answered, early, late}
+    make_room(connections, 2)
+    assert (answered.is_open, early.is_open, late.is_open) == (True, False, True)
+    make_room(connections, 0)
+    assert connections == {answered}
+
+
+def test_the_log_is_bounded_and_says_so() -> None:
+    log = BoundedLog(lines_per_second=0.001, burst=10)
+    record = logging.LogRecord("x", logging.INFO, "", 0, "a line %d", (1,), None)
+    assert sum(log.filter(record) for _ in range(100)) == 10
+    log.room = 5.0
+    assert log.filter(record)
+    assert "90 lines were left out" in record.getMessage()
