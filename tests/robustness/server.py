@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.robustness.commands import PROGRAM
 
-QUESTION = {"title": "river", "keywords": "river, temple"}
+QUESTION = {"title": "river", "keywords": ["river", "temple"]}
 
 
 @contextmanager

@@ -47,8 +47,9 @@ def file_facts(path: Path) -> FileFacts:
 
 
 def folder_facts(folder: Path) -> dict[str, FileFacts]:
-    """Size and checksum of every file of a folder, by name."""
-    return {path.name: file_facts(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    """Size and checksum of every file below a folder, by its path from there."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_facts(path) for path in files}
 
 
 def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
@@ -66,7 +67,7 @@ def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
 
 def write_checksums(folder: Path) -> None:
     """Keep size and checksum of every file of a folder in a file of it."""
-    facts = {name: asdict(found) for name, found in folder_facts(folder).items() if name not in NOT_CHECKED}
+    facts = {name: asdict(found) for name, found in folder_facts(folder).items() if Path(name).name not in NOT_CHECKED}
     with atomic_file(folder / FILE_NAME) as file:
         file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
 
