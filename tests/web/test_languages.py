@@ -1,0 +1,89 @@
+"""Languages: every message is translated, placeholders stay, and pages are in the language that visitors choose."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.web.conftest import posted
+
+from evenrank.web.pages.i18n import LANGUAGES, preferred, thousands, use_language
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+from messages import catalog_of, missing
+from tests.desk_collections import QUESTION
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_message_is_translated(language: str) -> None:
+    assert missing(language) == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_placeholders_are_those_of_the_message(language: str) -> None:
+    for message in catalog_of(language):
+        if not message.id:
+            continue
+        one, many = (message.id, message.id) if isinstance(message.id, str) else message.id
+        allowed = {*PLACEHOLDER.findall(one), *PLACEHOLDER.findall(many)}
+        forms = [message.string] if isinstance(message.string, str) else list(message.string)
+        assert all(set(PLACEHOLDER.findall(form)) <= allowed for form in forms), message.id
+        assert set(PLACEHOLDER.findall(forms[-1])) == set(PLACEHOLDER.findall(many)), message.id
+        assert all("%" not in PLACEHOLDER.sub("", form).replace("%%", "") for form in forms), message.id
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_is_made_in_every_language(client: TestClient, language: str) -> None:
+    client.post("/language", data={"language": language, "back": "/about"})
+    made, search = posted(client, "/lists", QUESTION), posted(client, "/searches", QUESTION)
+    draw = posted(client, f"{search}/draws")
+    parts = ("", "/fairness", "/trade-off", "/campaign", "/manage", "/refresh", "/publish", "?region=Europe&sort=title")
+    paths = [
+        "/",
+        "/lists/new",
+        "/searches/new?title=Chess",
+        "/mine",
+        "/about",
+        "/api",
+        search,
+        f"{search}/manage",
+        draw,
+    ]
+    for path in [*paths, *(made + part for part in parts)]:
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">' in answer.text
+        assert answer.headers["content-language"] == language
+
+
+def test_the_language_comes_from_the_cookie_then_from_the_browser(client: TestClient) -> None:
+    assert "Nueva lista de trabajo" in client.get("/", headers={"Accept-Language": "pt, es-MX;q=0.8"}).text
+    answer = client.post("/language", data={"language": "fr", "back": "/mine"})
+    assert answer.headers["location"] == "/mine"
+    assert "Nouvelle liste de travail" in client.get("/", headers={"Accept-Language": "es"}).text
+    for back in ("//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example"):
+        assert client.post("/language", data={"language": "de", "back": back}).headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    "header, language",
+    [("", "en"), ("de-AT,de;q=0.9", "de"), ("xx, fr;q=0.2, ar;q=0.3", "ar"), ("*;q=x,,;", "en"), ("en;q=0,es", "es")],
+)
+def test_the_browsers_wish(header: str, language: str) -> None:
+    assert preferred(header) == language
+
+
+def test_numbers_are_written_as_the_language_does() -> None:
+    use_language("de")
+    try:
+        assert thousands(63576) == "63.576"
+    finally:
+        use_language("en")
+    assert thousands(63576) == "63,576"
