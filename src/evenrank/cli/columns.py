@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import click
 
-from evenrank.cli.listing import aligned
+from evenrank.cli.listing import aligned, as_id
 
 FORMAT = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 
 
 def echo_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A header and rows in aligned columns, and an empty line."""
-    click.echo(aligned([list(names), *rows]) + "\n")
+    marked = [[as_id(name, cell) for name, cell in zip(names, row, strict=True)] for row in rows]
+    click.echo(aligned([list(names), *marked]) + "\n")
 
 
 def echo_json(value: object) -> None:

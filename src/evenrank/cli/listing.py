@@ -22,10 +22,10 @@ def print_listing(rows: Sequence[Mapping[str, object]], form: str) -> None:
 
 def _lines(rows: Sequence[Mapping[str, object]]) -> list[list[object]]:
     names = list(rows[0]) if rows else []
-    return [list(names), *([_cell(name, row[name]) for name in names] for row in rows)]
+    return [list(names), *([as_id(name, row[name]) for name in names] for row in rows)]
 
 
-def _cell(name: str, value: object) -> object:
+def as_id(name: str, value: object) -> object:
     """A value as it goes into a column; ids are no quantities, and have no thousands separators."""
     return Id(value) if name in ID_COLUMNS and isinstance(value, int) else value
 

@@ -35,7 +35,7 @@ def run_name(path: str | os.PathLike[str]) -> str:
     name = Path(path).name
     if name == "-":
         return "stdin"
-    for ending in (".gz", ".tsv", ".txt", ".run", ".trec"):
+    for ending in (".gz", ".tsv", ".csv", ".txt", ".run", ".trec"):
         name = name.removesuffix(ending)
     return name or Path(path).name
 

@@ -34,6 +34,9 @@ QUERIES_AT_ONCE = 8
 N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
 
+SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "lower_bound", "gap", "relevance_share", "AWRF")
+"""Numbers of a certificate that the short form names."""
+
 
 @dataclass(frozen=True)
 class Reranked:
@@ -86,7 +89,8 @@ class Reranked:
 
     def __repr__(self) -> str:
         n_rankings = sum(map(len, self.rankings.values()))
-        proof = ", ".join(f"{name} {value:.4g}" for name, value in self.certificate.items())
+        shown = {name: value for name, value in self.certificate.items() if name in SHOWN}
+        proof = ", ".join(f"{name} {value:.4g}" for name, value in shown.items())
         text = f"<Reranked by {self.policy}: {len(self.rankings):,} queries, {n_rankings:,} rankings"
         return text + (f"; certificate: {proof}>" if proof else ">")
 

@@ -44,6 +44,8 @@ Settings = Mapping[str, object]
 SHOWN_TOPICS = 8
 A = TypeVar("A")
 B = TypeVar("B")
+SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
+"""Numbers of a certificate that the short form names."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ class RankedTopics:
         return pd.DataFrame(rows, columns=["topic", "ranking", "rank", "page_id"])
 
     def __repr__(self) -> str:
-        proof = ", ".join(f"{name} {value:.4g}" for name, value in self.certificate.items())
+        proven = self.certificate
+        proof = ", ".join(f"{name} {proven[name]:.4g}" for name in SHOWN if name in proven)
         return f"<RankedTopics {self.run!r}" + (f", certificate: {proof}>" if proof else ">")
 
 

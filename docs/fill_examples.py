@@ -1,0 +1,153 @@
+"""Runs the examples of documentation pages, and writes into the pages what they print.
+
+    python docs/fill_examples.py docs/tutorial/score-a-run.md …
+
+Console blocks hold commands after `$ ` and their output; a `text` block right after a `python` block is what that
+prints. What is shown is what a terminal shows: standard output and standard error. The test of the examples runs the
+same code and compares, with numbers rounded. A line with `…` in the page is kept as it is where the output matches it:
+it stands for a path, a secret or a time.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?", re.M | re.S)
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
+RELATIVE = 0.05
+"""Fractions in pages may differ from the output by this part, or by `ABSOLUTE`: libraries and processors differ."""
+ABSOLUTE = 0.02
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """(command, output shown) of a console block."""
+    found: list[tuple[str, str]] = []
+    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        lines = part.split("\n")
+        length = 1
+        while lines[length - 1].endswith("\\"):
+            length += 1
+        found.append(("\n".join(lines[:length]), "\n".join(lines[length:]).strip("\n")))
+    return found
+
+
+@dataclass
+class Session:
+    """A folder in which the examples of one page run, one after the other."""
+
+    folder: Path
+    module: ModuleType = field(default_factory=lambda: ModuleType("example"))
+    """Holds the names of Python blocks; classes defined there can be found again."""
+
+    def run_command(self, command: str) -> str:
+        """What a command prints on standard output and standard error; an error when it fails."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {{ {command}\n}} 2>&1"],
+            cwd=self.folder,
+            env={**os.environ, "PATH": path, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode not in (0, 141):
+            raise AssertionError(f"$ {command}\nexit code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout.strip("\n")
+
+    def run_python(self, code: str) -> str:
+        """What Python prints; names stay for the next block."""
+        before = Path.cwd()
+        printed = io.StringIO()
+        os.chdir(self.folder)
+        sys.modules["example"] = self.module
+        try:
+            with redirect_stdout(printed):
+                exec(compile(code, "example", "exec"), self.module.__dict__)
+        finally:
+            os.chdir(before)
+        return printed.getvalue().strip("\n")
+
+
+def filled(text: str, session: Session) -> str:
+    """The page with the outputs of its examples as they are now."""
+
+    def replace(match: re.Match[str]) -> str:
+        kind, block, shown = match.groups()
+        if kind == "python":
+            output = session.run_python(block)
+            return f"```python\n{block}```\n" + (f"\n```text\n{merged(shown or '', output)}\n```\n" if output else "")
+        parts = [f"$ {line}\n{_ended(merged(old, session.run_command(line)))}" for line, old in commands(block)]
+        return f"```console\n{''.join(parts)}```\n"
+
+    return BLOCK.sub(replace, text)
+
+
+def _ended(text: str) -> str:
+    return f"{text}\n" if text else ""
+
+
+def merged(shown: str, output: str) -> str:
+    """The output, with lines of the page that have `…` where they match it."""
+    kept = [line for line in shown.split("\n") if "…" in line]
+    lines = []
+    for line in output.split("\n"):
+        found = next((old for old in kept if line_matches(old, line)), None)
+        lines.append(line if found is None else found)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def line_matches(shown: str, line: str) -> bool:
+    """Whether a line of output is the one shown; `…` stands for anything, fractions are compared with tolerance."""
+    if "…" in shown:
+        return re.fullmatch(".*?".join(re.escape(part) for part in shown.split("…")), line) is not None
+    left, right = NUMBER.split(_squeezed(shown)), NUMBER.split(_squeezed(line))
+    numbers = list(zip(NUMBER.findall(shown), NUMBER.findall(line), strict=False))
+    return left == right and all(_is_near(one, other) for one, other in numbers)
+
+
+def _squeezed(line: str) -> str:
+    return re.sub(r"[ ─]+", " ", line).strip()
+
+
+def _is_near(shown: str, found: str) -> bool:
+    if "." not in shown and "." not in found:
+        return shown == found
+    one, other = (float(text.replace(",", "")) for text in (shown, found))
+    return abs(one - other) <= max(ABSOLUTE, RELATIVE * abs(one))
+
+
+def differences(text: str, session: Session) -> list[str]:
+    """What the examples of a page print that it does not show."""
+    found = []
+    for kind, block, shown in BLOCK.findall(text):
+        pairs = [(block, shown.strip("\n"))] if kind == "python" else commands(block)
+        for code, expected in pairs:
+            output = session.run_python(code) if kind == "python" else session.run_command(code)
+            if not _same(expected, output):
+                found.append(f"{code.strip()}\nprinted:\n{output}\nnot:\n{expected}")
+    return found
+
+
+def _same(shown: str, output: str) -> bool:
+    left, right = shown.split("\n"), output.split("\n")
+    return len(left) == len(right) and all(line_matches(*pair) for pair in zip(left, right, strict=True))
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        page = Path(name)
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(filled(page.read_text("utf-8"), Session(Path(folder))), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
