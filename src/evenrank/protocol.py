@@ -199,4 +199,6 @@ OFFICIAL_2022 = Protocol(
     sequence_length=100,
     interval_stream="sequential",
 )
+DEFAULT_PROTOCOL = "paper-2021"
+"""Protocol that rankings are made for and scored by, unless another is named."""
 PROTOCOLS: dict[str, Protocol] = {p.name: p for p in (OFFICIAL_2021, PAPER_2021, OFFICIAL_2022)}

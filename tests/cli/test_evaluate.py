@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from click.testing import CliRunner, Result
 from evenrank.cli.evaluate import command
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, InputError
-from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation import evaluate as evaluate_module
 
+evaluate = partial(evaluate_module.evaluate, protocol="official-2021")
 HEAVY = {"scipy", "pandas", "matplotlib", "altair", "tantivy", "tqdm", "lightgbm", "onnxruntime", "asyncio", "numba"}
 
 
@@ -26,9 +28,9 @@ def call(golden_collection: Collection, golden_runs: list[Path]):
 
     def run(*options: str, runs: list[Path] | None = None) -> Result:
         paths = golden_runs if runs is None else runs
-        return CliRunner().invoke(
-            command, [str(golden_collection.path), *map(str, paths), *options], catch_exceptions=False
-        )
+        protocol = [] if "--protocol" in options else ["--protocol", "official-2021"]
+        arguments = [str(golden_collection.path), *map(str, paths), *protocol, *options]
+        return CliRunner().invoke(command, arguments, catch_exceptions=False)
 
     return run
 
@@ -159,3 +161,9 @@ def test_start_is_light(golden_collection: Collection, golden_runs: list[Path]) 
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stderr.split()}
     assert not loaded & HEAVY
+
+
+def test_the_default_protocol_is_that_of_the_paper(golden_collection, golden_runs) -> None:
+    arguments = [str(golden_collection.path), str(golden_runs[0]), "--format", "json"]
+    printed = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
+    assert printed["protocol"]["name"] == "paper-2021"

@@ -77,7 +77,7 @@ def test_the_page_has_every_number_and_command(report: Path, golden_collection, 
             assert run["scores"] == pytest.approx(known.scores, rel=1e-6)
             assert len(run["topics"]) == known.n_topics
     for path in golden_runs:
-        assert f"evenrank evaluate {golden_collection.path} {path} --protocol official-2021" in page
+        assert f"evenrank evaluate {golden_collection.path} {path} --protocol paper-2021" in page
 
 
 def test_feedback_sets_a_run_beside_the_field(report: Path, golden_collection, golden_runs) -> None:

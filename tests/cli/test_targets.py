@@ -16,7 +16,8 @@ from evenrank.errors import EvenrankError
 
 
 def call(collection: Collection, *options: str) -> str:
-    return CliRunner().invoke(command, [str(collection.path), *options], catch_exceptions=False).stdout
+    arguments = [str(collection.path), "--protocol", "official-2021", *options]
+    return CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def scored(golden_collection: Collection, golden_runs: list[Path]):
         key = f"{task}{options}"
         if key not in known:
             runs = [path for path in golden_runs if path.name.startswith(f"T{task}")]
-            known[key] = evaluate(golden_collection, runs, **options)
+            known[key] = evaluate(golden_collection, runs, "official-2021", **options)
         return known[key]
 
     return results
@@ -80,7 +80,7 @@ def test_joint_counts(golden_collection: Collection, golden_folder: Path) -> Non
     ],
 )
 def test_targets(golden_collection, golden_folder, file, task, groups, split) -> None:
-    targets = topic_targets(golden_collection, task, groups=groups)
+    targets = topic_targets(golden_collection, task, "official-2021", groups)
     rows = {int(next(iter(row.values()))): row for row in read_csv(golden_folder / "expected" / file)}
     splits = {topic.id: topic.split for topic in golden_collection.topics}
     assert set(rows) == {topic for topic in targets.topic_ids if split in (None, splits[topic])}
@@ -146,5 +146,5 @@ def test_topic_statistics(scored, golden_folder, task, suffix, options) -> None:
 @pytest.mark.parametrize("task", [1, 2])
 def test_order_of_runs_and_the_other_task_change_no_digit(scored, golden_collection, golden_runs, task: Task) -> None:
     """Intervals draw on from run to run by name within a task, as in the organisers' two notebooks."""
-    together = evaluate(golden_collection, golden_runs[::-1])
+    together = evaluate(golden_collection, golden_runs[::-1], "official-2021")
     assert together.of_task(task) == scored(task, {}).of_task(task)

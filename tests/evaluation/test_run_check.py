@@ -10,7 +10,7 @@ import pytest
 
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.oracle import oracle_run
-from evenrank.evaluation.run_check import check_run
+from evenrank.evaluation.run_check import CheckedRun, check_run
 from evenrank.formats.runs import write_run
 
 
@@ -23,13 +23,13 @@ def lines(golden_collection: Collection, tmp_path: Path) -> list[str]:
 
 def faults_of(collection: Collection, folder: Path, lines: list[str]) -> list[tuple[int, str]]:
     (folder / "run").write_text("\n".join(lines) + "\n")
-    return [(fault.line, fault.found) for fault in check_run(collection, folder / "run")]
+    return [(fault.line, fault.found) for fault in check_run(collection, folder / "run").faults]
 
 
 @pytest.mark.parametrize("task", [1, 2])
 def test_an_oracle_is_valid(golden_collection: Collection, tmp_path: Path, task: int) -> None:
     write_run(oracle_run(golden_collection, task, 0.9).run, tmp_path / "run.gz")
-    assert check_run(golden_collection, tmp_path / "run.gz") == []
+    assert check_run(golden_collection, tmp_path / "run.gz") == CheckedRun([], [])
 
 
 def test_unknown_topic_and_page(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
@@ -72,12 +72,12 @@ def test_form_faults_are_listed_beside_the_others(
 ) -> None:
     found = faults_of(golden_collection, tmp_path, ["101\tx", "101", *lines])
     assert [line for line, _ in found][:2] == [1, 2]
-    assert check_run(golden_collection, _empty(tmp_path))[0].found == "empty file"
+    assert check_run(golden_collection, _empty(tmp_path)).faults[0].found == "empty file"
 
 
 def test_a_cut_off_file_says_so_first(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:-400])
-    found = check_run(golden_collection, tmp_path / "cut.gz")
+    found = check_run(golden_collection, tmp_path / "cut.gz").faults
     assert "cut off" in found[0].found
     assert len(found) > 1
 
@@ -85,3 +85,28 @@ def test_a_cut_off_file_says_so_first(golden_collection: Collection, tmp_path: P
 def _empty(folder: Path) -> Path:
     (folder / "empty").write_bytes(b"")
     return folder / "empty"
+
+
+def test_lengths_are_those_of_the_protocol(golden_collection: Collection, tmp_path: Path) -> None:
+    for task, n_pages in ((1, 5 * 500), (2, 5 * 100 * 20)):
+        run = oracle_run(golden_collection, task, 0.5, protocol="official-2022").run
+        assert len(run.pages) == n_pages
+        write_run(run, tmp_path / "run")
+        assert check_run(golden_collection, tmp_path / "run", "official-2022").faults == []
+        assert check_run(golden_collection, tmp_path / "run", "paper-2021").faults != []
+
+
+def test_a_run_that_is_interleaved_throughout_is_one_note(golden_collection: Collection, tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 2, 0.9).run, tmp_path / "run")
+    lines = (tmp_path / "run").read_text().splitlines()
+    across = [
+        line
+        for topic in range(5)
+        for rank in range(50)
+        for line in lines[topic * 5000 + rank : (topic + 1) * 5000 : 50]
+    ]
+    (tmp_path / "run").write_text("\n".join(across) + "\n")
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert checked.faults == []
+    [note] = checked.notes
+    assert "interleaved throughout" in note

@@ -101,12 +101,12 @@ def test_results_in_a_notebook(golden_collection, golden_runs) -> None:
 
 def test_objects_say_in_short_what_they_are(golden_collection, golden_runs) -> None:
     run = read_run(golden_runs[0])
-    results = evaluate(golden_collection, [run, *golden_runs[1:2]], n_resamples=9)
+    results = evaluate(golden_collection, [run, *golden_runs[1:2]], "official-2021", n_resamples=9)
     assert repr(run) == "<Run 'T1syn00': task 1, 5 rankings, 500 pages>"
     assert repr(results) == str(results)
     assert repr(results.runs[0]).startswith("<RunResult 'T1syn00': task 1, 5 topics, nDCG 0.0867, AWRF 0.8012")
     assert repr(compare(results, "T1syn00")).startswith("Against T1syn00: paired")
-    assert repr(topic_targets(golden_collection)) == "<TopicTargets: task 1, official-2021, 11 topics by 31 groups>"
+    assert repr(topic_targets(golden_collection)) == "<TopicTargets: task 1, paper-2021, 11 topics by 31 groups>"
 
 
 def test_runs_need_names_of_their_own(golden_collection, golden_runs) -> None:

@@ -127,6 +127,8 @@ def say_notes(results: Results, *, with_settings: bool) -> None:
 
     if with_settings and is_verbose():
         say("\n".join(settings_lines(results)))
+    for note in results.notes:
+        say(note)
     for run in results.runs:
         for note in run.notes:
             say(f"{run.run}: {note}")

@@ -12,9 +12,19 @@ from evenrank.cli.columns import echo_json
 from evenrank.cli.option_types import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
 from evenrank.cli.talk import say
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.records import Task
 
 FILE = click.Path(path_type=Path, allow_dash=True)
+
+
+PROTOCOL = click.option(
+    "--protocol",
+    type=click.Choice(list(PROTOCOLS)),
+    default=DEFAULT_PROTOCOL,
+    show_default=True,
+    help="Protocol whose lengths count.",
+)
 
 
 @click.group("run")
@@ -26,15 +36,22 @@ def command() -> None:
 @click.argument("folder", type=FILE)
 @click.argument("runs", type=FILE, nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(min=1), default=200, show_default=True, help="Faults shown per file.")
-def check_command(folder: Path, runs: tuple[Path, ...], limit: int) -> None:
-    """List every fault of RUNS against the collection FOLDER, with file and line; exit 1 if there is any."""
+@PROTOCOL
+def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: str) -> None:
+    """List every fault of RUNS against the collection FOLDER, with file and line; exit 1 if there is any.
+
+    The protocol decides how long rankings must be: 1000 pages, or 100 rankings of 50; in 2022 500 pages, or 100 of 20.
+    """
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.run_check import check_run
 
     collection = Collection.open(folder)
     n_faults = 0
     for path in runs:
-        faults = check_run(collection, path)
+        checked = check_run(collection, path, protocol)
+        faults = checked.faults
+        for note in checked.notes:
+            say(f"note: {note}")
         for fault in faults[:limit]:
             click.echo(fault)
         if len(faults) > limit:
@@ -93,10 +110,11 @@ def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages:
 @click.option("--precision", type=FiniteRange(0, 1), default=0.9, show_default=True)
 @click.option("--topics", "split", type=click.Choice(["train", "eval"]), help="[default: eval, or train]")
 @click.option("--seed", type=SEED, default=0, show_default=True)
+@PROTOCOL
 @OUTPUT_RUN
 @FORCE
 def oracle_command(
-    folder: Path, task: int, precision: float, split: str | None, seed: int, output: Path, force: bool
+    folder: Path, task: int, precision: float, split: str | None, seed: int, protocol: str, output: Path, force: bool
 ) -> None:
     """Make a valid run from the judgments, for trying formats and metrics.
 
@@ -108,7 +126,7 @@ def oracle_command(
 
     refuse_existing(output, force=force)
     chosen = cast("Split | None", split)
-    oracle = evenrank.oracle_run(folder, cast(Task, task), precision, seed, chosen, run_name(output))
+    oracle = evenrank.oracle_run(folder, cast(Task, task), precision, seed, chosen, run_name(output), protocol)
     run = oracle.run
     evenrank.write_run(run, output)
     if oracle.note:

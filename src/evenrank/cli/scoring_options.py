@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from evenrank.protocol import PROTOCOLS
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
     from evenrank.evaluation.protocol_settings import ProtocolSettings
@@ -32,7 +32,7 @@ def protocol_options(command: F) -> F:
         click.option(
             "--protocol",
             type=click.Choice(list(PROTOCOLS)),
-            default="official-2021",
+            default=DEFAULT_PROTOCOL,
             show_default=True,
             help="Set of scoring choices.",
         ),

@@ -15,7 +15,7 @@ from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.table import Cell, Column, Table
 from evenrank.formats.runs import read_run
 from evenrank.metrics.registry import MAIN, measure_named
-from evenrank.protocol import Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Task
 from evenrank.types import FilePath
 
@@ -57,7 +57,7 @@ class AttributeResults:
 def evaluate_attributes(
     collection: Collection | FilePath,
     runs: Run | FilePath | Iterable[Run | FilePath],
-    protocol: str | Protocol = "official-2021",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     *,
     measures: Iterable[str] | str = (),
     **settings: Unpack[ProtocolSettings],

@@ -23,14 +23,16 @@ from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
 from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.run_notes import listed, run_notes, value_notes
 from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
 from evenrank.evaluation.topic_view import topic_view
 from evenrank.formats.runs import read_run
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures
-from evenrank.protocol import PROTOCOLS, Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.records import Run, Task, no_pages
 
+COMPANY = "intervals depend on which other runs are scored in the same call, as in the published tables"
 WITHOUT_EXPOSURE = {
     "uniform": "that of a uniform distribution",
     "zero": "0",
@@ -42,7 +44,7 @@ WITHOUT_EXPOSURE = {
 def evaluate(
     collection: Collection | str | os.PathLike[str],
     runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
-    protocol: str | Protocol = "official-2021",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
     *,
     measures: Iterable[str] | str = (),
@@ -120,7 +122,12 @@ class _Evaluation:
         rows = [
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
-        return Results(self.protocol, self.groups, tuple(rows), self.measures)
+        return Results(self.protocol, self.groups, tuple(rows), self.measures, self._notes(runs))
+
+    def _notes(self, runs: Sequence[Run]) -> tuple[str, ...]:
+        """Notes on all runs together."""
+        has_company = any(sum(run.task == task for run in runs) > 1 for task in MAIN)
+        return (COMPANY,) if has_company and self.protocol.interval_stream == "sequential" else ()
 
     def _intervals(self, runs: Sequence[Run], scores_of: Sequence[dict[int, dict[str, float]]]) -> list[Interval]:
         """Intervals of the runs' main measures; each task has a stream of resamples of its own."""
@@ -137,7 +144,7 @@ class _Evaluation:
         notes: list[str] = []
         unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
         if unknown:
-            notes.append(f"topics not in the collection, left out: {_listed(unknown)}")
+            notes.append(f"topics not in the collection, left out: {listed(unknown)}")
         scores = {}
         bare = []
         for topic in self._topics(run, ranked, notes):
@@ -147,7 +154,9 @@ class _Evaluation:
                 bare.append(topic)
         if bare:
             how = WITHOUT_EXPOSURE[self.protocol.no_exposure]
-            notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {_listed(bare)}")
+            notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {listed(bare)}")
+        notes += run_notes(run, self.collection, self.protocol, list(scores))
+        notes += value_notes(scores, self.measures[run.task])
         return scores, notes
 
     def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
@@ -158,11 +167,11 @@ class _Evaluation:
         missing = sorted(topic for topic in wanted - answered if self._is_judged(topic, run))
         if missing:
             how = "left out of the means" if self.protocol.missing_topic == "skipped" else "scored as empty"
-            notes.append(f"topics without a ranking, {how}: {_listed(missing)}")
+            notes.append(f"topics without a ranking, {how}: {listed(missing)}")
         scored = answered | set(missing if self.protocol.missing_topic == "empty" else ())
         unjudged = sorted(topic for topic in scored if topic not in wanted)
         if unjudged:
-            notes.append(f"topics without a relevant page, left out: {_listed(unjudged)}")
+            notes.append(f"topics without a relevant page, left out: {listed(unjudged)}")
         if run.task == 2:
             notes += self._notes_of_task2(sorted(scored & wanted))
         return sorted(topic for topic in scored if topic in wanted and self._is_judged(topic, run))
@@ -175,7 +184,7 @@ class _Evaluation:
             f"not judged down to tier {self.protocol.min_tier}": shallow,
             "without a relevant page of known quality": unknown,
         }
-        return [f"topics {reason}, left out: {_listed(left)}" for reason, left in reasons.items() if left]
+        return [f"topics {reason}, left out: {listed(left)}" for reason, left in reasons.items() if left]
 
     def _is_deep(self, topic: int) -> bool:
         """Whether the topic's pool was judged as far down as the protocol asks."""
@@ -219,8 +228,3 @@ def _mean(values: list[float]) -> float:
     """Mean of the values that are defined; NaN when none is."""
     defined = _defined(values)
     return float(np.mean(defined)) if len(defined) else math.nan
-
-
-def _listed(topics: list[int]) -> str:
-    shown = ", ".join(map(str, topics[:8]))
-    return shown + (f" and {len(topics) - 8} more" if len(topics) > 8 else "")

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
-from evenrank.records import N_RANKINGS, RANKING_LENGTH, Run, Split, Task, Topic
+from evenrank.evaluation.evaluate import settle_protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.records import Run, Split, Task, Topic
 from evenrank.rng import derive
 
 SHOWN_TOPICS = 8
@@ -43,19 +45,22 @@ def oracle_run(
     seed: int = 0,
     split: Split | None = None,
     name: str = "oracle",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
 ) -> Oracle:
-    """A valid run with the same precision at every depth, until the relevant pages of a topic run out.
+    """A valid run, by the lengths of the protocol, with the same precision at every depth.
 
-    Among the first r pages, r × `precision` are relevant, to within one page; which pages, and where the first one
-    is, follows from the seed. `split` is by default that of the evaluation topics, or of the training topics when
-    there are no others.
+    Among the first r pages, r × `precision` are relevant, to within one page, until they run out; which pages, and
+    where the first one is, follows from the seed. `split` is by default that of the evaluation topics, or of the
+    training topics when there are no others.
     """
     if not 0.0 <= precision <= 1.0:
         raise EvenrankError(f"precision must lie between 0 and 1, not {precision}")
     opened = given_collection(collection)
     topics = _topics(opened, split)
-    length = min(RANKING_LENGTH[task], len(opened))
-    run = Run.from_rankings(name, task, _rankings(opened, topics, task, length, precision, seed))
+    asked = settle_protocol(protocol)
+    length = min(asked.length(task), len(opened))
+    repeats = range(1, asked.n_rankings(task) + 1)
+    run = Run.from_rankings(name, task, _rankings(opened, topics, task, repeats, length, precision, seed))
     return Oracle(run, dict(_ends(opened, topics, length, precision)))
 
 
@@ -67,12 +72,12 @@ def _ends(collection: Collection, topics: list[Topic], length: int, precision: f
 
 
 def _rankings(
-    collection: Collection, topics: list[Topic], task: Task, length: int, precision: float, seed: int
+    collection: Collection, topics: list[Topic], task: Task, repeats: range, length: int, precision: float, seed: int
 ) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
     """(topic, repeat, pages) of every ranking."""
     for topic in topics:
         relevant = np.asarray(collection.page_ids[np.sort(collection.relevant_rows(topic))])
-        for repeat in range(1, N_RANKINGS[task] + 1):
+        for repeat in repeats:
             rng = derive(seed, "oracle", task, topic.id, repeat)
             yield topic.id, repeat, _ranking(collection.page_ids, relevant, length, precision, rng)
 

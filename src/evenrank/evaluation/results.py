@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,8 @@ class Results:
     runs: tuple[RunResult, ...]
     measures: Mapping[Task, tuple[Measure, ...]] = field(default_factory=dict, compare=False)
     """Measures that were computed, by task, in table order."""
+    notes: tuple[str, ...] = ()
+    """What holds for all runs together."""
 
     def measures_of(self, task: Task) -> tuple[Measure, ...]:
         """The measures of a task that were computed, in table order."""
@@ -83,7 +86,8 @@ class Results:
         main = MAIN[task]
         sign = -1 if main.higher_is_better else 1
         chosen = [run for run in self.runs if run.task == task]
-        return sorted(chosen, key=lambda run: (sign * run.scores[main.name], run.run))
+        scores = {run.run: run.scores[main.name] for run in chosen}
+        return sorted(chosen, key=lambda run: (math.isnan(scores[run.run]), sign * scores[run.run], run.run))
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -103,6 +107,7 @@ class Results:
             "protocol": protocol,
             "runs": [run.to_json() for run in self.runs],
             "topics": topics,
+            "notes": list(self.notes),
         }
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:

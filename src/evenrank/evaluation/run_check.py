@@ -11,29 +11,53 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault
+from evenrank.evaluation.evaluate import settle_protocol
 from evenrank.formats.faults import first_faults
 from evenrank.formats.run_rows import RunRows, read_rows
-from evenrank.records import N_RANKINGS, RANKING_LENGTH
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
+
+INTERLEAVED_LINES = 50
+"""Resumed rankings up to which each is a fault of its own."""
 
 MAX_OF_A_KIND = 10_000
 """Faults of one kind that are shown; the others are counted."""
 
 
-def check_run(collection: Collection, path: str | os.PathLike[str]) -> list[Fault]:
-    """All faults of a run file: of its form, of its ids, of its rankings. An empty list is a valid run."""
+@dataclass(frozen=True)
+class CheckedRun:
+    """What a check found."""
+
+    faults: list[Fault]
+    """Everything that is wrong; empty for a valid run."""
+    notes: list[str]
+    """What is unusual and nevertheless valid."""
+
+
+def check_run(
+    collection: Collection, path: str | os.PathLike[str], protocol: str | Protocol = DEFAULT_PROTOCOL
+) -> CheckedRun:
+    """All faults of a run file: of its form, of its ids, and of its rankings, by the lengths of the protocol."""
     rows = read_rows(path)
     if len(rows.pages) == 0:
-        return sorted(rows.faults)
-    check = _Check(collection, str(path), rows)
+        return CheckedRun(sorted(rows.faults), [])
+    check = _Check(collection, str(path), rows, settle_protocol(protocol))
+    interleaved = list(check.interleaved())
+    notes = []
+    if check.is_wholly_interleaved(len(interleaved)):
+        notes.append(
+            f"{path}: rankings are interleaved throughout; their lines are gathered by topic and ranking number"
+        )
+        interleaved = []
     of_file = [fault for fault in rows.faults if not fault.line]
     found = [fault for fault in rows.faults if fault.line]
     n_more = rows.n_more_faults
-    for faults in (check.ids(), check.repeated(), check.interleaved(), check.sizes()):
+    for faults in (check.ids(), check.repeated(), iter(interleaved), check.sizes()):
         kept, n_left_out = first_faults(faults, MAX_OF_A_KIND)
         found += kept
         n_more += n_left_out
     rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
-    return [*of_file, *sorted(found, key=lambda fault: (fault.line or 2**60, fault.found)), *rest]
+    ordered = sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
+    return CheckedRun([*of_file, *ordered, *rest], notes)
 
 
 @dataclass
@@ -43,6 +67,7 @@ class _Check:
     collection: Collection
     path: str
     rows: RunRows
+    protocol: Protocol
 
     def __post_init__(self) -> None:
         self._key = self.rows.topic_ids.astype(np.int64) << 32 | self.rows.repeats
@@ -82,6 +107,10 @@ class _Check:
                     )
                     yield self._fault(row, found, f"keep the lines of a {what} together")
 
+    def is_wholly_interleaved(self, n_resumed: int) -> bool:
+        """Whether rankings are resumed so often that the file is meant to be read across them."""
+        return n_resumed > INTERLEAVED_LINES and n_resumed >= len(np.unique(self._key)) / 2
+
     def _topic_goes_on(self, row: int) -> bool:
         return row > 0 and bool(self.rows.topic_ids[row] == self.rows.topic_ids[row - 1])
 
@@ -93,7 +122,7 @@ class _Check:
         yield from self._missing_topics()
 
     def _lengths(self) -> Iterator[Fault]:
-        wanted = RANKING_LENGTH[self.rows.task]
+        wanted = self.protocol.length(self.rows.task)
         _, first, counts = np.unique(self._key, return_index=True, return_counts=True)
         for row, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
             if count != wanted:
@@ -101,7 +130,7 @@ class _Check:
                 yield self._fault(row, f"{self._named(row)} has {count} pages, not {wanted}", fix)
 
     def _repeat_numbers(self) -> Iterator[Fault]:
-        wanted = N_RANKINGS[2]
+        wanted = self.protocol.n_rankings(2)
         expected = np.arange(1, wanted + 1)
         for topic in np.unique(self.rows.topic_ids).tolist():
             mine = self.rows.topic_ids == topic

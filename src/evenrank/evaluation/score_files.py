@@ -13,7 +13,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.results import Results
 from evenrank.formats.run_files import read_runs
-from evenrank.protocol import Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run
 from evenrank.types import FilePath
 
@@ -21,7 +21,7 @@ from evenrank.types import FilePath
 def score_files(
     collection: Collection,
     paths: Sequence[FilePath],
-    protocol: str | Protocol = "official-2021",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str = "intersection",
     settings: ProtocolSettings | None = None,
     *,

@@ -20,7 +20,7 @@ from evenrank.evaluation.given import joined_groups
 from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.topic_truth import TopicTruth
-from evenrank.protocol import Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Task
 from evenrank.targets.sparse import SparseTarget
 
@@ -99,7 +99,7 @@ class TopicTargets:
 def topic_targets(
     collection: Collection | str | os.PathLike[str],
     task: Task = 1,
-    protocol: str | Protocol = "official-2021",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
     **settings: Unpack[ProtocolSettings],
 ) -> TopicTargets:

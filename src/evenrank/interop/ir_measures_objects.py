@@ -31,6 +31,7 @@ def ir_measure(text: str, collection: Collection) -> Any:
         scored = run_from_frame(run)
         if not judged.issuperset(scored.topic_ids.tolist()) or scored.n_rankings == 0:
             return 0.0
-        return next(iter_calc([text], collection, scored)).value
+        [topic] = set(scored.topic_ids.tolist())
+        return {int(value.query_id): value.value for value in iter_calc([text], collection, scored)}[topic]
 
     return ir_measures.define_byquery(by_topic, name=text, support_cutoff=False)

@@ -13,6 +13,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.protocol_settings import ProtocolSettings, parse_protocol_settings
 from evenrank.evaluation.results import RunResult
 from evenrank.metrics.registry import MEASURES, measures_of
+from evenrank.protocol import DEFAULT_PROTOCOL
 from evenrank.records import Run
 
 _FORM = re.compile(r"(?P<name>[A-Za-z][\w/-]*?)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<depth>[1-9]\d*))?")
@@ -27,7 +28,7 @@ class MeasureAt:
     name: str
     depth: int | None = None
     """Pages of each ranking that are scored; None for the protocol's depth."""
-    protocol: str = "official-2021"
+    protocol: str = DEFAULT_PROTOCOL
     groups: str = "intersection"
     settings: dict[str, Any] = field(default_factory=dict, hash=False)
     text: str = ""

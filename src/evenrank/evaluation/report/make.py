@@ -17,7 +17,7 @@ from evenrank.evaluation.report.report import refuse_other_folder, write_report
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.score_files import judged_part
 from evenrank.formats.run_files import read_runs
-from evenrank.protocol import Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run
 from evenrank.types import FilePath
 
@@ -26,7 +26,7 @@ def report(
     collection: Collection | FilePath,
     runs: Run | FilePath | Iterable[Run | FilePath],
     folder: FilePath,
-    protocol: str | Protocol = "official-2021",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
     *,
     title: str = "Fair ranking report",
