@@ -41,6 +41,7 @@ def _warn(text: str) -> None:
 )
 @click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
+@click.option("--language", metavar="CODE", help="Language of the articles.  [default: what a dump says, else en]")
 def import_command(
     folder: Path,
     metadata: Path,
@@ -48,6 +49,7 @@ def import_command(
     eval_topics: tuple[Path, ...],
     qrels: tuple[Path, ...],
     corpus: Path | None,
+    language: str | None,
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
 
@@ -57,7 +59,7 @@ def import_command(
     """
     from evenrank.collection.describe import table_text
 
-    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus, qrels)
+    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus, qrels, language)
     collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from evenrank.collection.manifest import Manifest, Source, read_manifest, write_
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import ALWAYS, read_pages
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata
@@ -45,6 +47,8 @@ class ImportFiles:
     corpus: Path | None = None
     qrels: tuple[Path, ...] = ()
     """Judgments in four columns, which replace those of the topic files."""
+    language: str | None = None
+    """Code of the language of the articles; None for what the corpus says of itself, else English."""
 
 
 def import_collection(
@@ -70,6 +74,7 @@ def import_locked(
     warn: Callable[[str], object] = lambda text: None,
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
+    language = _language(files)
     topics = _read_all_topics(files)
     metadata = read_pages(files.metadata, warn)
     _warn_of_odd(files.metadata, metadata, warn)
@@ -98,6 +103,7 @@ def import_locked(
                 counted=tuple(metadata.counts),
                 absent=absent,
                 data_date=data_date((files.corpus, files.metadata)),
+                language=language,
             ),
         )
     except BaseException as error:
@@ -110,6 +116,19 @@ def import_locked(
         raise
     _remove_old_data(folder, final.name)
     return Collection.open(folder)
+
+
+def _language(files: ImportFiles) -> str:
+    """The language of the articles; InputError for what is no code of a language."""
+    if files.language is not None:
+        if not _LANGUAGE_CODE.fullmatch(files.language):
+            found = f"{files.language!r} is not the code of a language"
+            raise EvenrankError(f"--language: {found} (give a code such as en, de or zh)")
+        return files.language
+    return "en" if files.corpus is None else open_articles(files.corpus).site.language
+
+
+_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
 @contextmanager

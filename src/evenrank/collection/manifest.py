@@ -51,6 +51,8 @@ class Manifest:
     """Dimensions whose field is nowhere in the metadata, so that every page is unknown."""
     data_date: str | None = None
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
+    language: str = "en"
+    """Code of the language of the articles."""
     format_version: int = FORMAT_VERSION
 
 

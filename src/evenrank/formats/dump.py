@@ -23,6 +23,7 @@ PAGE_END = b"</page>"
 PAGE_START = b"<page>"
 _HEAD = re.compile(rb"\s*<title>([^<]*)</title>\s*<ns>\s*(-?\d{1,9})\s*</ns>\s*<id>\s*(\d{1,10})\s*</id>")
 _REDIRECT = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
+_LANGUAGE = re.compile(rb'<mediawiki[^>]{0,2000}?\sxml:lang="([A-Za-z0-9-]{2,20})"')
 _BASE = re.compile(rb"<base>([^<]*)</base>")
 _NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^>]*>([^<]*)</namespace>')
 _ESCAPES = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&#039;", b"'"), (b"&amp;", b"&"))
@@ -36,6 +37,8 @@ class Site:
     """Address of a page, without its title."""
     namespaces: tuple[tuple[int, str], ...] = ()
     """Numbers and names; 6 holds files, 14 categories."""
+    language: str = "en"
+    """Code of the wiki's language."""
 
     def namespace(self, number: int, default: str) -> str:
         """Name of a namespace in the wiki's language."""
@@ -48,7 +51,12 @@ def read_site(path: str | os.PathLike[str]) -> Site:
     base = _BASE.search(head)
     names = [(int(key), _text(name)[0]) for key, name in _NAMESPACE.findall(head)]
     place, slash, _ = base[1].rpartition(b"/") if base else (b"", b"", b"")
-    return Site(_text(place + slash)[0] if slash else Site().base_url, tuple(names))
+    language = _LANGUAGE.search(head)
+    return Site(
+        _text(place + slash)[0] if slash else Site().base_url,
+        tuple(names),
+        language[1].decode().lower() if language else Site().language,
+    )
 
 
 def parse_dump(batch: RawBatch, site: Site) -> ParsedBatch:

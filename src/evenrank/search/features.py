@@ -86,7 +86,7 @@ class FeatureExtractor:
     def _filed(self, topic: Topic, page_ids: NDArray[np.int32]) -> Floats:
         """The score of pages by what others filed them under: categories, infoboxes, occupations."""
         query = self.lexical.settings.query
-        terms = build_terms(topic_words(topic, query), self.engine, query)
+        terms = build_terms(topic_words(topic, query, self.engine.layout.language), self.engine, query)
         return self._score([term for term in terms if term.field in FILED_FIELDS], page_ids)
 
     def features(self, topic: Topic, found: Hits) -> Features:

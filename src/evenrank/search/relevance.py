@@ -80,7 +80,9 @@ class LexicalModel:
 
     def terms(self, topic: Topic) -> list[WeightedTerm]:
         """The query of a topic, with feedback."""
-        base = build_terms(topic_words(topic, self.settings.query), self.engine, self.settings.query)
+        base = build_terms(
+            topic_words(topic, self.settings.query, self.engine.layout.language), self.engine, self.settings.query
+        )
         return expand(self.engine, base, self.settings.feedback)
 
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -62,49 +63,128 @@ def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
     return texts
 
 
-class EnglishAnalyser:
-    """Letters and digits, lower case, folded to ASCII; stems by the Snowball English stemmer.
+SNOWBALL = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nb": "norwegian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""Languages with a stemmer, by code."""
+STOP_WORD_LISTS = frozenset(SNOWBALL) - {"ar", "el", "ro", "ta", "tr"}
+"""Languages with a list of stop words."""
+UNSEGMENTED = frozenset({"ja", "km", "ko", "lo", "my", "th", "wuu", "yue", "zh"})
+"""Languages that do not put spaces between words, or only between groups of them: indexed by pairs of characters."""
+_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+_PAIRED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+    "\u1100-\u11ff\u3040-\u30ff\u31f0-\u31ff\ua960-\ua97f\uac00-\ud7ff"  # Hangul, Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # Han
+)
+_RUNS = re.compile(f"([{_PAIRED}]+)|([^\\W_{_PAIRED}]+)")
+
+
+class WordAnalyser:
+    """Letters and digits, lower case, folded to ASCII; stems by the Snowball stemmer of the language if there is one.
 
     Compiled by tantivy, which is always installed; no index is needed.
     """
 
-    language = "en"
-
-    def __init__(self) -> None:
+    def __init__(self, language: str) -> None:
+        self.language = language
         self._local = threading.local()  # a compiled analyser serves one thread at a time
 
     def words(self, text: str) -> list[str]:
         """The words of a text: lower case, without accents."""
-        return list(self._compiled(is_stemmed=False).analyze(text))
+        return list(self._compiled(is_stemmed=False).analyze(self._normal(text)))
 
     def stems(self, text: str) -> list[str]:
         """The words of a text without their endings."""
-        return list(self._compiled(is_stemmed=True).analyze(text))
+        return list(self._compiled(is_stemmed=self.language in SNOWBALL).analyze(self._normal(text)))
+
+    def _normal(self, text: str) -> str:
+        return text if self.language == "en" else unicodedata.normalize("NFKC", text)
 
     def _compiled(self, *, is_stemmed: bool) -> tantivy.TextAnalyzer:
         name = "stems" if is_stemmed else "words"
         if not hasattr(self._local, name):
-            setattr(self._local, name, compiled_english(is_stemmed=is_stemmed))
+            setattr(self._local, name, compile_analyser(self.language, is_stemmed=is_stemmed))
         compiled: tantivy.TextAnalyzer = getattr(self._local, name)
         return compiled
 
 
-def compiled_english(*, is_stemmed: bool) -> tantivy.TextAnalyzer:
-    """The English analysis in the form that tantivy runs while it indexes."""
+def compile_analyser(language: str, *, is_stemmed: bool) -> tantivy.TextAnalyzer:
+    """The analysis of a language in the form that tantivy runs while it indexes.
+
+    English is folded to ASCII before it is stemmed; the stemmers of other languages know their accents.
+    """
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD))
-    builder = builder.filter(Filter.lowercase()).filter(Filter.ascii_fold())
-    return (builder.filter(Filter.stemmer("english")) if is_stemmed else builder).build()
+    builder = (
+        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
+    )
+    filters = [Filter.stemmer(SNOWBALL[language])] if is_stemmed else []
+    for step in [Filter.ascii_fold(), *filters] if language == "en" else [*filters, Filter.ascii_fold()]:
+        builder = builder.filter(step)
+    return builder.build()
 
 
-ANALYSERS: dict[str, Callable[[], Analyser]] = {"en": EnglishAnalyser}
-"""The visible list of languages, by code."""
+class PairAnalyser:
+    """Overlapping pairs of characters of scripts without spaces between words; words of other scripts as they are."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def words(self, text: str) -> list[str]:
+        """The pairs and words of a text; a single character between other scripts stays single."""
+        found: list[str] = []
+        for run in _RUNS.finditer(unicodedata.normalize("NFKC", text).lower()):
+            if run[2]:
+                if len(run[2].encode()) < LONGEST_WORD:
+                    found.append(run[2])
+                continue
+            characters = run[1]
+            found += [characters[at : at + 2] for at in range(max(len(characters) - 1, 1))]
+        return found
+
+    def stems(self, text: str) -> list[str]:
+        """The same: pairs have no endings."""
+        return self.words(text)
 
 
 @cache
 def analyser_for(language: str) -> Analyser:
-    """The analyser of a language; an error that lists the known ones otherwise."""
-    if language not in ANALYSERS:
-        raise UnknownNameError("language of text", language, ANALYSERS)
-    return ANALYSERS[language]()
+    """The analyser of a language code; a language without a stemmer is analysed into whole words."""
+    if not _CODE.fullmatch(language):
+        raise UnknownNameError("language of text", language, sorted({*SNOWBALL, *UNSEGMENTED}))
+    return PairAnalyser(language) if language.partition("-")[0] in UNSEGMENTED else WordAnalyser(language)
+
+
+def without_stop_words(words: Sequence[str], language: str) -> list[str]:
+    """Words of a language without its stop words, as far as a list of them is known."""
+    if language not in STOP_WORD_LISTS:
+        return list(words)
+    return [word for word in words if _stop_filter(language).analyze(word)]
+
+
+@cache
+def _stop_filter(language: str) -> tantivy.TextAnalyzer:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stopword(SNOWBALL[language]))
+    return builder.build()

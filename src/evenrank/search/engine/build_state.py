@@ -38,7 +38,7 @@ def sources_of(collection: Collection) -> dict[str, str]:
 
 def layout_of(collection: Collection) -> IndexLayout:
     """The fields that an index of this collection needs beside its texts."""
-    return IndexLayout(tuple(dimension.name for dimension in collection.dimensions))
+    return IndexLayout(tuple(dimension.name for dimension in collection.dimensions), collection.manifest.language)
 
 
 def read_state(folder: Path) -> BuildState | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from evenrank.progress import Progress
 from evenrank.records import NO_CLASS
 from evenrank.search.engine.build_state import BuildState, layout_of, read_state, sources_of, write_state
 from evenrank.search.engine.engines import DEFAULT_ADDRESS, engine_kind
-from evenrank.search.engine.fields import PageFields, page_fields
+from evenrank.search.engine.fields import PageFields, namespaces_of, page_fields
 from evenrank.search.engine.protocol import Engine, IndexPage
 from evenrank.types import FilePath
 
@@ -79,7 +80,8 @@ def build_index(
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
     n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus) else n_threads
-    batches = map_articles(page_fields, collection.corpus, faults, n_workers=n_workers, start=start, progress=progress)
+    function = partial(page_fields, namespaces=namespaces_of(collection.corpus))
+    batches = map_articles(function, collection.corpus, faults, n_workers=n_workers, start=start, progress=progress)
     end = start
     for batch in batches:
         end = batch.end

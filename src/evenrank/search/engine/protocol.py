@@ -37,7 +37,7 @@ class IndexLayout:
     groups: tuple[str, ...] = ("geography", "gender")
     """Dimensions whose group masks every page carries and a search can be restricted to."""
     language: str = "en"
-    """Language of the text (`analysis.ANALYSERS`)."""
+    """Code of the language of the text (`analysis.analyser_for`)."""
 
 
 @dataclass(frozen=True, slots=True)

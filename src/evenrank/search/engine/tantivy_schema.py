@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compiled_english, field_texts
+from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compile_analyser, field_texts
 from evenrank.search.engine.protocol import (
     POSITION_FIELDS,
     SHOWN_FIELDS,
@@ -54,7 +54,7 @@ def build_analysers(language: str) -> dict[str, tantivy.TextAnalyzer]:
     English is analysed while it is indexed. Any other language arrives as words joined by spaces (`to_document`).
     """
     if language == "en":
-        return {WORDS: compiled_english(is_stemmed=False), STEMMED: compiled_english(is_stemmed=True)}
+        return {WORDS: compile_analyser("en", is_stemmed=False), STEMMED: compile_analyser("en", is_stemmed=True)}
     from tantivy import TextAnalyzerBuilder, Tokenizer
 
     return {name: TextAnalyzerBuilder(Tokenizer.whitespace()).build() for name in (WORDS, STEMMED)}

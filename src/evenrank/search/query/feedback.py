@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.search.engine.protocol import Engine, Hits, TextField, WeightedTerm
-from evenrank.search.query.words import word_list
+from evenrank.search.query.words import ENGLISH, word_list
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,20 @@ def feedback_terms(engine: Engine, first: Hits, settings: FeedbackSettings) -> l
             present = set(engine.analyse(settings.field, page.opening))
             n_with.update(present)
             weights.update(dict.fromkeys(present, float(share)))
-    stop = {form for word in word_list("stop_words") for form in engine.analyse(settings.field, word)}
+    stop = _stop_forms(engine, settings.field)
     n_needed = min(settings.n_pages_with_word, len(first.page_ids))
     kept = [word for word, n in n_with.items() if n >= n_needed and word not in stop]
     rarity = zip(kept, inverse_document_frequencies(engine, settings.field, kept), strict=True)
     scored = sorted(((weights[word] * idf, word) for word, idf in rarity), reverse=True)
     top = scored[: settings.n_words]
     return [WeightedTerm(settings.field, (word,), weight / top[0][0]) for weight, word in top]
+
+
+def _stop_forms(engine: Engine, field: TextField) -> set[str]:
+    """Stop words as a field has them. Other languages rely on rarity: their frequent words weigh next to nothing."""
+    if engine.layout.language != ENGLISH:
+        return set()
+    return {form for word in word_list("stop_words") for form in engine.analyse(field, word)}
 
 
 def scale(terms: Sequence[WeightedTerm], factor: float) -> list[WeightedTerm]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine, TextField, WeightedTerm
-from evenrank.search.query.words import number_forms, singular, split_words, subject_words, word_list
+from evenrank.search.query.words import ENGLISH, number_forms, singular, split_words, subject_words, word_list
 
 LONGEST_PHRASE = 4
 
@@ -41,25 +41,25 @@ class QueryWords:
     phrases: tuple[tuple[str, ...], ...] = ()
 
 
-def topic_words(topic: Topic, settings: QuerySettings | None = None) -> QueryWords:
+def topic_words(topic: Topic, settings: QuerySettings | None = None, language: str = ENGLISH) -> QueryWords:
     """The words of a topic, weighted by where they stand."""
     settings = settings or QuerySettings()
     weights: Counter[str] = Counter()
     names = [part for part in re.split(r"[/:]", topic.title) if part.strip()]
     for name in names:
-        _count(weights, subject_words(name, is_name=True), settings.title_weight)
+        _count(weights, subject_words(name, is_name=True, language=language), settings.title_weight)
     each = min(1.0, settings.keyword_mass / max(len(topic.keywords), 1))
     for keyword in topic.keywords:
-        _count(weights, subject_words(keyword, is_name=False), each)
-    _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True)), settings.scope_weight)
-    return QueryWords(_or_all(weights, topic), tuple(_phrases([*names, *topic.keywords])))
+        _count(weights, subject_words(keyword, is_name=False, language=language), each)
+    _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True, language=language)), settings.scope_weight)
+    return QueryWords(_or_all(weights, topic, language), tuple(_phrases([*names, *topic.keywords], language)))
 
 
-def free_words(text: str) -> QueryWords:
+def free_words(text: str, language: str = ENGLISH) -> QueryWords:
     """The words that a reader typed, each weighing 1 an occurrence."""
     weights: Counter[str] = Counter()
-    _count(weights, subject_words(text, is_name=False) or split_words(text), 1.0)
-    return QueryWords(dict(weights), tuple(_phrases([text])))
+    _count(weights, subject_words(text, is_name=False, language=language) or split_words(text, language), 1.0)
+    return QueryWords(dict(weights), tuple(_phrases([text], language)))
 
 
 def build_terms(words: QueryWords, engine: Engine, settings: QuerySettings | None = None) -> list[WeightedTerm]:
@@ -86,22 +86,22 @@ def _count(weights: Counter[str], words: Iterable[str], weight: float) -> None:
         weights[known.get(singular(word), word)] += weight  # type: ignore[assignment]
 
 
-def _or_all(weights: Counter[str], topic: Topic) -> dict[str, float]:
+def _or_all(weights: Counter[str], topic: Topic, language: str) -> dict[str, float]:
     """The weights; of a topic that has nothing but generic words, those words."""
     if not weights:
-        _count(weights, [word for part in (topic.title, *topic.keywords) for word in split_words(part)], 1.0)
+        _count(weights, [word for part in (topic.title, *topic.keywords) for word in split_words(part, language)], 1.0)
     return dict(weights)
 
 
-def _phrases(texts: Sequence[str]) -> list[tuple[str, ...]]:
+def _phrases(texts: Sequence[str], language: str) -> list[tuple[str, ...]]:
     """Texts of two to four words that are no mere wording, word for word."""
-    generic = word_list("generic_words")
-    found = [tuple(split_words(text)) for text in texts]
+    generic = word_list("generic_words") if language == ENGLISH else frozenset()
+    found = [tuple(split_words(text, language)) for text in texts]
     kept = [phrase for phrase in found if 2 <= len(phrase) <= LONGEST_PHRASE and not generic & set(phrase)]
     return list(dict.fromkeys(kept))
 
 
 def _analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
     """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is."""
-    forms = [engine.analyse(name, form) for form in number_forms(word)]
+    forms = [engine.analyse(name, form) for form in number_forms(word, engine.layout.language)]
     return tuple(dict.fromkeys(form[0] for form in forms if form))

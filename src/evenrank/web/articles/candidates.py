@@ -87,7 +87,11 @@ def score_brought(desk: Desk, question: Question, brought: Brought) -> Found:
     model = desk.source.model()
     topic = question.topic()
     is_lexical = isinstance(model, LexicalModel)
-    terms = model.terms(topic) if isinstance(model, LexicalModel) else build_terms(topic_words(topic), model.engine)
+    terms = (
+        model.terms(topic)
+        if isinstance(model, LexicalModel)
+        else build_terms(topic_words(topic, language=model.engine.layout.language), model.engine)
+    )
     pages = brought.page_ids
     hits = model.engine.search(terms, len(pages), Restriction(page_ids=pages.tolist())) if terms else None
     scores = np.zeros(len(pages))

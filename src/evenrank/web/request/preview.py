@@ -81,10 +81,10 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
         split_keywords(fields.get("keywords", ""))[:100],
         clean(fields.get("scope", ""))[:MAX_SCOPE],
     )
-    words = topic_words(topic)
+    engine = desk.source.model().engine
+    words = topic_words(topic, language=engine.layout.language)
     if not words.weights:
         return None
-    engine = desk.source.model().engine
     hits = engine.search(build_terms(words, engine), MOST_COUNTED)
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
