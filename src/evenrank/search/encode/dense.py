@@ -105,6 +105,11 @@ class DenseScorer:
     def _n_pages(self) -> int:
         return self.engine.statistics().n_pages
 
+    @property
+    def mean_vector(self) -> Floats:
+        """The mean vector of all pages that have one."""
+        return self.cache.mean()
+
     def nearest(self, topic: Topic, n: int, up_to_page_id: int | None = None) -> NDArray[np.int32]:
         """The n pages nearest to a topic among those that have a vector, nearest first."""
         return self.cache.nearest(self.topic_vectors(topic).topic, n, up_to_page_id)[0]

@@ -32,6 +32,13 @@ class _Records:
     def unpacked(self) -> Vectors:
         return unpack(self.values)
 
+    @cached_property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean vector; blocks are unpacked in turn."""
+        starts = range(0, len(self.values), BLOCK)
+        total = sum((unpack(self.values[at : at + BLOCK]).sum(axis=0, dtype=np.float64) for at in starts), np.zeros(1))
+        return np.asarray(total / max(len(self.values), 1))
+
     def similarities(self, vector: NDArray[np.floating]) -> Vectors:
         """The dot product of each record with a vector."""
         wanted = np.asarray(vector, np.float32)
@@ -84,6 +91,10 @@ class VectorCache:
         if len(page_ids) and (not len(known) or (known[at] != page_ids).any()):
             raise KeyError("a page without a vector was asked for")
         return unpack(self._records.values[self._records.order[at]])
+
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of all vectors."""
+        return self._records.mean
 
     def nearest(
         self, vector: NDArray[np.floating], n: int, up_to_page_id: int | None = None
