@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import PageReader
 from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.engine.analysis import ABSENT
 from evenrank.search.engine.protocol import Engine, Hits, Restriction, TextField, WeightedTerm
+from evenrank.search.query.candidates import find_candidates
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.query.words import singular, split_words, word_list
 from evenrank.search.relevance import LexicalModel
@@ -65,11 +67,12 @@ class FeatureExtractor:
 
     def candidates(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> Hits:
         """The best k pages by words and those of the groups, with the k nearest by vectors; best by words first."""
-        found = self.lexical.score(topic, k, up_to_page_id)
+        terms = self.lexical.terms(topic)
+        found = find_candidates(self.engine, terms, replace(self.lexical.settings.candidates, n_pages=k), up_to_page_id)
         if self.dense is None or not self.dense.covers_index:
-            return Hits(found.page_ids, found.scores)
+            return found
         further = np.setdiff1d(self.dense.nearest(topic, k, up_to_page_id), found.page_ids)
-        scores = self._score(self.lexical.terms(topic), further)
+        scores = self._score(terms, further)
         page_ids, scores = np.append(found.page_ids, further), np.append(found.scores, scores)
         order = np.lexsort((page_ids, -scores))
         return Hits(page_ids[order], scores[order])
@@ -85,6 +88,9 @@ class FeatureExtractor:
 
     def _filed(self, topic: Topic, page_ids: NDArray[np.int32]) -> Floats:
         """The score of pages by what others filed them under: categories, infoboxes, occupations."""
+        n_pages = self.engine.statistics().n_pages
+        if all(self.engine.document_frequencies(name, [ABSENT])[0] >= n_pages for name in FILED_FIELDS):
+            return np.zeros(len(page_ids))  # an index of plain text
         query = self.lexical.settings.query
         terms = build_terms(topic_words(topic, query, self.engine.layout.language), self.engine, query)
         return self._score([term for term in terms if term.field in FILED_FIELDS], page_ids)

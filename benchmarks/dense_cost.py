@@ -1,0 +1,79 @@
+"""What vectors cost: finding the nearest of 63,576 pages, a topic with vectors kept and without, encoding.
+
+    python benchmarks/dense_cost.py
+
+Processor time, because other work on the machine does not count in it; median over the 57 real topics. The peer of the
+exact search is numpy's product with a matrix of floats, which needs four times the memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.encoder import Encoder
+from evenrank.search.encode.text_cache import TextVectors
+from evenrank.search.encode.vector_cache import unpack
+from evenrank.search.features import FeatureExtractor
+from evenrank.search.hybrid import HybridModel
+from evenrank.search.query.candidates import CandidateSettings
+from evenrank.search.relevance import LexicalModel, SearchSettings
+from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine
+
+N_ENCODED = 400
+
+
+def cost(work: Callable[[object], object], items: Iterable[object]) -> str:
+    """Median and largest processor time of some work, in milliseconds."""
+    times = []
+    for item in items:
+        started = time.process_time()
+        work(item)
+        times.append(1000.0 * (time.process_time() - started))
+    return f"median {np.median(times):7.1f} ms   most {max(times):7.1f} ms"
+
+
+def main() -> None:
+    if not has_sample():
+        sys.exit("skipped: the real sample ../shared/data/wikipedia-sample is not there")
+    articles = load_articles()
+    topics = [judged.topic for judged in load_topics({page.page_id for page in articles})]
+    engine = sample_engine(articles)
+    dense = DenseScorer.open(engine, Encoder(), cache_folder())
+    dense.encode(engine.page_ids())
+    vectors = [dense.topic_vectors(topic).topic for topic in topics]
+    dense.cache.nearest(vectors[0], 1000)
+    print(f"{len(dense.cache):,} vectors, {dense.cache.path.stat().st_size / 1e6:.0f} MB on disk")
+    print("nearest 1000, exact          ", cost(lambda v: dense.cache.nearest(v, 1000), vectors))
+    matrix = unpack(dense.cache._records.values)
+    print("peer: numpy product and sort ", cost(lambda v: np.argsort(-(matrix @ v.astype(np.float32)))[:1000], vectors))
+    lexical = LexicalModel(engine)
+    hybrid = HybridModel(FeatureExtractor(lexical, dense))
+    hybrid.score(topics[0], 1000)
+    print("words, 1000 pages + groups   ", cost(lambda t: lexical.score(t, 1000), topics))
+    print("hybrid, vectors kept         ", cost(lambda t: hybrid.score(t, 1000), topics))
+    plain = LexicalModel(engine, SearchSettings(candidates=CandidateSettings(n_per_group=0)))
+    print("words without groups         ", cost(lambda t: plain.score(t, 1000), topics))
+    alone = HybridModel(FeatureExtractor(plain, dense))
+    print("hybrid without groups, kept  ", cost(lambda t: alone.score(t, 1000), topics))
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = TextVectors(Path(folder) / "queries.bin", dense.encoder.n_dimensions)
+        unkept = DenseScorer(engine, dense.encoder, dense.cache, fresh)
+        unkept.__dict__["_background"] = dense._background
+        first = HybridModel(FeatureExtractor(lexical, unkept))
+        print("hybrid, keywords not kept    ", cost(lambda t: first.score(t, 1000), topics))
+    started, wall = time.process_time(), time.perf_counter()
+    texts = [(f"{page.title}. {page.lead[:200]}",) for page in articles[:N_ENCODED]]
+    n = sum(1 for _ in dense.encoder.encode_pages(texts))
+    cpu, wall = time.process_time() - started, time.perf_counter() - wall
+    print(f"encoding: {1000 * cpu / n:.1f} ms of a core for each page; {n / wall:.0f} pages a second by the clock")
+
+
+if __name__ == "__main__":
+    main()
