@@ -39,4 +39,5 @@ def run(words: Sequence[object], timeout: float = 120, **options: object) -> sub
 def leftovers(folder: Path) -> list[str]:
     """Temporary files, lock files and unfinished work anywhere below a folder."""
     found = [path for path in folder.rglob(".*") if path.suffix in (".tmp", ".lock", ".work", ".old")]
+    found = [path for path in found if not path.name.startswith(".tantivy-")]  # the engine's own, which stay
     return sorted(str(path.relative_to(folder)) for path in found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from evenrank.errors import EvenrankError, NoIndexError
 from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
+from evenrank.formats.locking import only_writer
 from evenrank.parallel import n_cores
 from evenrank.progress import Progress
 from evenrank.records import NO_CLASS
@@ -74,6 +76,36 @@ def build_index(
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
+    with _only_build(collection, engine):
+        return _build(collection, faults, engine, n_threads, progress, commit_every, on_commit)
+
+
+@contextmanager
+def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
+    """A block in which no other process builds this index; a finished one needs no lock, so it may be read-only."""
+    found = read_state(index_folder(collection))
+    wanted = address or (found.engine if found else DEFAULT_ADDRESS)
+    state = BuildState(sources_of(collection), wanted, layout_of(collection), is_complete=True)
+    with ExitStack() as stack:
+        if found != state:
+            try:
+                stack.enter_context(only_writer(collection.path / ".index.lock", index_folder(collection)))
+            except OSError as error:
+                text = f"{collection.path}: could not be written: {error.strerror or error}"
+                raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
+        yield
+
+
+def _build(
+    collection: Collection,
+    faults: FaultLog,
+    engine: str | None,
+    n_threads: int,
+    progress: Progress | None,
+    commit_every: int,
+    on_commit: Callable[[int], None],
+) -> Engine:
+    assert collection.corpus is not None
     opened, state = _open_or_create(collection, engine, n_threads)
     if state.is_complete:
         return opened

@@ -1,0 +1,67 @@
+"""Every reader on changed files: it reads them or refuses them with an error of ours, in bounded time and memory.
+
+`make fuzz`, or `EVENRANK_FUZZ=100000 pytest tests/robustness/test_fuzz.py`, tries as many inputs for each reader. An
+input that fails is written to `corpus/NAME/`, where it is tried first from then on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import resource
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+from tests.robustness.mutate import mutate
+from tests.robustness.readers import READERS
+
+from evenrank.errors import EvenrankError
+
+CORPUS = Path(__file__).parent / "corpus"
+N_INPUTS = int(os.environ.get("EVENRANK_FUZZ", "700"))
+SEED = int(os.environ.get("EVENRANK_FUZZ_SEED", "1"))
+MAX_SECONDS = 20.0
+"""Processor time that no input of up to 128 kB may take; most take a millisecond."""
+MAX_MIB = 512
+
+
+def seeds_of(name: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+
+
+def failure(name: str, path: Path, content: bytes) -> str:
+    """What went wrong with an input; empty when it was read, or refused as it should be."""
+    path.write_bytes(content)
+    begin = time.process_time()
+    try:
+        READERS[name](path)
+    except EvenrankError as error:
+        if len(str(error)) > 100_000:
+            return f"an error of {len(str(error)):,} characters"
+    except BaseException:
+        return traceback.format_exc(limit=-3)
+    if (seconds := time.process_time() - begin) > MAX_SECONDS:
+        return f"{seconds:.1f} s"
+    return ""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_corpus_is_read_or_refused(name: str, tmp_path: Path) -> None:
+    seeds = seeds_of(name)
+    assert seeds
+    assert [text for seed in seeds if (text := failure(name, tmp_path / "input", seed))] == []
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    rng, seeds = random.Random(f"{SEED} {name}"), seeds_of(name)
+    for _ in range(N_INPUTS):
+        content = mutate(rng, seeds)
+        if text := failure(name, tmp_path / "input", content):
+            kept = CORPUS / name / hashlib.sha256(content).hexdigest()[:12]
+            kept.write_bytes(content)
+            pytest.fail(f"{kept}: {text}")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 < MAX_MIB + 500

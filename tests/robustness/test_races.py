@@ -1,0 +1,78 @@
+"""Two processes of each command that writes, at once on the same place: one whole result, nothing left over."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.robustness.commands import leftovers, run, start
+from tests.robustness.small_files import small_files
+
+from evenrank.assessment.store import open_store
+from evenrank.collection.collection import Collection
+from evenrank.collection.import_files import import_collection
+from evenrank.formats.runs import read_run
+from evenrank.search.engine.indexing import build_index, open_index
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("races")
+    build_index(import_collection(made / "c", small_files(made / "files", 400))).close()
+    rank = ["rank", made / "c", "--task", 1, "--policy", "relevance", "--topics", "all", "-o", made / "run.tsv"]
+    assert run(rank).returncode == 0
+    (made / "qrels").write_text("".join(f"1 0 {page} {page % 2}\n" for page in range(1, 300)))
+    return made
+
+
+def _is_run(place: Path) -> bool:
+    return len(read_run(place / "out").pages) > 0
+
+
+def _is_report(place: Path) -> bool:
+    return (place / "out" / "index.html").stat().st_size > 0
+
+
+def _has_votes(place: Path) -> bool:
+    with open_store(place / "out") as store:
+        (n_votes,) = store.connection.execute("SELECT count(*) FROM vote").fetchone()
+        return store.check() == [] and int(n_votes) == 299
+
+
+def _is_indexed(place: Path) -> bool:
+    open_index(Collection.open(place / "out")).close()
+    return run(["doctor", place / "out"]).returncode == 0
+
+
+def _is_collection(place: Path) -> bool:
+    return len(Collection.open(place / "out").topics) > 0
+
+
+CASES: dict[str, tuple[list[object], Callable[[Path], bool]]] = {
+    "rank": (["rank", "C", "--task", 1, "--policy", "relevance", "--topics", "all", "--force", "-o", "OUT"], _is_run),
+    "convert": (["run", "convert", "RUN", "OUT", "--force"], _is_run),
+    "report": (["report", "C", "RUN", "-o", "OUT"], _is_report),
+    "judgments import": (["judgments", "import", "OUT", "QRELS"], _has_votes),
+    "generate": (["collection", "generate", "OUT", "--pages", 300, "--topics", 4], _is_collection),
+    "index": (["index", "OUT"], _is_indexed),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_at_once(folder: Path, tmp_path: Path, name: str) -> None:
+    words, is_whole = CASES[name]
+    if name == "index":
+        shutil.copytree(folder / "c", tmp_path / "out")
+        shutil.rmtree(tmp_path / "out" / "index")
+    places = {"C": folder / "c", "RUN": folder / "run.tsv", "OUT": tmp_path / "out", "QRELS": folder / "qrels"}
+    command = [places.get(str(word), word) for word in words]
+    both = [start(command), start(command)]
+    answers = [process.communicate(timeout=180) for process in both]
+    codes = [process.returncode for process in both]
+    assert set(codes) <= {0, 2}, answers
+    assert 0 in codes, answers
+    assert not any("Traceback" in errors or "panicked" in errors for _, errors in answers), answers
+    assert is_whole(tmp_path)
+    assert leftovers(tmp_path) == []
