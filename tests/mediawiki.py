@@ -71,6 +71,39 @@ $wgCaptchaTriggers = array_fill_keys( [ 'edit', 'create', 'addurl', 'createaccou
 $wgBlacklistSettings = [ 'spam' => [ 'files' => [] ] ];
 require getenv( 'WIKI_DATA' ) . '/overrides.php';
 """
+BEARER = """<?php
+use MediaWiki\\Session\\SessionBackend;
+use MediaWiki\\Session\\SessionInfo;
+use MediaWiki\\Session\\SessionProvider;
+use MediaWiki\\Session\\UserInfo;
+/** Bearer tokens of a provider of accounts, as the extension OAuth takes its own; Debian does not package it. */
+class BearerSessionProvider extends SessionProvider {
+    public function provideSessionInfo( WebRequest $request ) {
+        if ( !preg_match( '/^Bearer (\\S+)$/', (string)$request->getHeader( 'Authorization' ), $found ) ) {
+            return null;
+        }
+        $asked = stream_context_create( [ 'http' => [ 'header' => "Authorization: Bearer $found[1]" ] ] );
+        $profile = json_decode( (string)@file_get_contents( 'PROFILE', false, $asked ), true );
+        if ( !isset( $profile['username'] ) ) {
+            return null;
+        }
+        return new SessionInfo( SessionInfo::MAX_PRIORITY, [
+            'provider' => $this,
+            'id' => $this->hashToSessionId( $found[1], 'a key' ),
+            'userInfo' => UserInfo::newFromName( $profile['username'], true ),
+            'persisted' => true,
+            'forceUse' => true,
+        ] );
+    }
+    public function persistsSessionId() { return false; }
+    public function canChangeUser() { return false; }
+    public function persistSession( SessionBackend $session, WebRequest $request ) {}
+    public function unpersistSession( WebRequest $request ) {}
+    public function getAllowedUserRights( SessionBackend $backend ) { return null; }
+}
+$wgSessionProviders['bearer'] = [ 'class' => BearerSessionProvider::class, 'args' => [] ];
+"""
+"""Settings with which the wiki accepts the bearer tokens of another provider of accounts."""
 ROUTER = """<?php
 if ( str_starts_with( parse_url( $_SERVER['REQUEST_URI'], PHP_URL_PATH ), '/wiki/' ) ) {
     $_SERVER['SCRIPT_NAME'] = $_SERVER['PHP_SELF'] = '/w/index.php';
@@ -137,6 +170,10 @@ class MediaWiki:
     def configure(self, php: str) -> None:
         """Settings that hold until the next call, e.g. `$wgReadOnly = 'for a test';`."""
         (self.data / "overrides.php").write_text(f"<?php\n{php}\n")
+
+    def accept_tokens_of(self, profile_url: str) -> None:
+        """Take whoever has a bearer token for the account that the provider's profile names."""
+        self.configure(BEARER.removeprefix("<?php\n").replace("PROFILE", profile_url))
 
     def maintain(self, script: str, *arguments: str, text: str = "") -> str:
         """Run a maintenance script; what it prints."""
