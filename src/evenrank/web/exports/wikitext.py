@@ -12,6 +12,7 @@ from evenrank.wiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
 ROWS_PER_SECTION = 100
 """Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
 MAX_ROWS_WITHOUT_SECTIONS = 150
+COLUMNS = ("Article", "Class", "Importance", "Size", "Region", "What is missing", "Why it is here", "Status")
 OPEN = "open"
 """Status of an article that nobody has claimed."""
 _SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
@@ -92,26 +93,28 @@ def sections(articles: Sequence[Article]) -> Iterator[tuple[str, Sequence[Articl
 
 
 def _table(listing: Listing, articles: Sequence[Article], idiom: WikiIdiom) -> str:
-    columns = ["Article", "Class", "Size", "Region", "What is missing", "Why it is here"]
-    columns[2:2] = ["Importance"] if listing.importances else []
-    columns += ["Status"] if listing.statuses is not None else []
+    rows = [_cells(listing, article, idiom) for article in articles]
+    columns = [name for name in COLUMNS if any(row.get(name) for row in rows)]  # nobody needs an empty one
     lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
-    for article in articles:
-        lines += ["|-", "| " + " || ".join(_cells(listing, article, idiom))]
+    for row in rows:
+        lines += ["|-", "| " + " || ".join(row.get(name, "") for name in columns)]
     return "\n".join([*lines, "|}"])
 
 
-def _cells(listing: Listing, article: Article, idiom: WikiIdiom) -> list[str]:
+def _cells(listing: Listing, article: Article, idiom: WikiIdiom) -> dict[str, str]:
+    """The cells of a row by column; one that the list does not have is left out."""
     importance = listing.importances.get(article.page_id, "Unknown")
     order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
-    cells = [
-        link(article.title) + talk_link(article.title),
-        idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
-        f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
-        plain(", ".join(article.regions)),
-        plain(article.missing),
-        plain(", ".join(article.reasons)),
-    ]
-    cells[2:2] = [idiom.importance_cell(plain(importance), order)] if listing.importances else []
-    cells += [plain(listing.statuses.get(article.page_id, OPEN))] if listing.statuses is not None else []
+    cells = {
+        "Article": link(article.title) + talk_link(article.title),
+        "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
+        "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
+        "Region": plain(", ".join(article.regions)),
+        "What is missing": plain(article.missing),
+        "Why it is here": plain(", ".join(article.reasons)),
+    }
+    if listing.importances:
+        cells["Importance"] = idiom.importance_cell(plain(importance), order)
+    if listing.statuses is not None:
+        cells["Status"] = plain(listing.statuses.get(article.page_id, OPEN))
     return cells
