@@ -75,7 +75,8 @@ class ExposureDisparity:
     background: float = 0.5
     """Part of the wanted exposure that follows the world; the rest follows the relevance of the candidates."""
     learned: bool = False
-    """Learn `background` on the training topics before ranking."""
+    """Fit `background`, one number, on the training topics before ranking (least squares). The track's learned runs
+    trained LambdaMART; this stands beside them and does not reproduce them."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.errors import EvenrankError
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.policy import Rankings, Request
 from evenrank.policies.relevance_share import rows_without_holes
@@ -101,6 +102,13 @@ class PlackettLuce:
 
     sharpness: float = 1.0
     """Power of the weight relevance × work needed; higher draws good pages more surely."""
+    balance: float = 1.0
+    """Share of the ranks at which a group is drawn first; at the others a page is drawn from all by its weight. We read
+    the names of the track's runs as 0.5 and 0.7: no paper describes them."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.balance <= 1.0:
+            raise EvenrankError(f"plackett-luce: balance is {self.balance}, but must be from 0 to 1")
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -108,8 +116,10 @@ class PlackettLuce:
         length = min(request.length, len(candidates))
         log_utility = self.sharpness * log_weights(candidates.utility(request.task))
         page_by_group = rows_without_holes(candidates)[candidates.alignment.page_type]
+        share = target.values
+        if self.balance < 1.0:  # all pages are one more group
+            page_by_group = np.hstack([page_by_group, np.ones((len(candidates), 1))])
+            share = np.append(self.balance * share, 1.0 - self.balance)
         queues = GroupQueues(page_by_group, log_utility, request.n_rankings, request.length, rng)
-        rankings = [
-            draw_ranking(queues.of_ranking(number), target.values, length, rng) for number in range(request.n_rankings)
-        ]
+        rankings = [draw_ranking(queues.of_ranking(number), share, length, rng) for number in range(request.n_rankings)]
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, length))

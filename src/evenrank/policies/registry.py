@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.policies.best_of import BestOf
 from evenrank.policies.controller import Controller
 from evenrank.policies.deficit import Deficit
+from evenrank.policies.det_const_sort import DetConstSort
+from evenrank.policies.epsilon_greedy import EpsilonGreedy
 from evenrank.policies.exposure_disparity import ExposureDisparity
+from evenrank.policies.exposure_lp import ExposureLP
+from evenrank.policies.fa_ir import FaIr
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
 from evenrank.policies.mmr import MMR
@@ -32,8 +37,13 @@ _ALL: tuple[type[Policy], ...] = (
     Swap,
     Filter,
     Union,
+    BestOf,
+    FaIr,
+    DetConstSort,
+    EpsilonGreedy,
     Controller,
     PlackettLuce,
+    ExposureLP,
     Fusion,
     Optimal,
 )

@@ -28,7 +28,7 @@ class Swap:
 
     name: ClassVar[str] = "swap"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
-    paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "2step_pair", "1step_pair_list", "2step_pair_list")
+    paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "2step_pair")
     citation: ClassVar[str] = "the track's overview; pair swaps as in local search for assignment problems"
 
     n_swaps: int = 100
@@ -40,6 +40,8 @@ class Swap:
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
         depth = min(request.length, len(candidates))
+        if not depth:
+            return repeat_ranking(relevance_order(candidates), request)
         problem = CompoundProblem.of(
             counted_rows(candidates, target, request, candidates.alignment),
             candidates.alignment.page_type,

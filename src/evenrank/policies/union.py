@@ -20,7 +20,7 @@ class Union:
 
     name: ClassVar[str] = "union"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
-    paper_runs: ClassVar[tuple[str, ...]] = ("2step_pair", "2step_pair_list")
+    paper_runs: ClassVar[tuple[str, ...]] = ("2step_pair",)
     citation: ClassVar[str] = "the track's overview, 'top ranked documents from … the union of rankers'"
 
     rankers: tuple[str, ...] = ("deficit", "relevance-share")

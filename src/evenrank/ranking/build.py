@@ -19,6 +19,7 @@ from evenrank.policies.text_vectors import text_vectors
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, Task
+from evenrank.search.engine.indexing import index_folder, open_index
 from evenrank.targets.choice import Concentration, TargetChoice, concentrations
 from evenrank.targets.estimated import TRACK_TARGET, estimated_target, known_dimensions, page_mass
 from evenrank.targets.target import EstimatedTarget
@@ -143,8 +144,16 @@ def _work_needed(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.f
 
 
 def _vectors(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float32] | None:
-    """Vectors of the pages' titles; None when the collection has no titles."""
+    """Vectors of the pages' titles and of what the index keeps of their text; None when neither is there."""
     titles = collection.titles
     if titles is None:
         return None
-    return text_vectors([titles[int(row)] if row >= 0 else "" for row in rows])
+    texts = [titles[int(row)] if row >= 0 else "" for row in rows]
+    if index_folder(collection).exists():
+        page_ids = collection.page_ids[np.maximum(rows, 0)].tolist()
+        stored = open_index(collection).stored(page_ids)
+        texts = [
+            f"{text} {page.opening}" if page is not None and row >= 0 else text
+            for text, page, row in zip(texts, stored, rows, strict=True)
+        ]
+    return text_vectors(texts)

@@ -1,0 +1,41 @@
+"""`best-of`: of several rankers the list that is expected to score highest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenrank.policies.candidates import Candidates
+from evenrank.policies.optimisation.compound import CompoundProblem
+from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.shares import counted_rows
+from evenrank.records import Task
+from evenrank.targets.target import EstimatedTarget
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """Topic by topic the list with the highest expected nDCG × AWRF among those of several rankers."""
+
+    name: ClassVar[str] = "best-of"
+    tasks: ClassVar[tuple[Task, ...]] = (1,)
+    paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair_list", "2step_pair_list")
+    citation: ClassVar[str] = "the track's overview: the '_list' runs choose the better of two rankers' lists"
+
+    rankers: tuple[str, ...] = ("filter", "deficit")
+    """Policies to choose from: names, or name:setting=value."""
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        from evenrank.policies.registry import make_policy
+
+        lists = [make_policy(ranker, request.task).rank(candidates, target, request, rng) for ranker in self.rankers]
+        depth = lists[0].positions.shape[1]
+        if not depth:
+            return lists[0]
+        rows = counted_rows(candidates, target, request, candidates.alignment)
+        problem = CompoundProblem.of(rows, candidates.alignment.page_type, candidates.relevance, target.values, depth)
+        return max(lists, key=lambda found: problem.score(found.positions[0]))

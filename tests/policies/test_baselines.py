@@ -1,0 +1,122 @@
+"""The field's baselines: worked examples, and what each of them guarantees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from evenrank.errors import EvenrankError
+from evenrank.exposure import discounts
+from evenrank.policies.best_of import BestOf
+from evenrank.policies.det_const_sort import DetConstSort, constrained_sort
+from evenrank.policies.epsilon_greedy import EpsilonGreedy
+from evenrank.policies.exposure_lp import ExposureLP, birkhoff
+from evenrank.policies.fa_ir import FaIr, least_protected
+from evenrank.policies.filter import Filter
+from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.policy import Request
+from evenrank.policies.relevance import Relevance
+from evenrank.policies.swap import Swap
+from evenrank.rng import derive
+
+from .made_up import make_candidates, target_of
+from .small import LEFT, RIGHT, pages, wanting
+
+TASK1, TASK2 = Request(1, 1, 10), Request(2, 100, 10)
+
+
+def test_the_table_of_fa_ir_as_published() -> None:
+    """Table 2 of the paper: minimum numbers of protected elements for p = 0.5 and α = 0.1, ranks 1 to 12."""
+    assert least_protected(12, 0.5, 0.1).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4]
+
+
+def test_every_prefix_of_fa_ir_passes_its_test() -> None:
+    candidates = pages([LEFT] * 30 + [RIGHT] * 30, np.linspace(0.9, 0.1, 60))
+    ranking = FaIr().rank(candidates, wanting(0.5, 0.5), Request(1, 1, 20), derive(1)).positions[0]
+    n_right = np.cumsum(candidates.alignment.page_type[ranking] == RIGHT)
+    assert (n_right >= binom.ppf(0.1, np.arange(1, 21), 0.5)).all()
+    assert (np.diff(candidates.relevance[ranking[candidates.alignment.page_type[ranking] == LEFT]]) < 0).all()
+    with pytest.raises(EvenrankError, match="significance is 1"):
+        FaIr(significance=1.0)
+
+
+@hypothesis_settings(max_examples=40)
+@given(st.integers(0, 1000), st.lists(st.floats(0.05, 1.0), min_size=2, max_size=4))
+def test_every_prefix_of_det_const_sort_has_its_minimum_of_every_group(seed: int, raw: list[float]) -> None:
+    rng, share = np.random.default_rng(seed), np.array(raw) / sum(raw)
+    relevance = np.sort(rng.random(200))[::-1]
+    group = np.repeat(np.arange(len(share)), 200 // len(share) + 1)[:200]
+    rng.shuffle(group)
+    ranking = np.array(constrained_sort(relevance, group, share, 30))
+    assert len(set(ranking.tolist())) == 30
+    for k in range(1, 31):
+        assert (np.bincount(group[ranking[:k]], minlength=len(share)) >= np.floor(share * k + 1e-9)).all()
+
+
+def test_det_const_sort_fills_up_when_a_group_runs_out() -> None:
+    candidates = pages([LEFT] * 9 + [RIGHT], np.linspace(0.9, 0.1, 10))
+    ranking = DetConstSort().rank(candidates, wanting(0.5, 0.5), TASK1, derive(1)).positions[0]
+    assert sorted(ranking.tolist()) == list(range(10))
+    assert RIGHT in candidates.alignment.page_type[ranking[:3]]
+
+
+def test_epsilon_is_the_share_of_random_pages() -> None:
+    candidates = pages([LEFT] * 200, np.linspace(0.9, 0.1, 200))
+    still = EpsilonGreedy(epsilon=0.0).rank(candidates, wanting(1.0, 0.0), TASK2, derive(1)).positions
+    assert (still == np.arange(10)).all()
+    moved = EpsilonGreedy(epsilon=0.3).rank(candidates, wanting(1.0, 0.0), TASK2, derive(1)).positions
+    assert np.mean(moved >= 10) == pytest.approx(0.3, abs=0.06)
+    with pytest.raises(EvenrankError, match="epsilon is 2"):
+        EpsilonGreedy(epsilon=2.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_birkhoff_gives_the_matrix_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(6))
+    matrix = sum(share * np.eye(7)[rng.permutation(7)] for share in shares)
+    parts = birkhoff(matrix)
+    again = np.zeros((7, 7))
+    for weight, order in parts:
+        again[order, np.arange(7)] += weight
+    assert again == pytest.approx(matrix, abs=2e-3)
+    assert sum(weight for weight, _ in parts) == pytest.approx(1.0, abs=2e-3)
+
+
+def test_the_linear_program_meets_a_target_that_can_be_met() -> None:
+    candidates = pages([LEFT] * 20 + [RIGHT] * 20, np.linspace(0.9, 0.5, 40))
+    found = ExposureLP().rank(candidates, wanting(0.4, 0.6), TASK2, derive(1))
+    weights = discounts(10)
+    exposure = np.mean([weights @ candidates.alignment.dense()[row] for row in found.positions], axis=0)
+    assert exposure / weights.sum() == pytest.approx([0.0, 0.4, 0.6], abs=0.02)
+    assert found.certificate["decomposed"] > 0.99
+
+
+def test_best_of_takes_the_better_list() -> None:
+    candidates = make_candidates(300)
+    target = target_of(candidates, TASK1)
+    best = BestOf(("relevance", "swap")).rank(candidates, target, TASK1, derive(1)).positions
+    assert np.array_equal(best, Swap().rank(candidates, target, TASK1, derive(1)).positions)
+    assert not np.array_equal(best, Relevance().rank(candidates, target, TASK1, derive(1)).positions)
+
+
+def test_filter_filters_by_default() -> None:
+    candidates = pages([LEFT] * 1600 + [RIGHT] * 400, np.linspace(0.9, 0.1, 2000))
+    request, target = Request(1, 1, 1000), wanting(0.5, 0.5)
+    kept = Filter().rank(candidates, target, request, derive(1)).positions
+    assert kept.max() < 1500  # candidates come by falling relevance
+    assert Swap().rank(candidates, target, request, derive(1)).positions.max() >= 1600
+
+
+def test_balance_of_plackett_luce_is_the_share_of_ranks_that_ask_for_groups() -> None:
+    """All relevant pages are on the left, all of the target is on the right."""
+    candidates = pages([LEFT] * 200 + [RIGHT] * 200, [0.9] * 200 + [1e-9] * 200)
+    for balance in (0.0, 0.5, 1.0):
+        found = PlackettLuce(balance=balance).rank(candidates, wanting(0.0, 1.0), TASK2, derive(1)).positions
+        assert np.mean(found >= 200) == pytest.approx(balance, abs=0.06)
+    with pytest.raises(EvenrankError, match="balance is -1"):
+        PlackettLuce(balance=-1.0)
