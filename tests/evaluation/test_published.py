@@ -21,7 +21,7 @@ from evenrank.formats.metadata import read_metadata
 from evenrank.metrics.awrf import awrf
 from evenrank.metrics.ndcg import ndcg
 from evenrank.records import WORK_ORDER
-from evenrank.targets.blend import group_target
+from evenrank.targets.target import group_target
 
 from .csv_rows import read_csv
 

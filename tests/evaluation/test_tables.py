@@ -14,14 +14,13 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.exposure_by_group import exposure_by_group
 from evenrank.evaluation.intervals import Interval
 from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
-from evenrank.evaluation.report.report_tables import paper_table
+from evenrank.evaluation.report.report import paper_table
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.tables.delimited import csv_of, tsv_of
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.latex import latex_of
 from evenrank.evaluation.tables.results import runs_table
-from evenrank.evaluation.tables.table import Column, Table
-from evenrank.evaluation.tables.text import text_of
+from evenrank.evaluation.tables.table import Column, Table, text_of
 from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.formats.runs import read_run
 from evenrank.protocol import OFFICIAL_2021

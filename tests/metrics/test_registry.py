@@ -16,7 +16,7 @@ from evenrank.cli.metrics import command as metrics_command
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.measure_intervals import measure_interval
+from evenrank.evaluation.results import measure_interval
 from evenrank.metrics import registry
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, MEASURES, chosen_measures, measure_named, measures_of

@@ -16,8 +16,8 @@ from evenrank.ranking.build import BuildSettings, build
 from evenrank.ranking.groups import cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.rng import derive
-from evenrank.targets.blend import blend
 from evenrank.targets.estimated import known_dimensions
+from evenrank.targets.target import blend
 
 N_DRAWS = 4000
 GEOGRAPHY_ALONE = BuildSettings(information=("geography",))

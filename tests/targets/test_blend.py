@@ -12,7 +12,7 @@ from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
-from evenrank.targets.blend import background_target, blend, group_target
+from evenrank.targets.target import background_target, blend, group_target
 
 AGE = Dimension("age", "age", ("unknown", "old", "new"), (0.5, 0.5), lambda value: 1, "made up")
 SPACES = [GroupSpace((GEOGRAPHY,)), GroupSpace((GEOGRAPHY, GENDER)), GroupSpace((GEOGRAPHY, GENDER, AGE))]

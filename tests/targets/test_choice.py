@@ -11,8 +11,8 @@ from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, InputError
-from evenrank.targets.blend import group_target
 from evenrank.targets.choice import TARGET_WORDS, advice, choose_target, concentrations, target_from
+from evenrank.targets.target import group_target
 
 PLACES = GroupSpace((GEOGRAPHY,))
 BOTH = GroupSpace((GEOGRAPHY, GENDER))

@@ -12,8 +12,8 @@ from evenrank.alignment.alignment import align
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseVector, align_sparsely, memberships_of_masks
-from evenrank.targets.blend import blend
 from evenrank.targets.sparse import blend_sparsely
+from evenrank.targets.target import blend
 
 BOTH = GroupSpace((DIMENSIONS["gender"], DIMENSIONS["languages"], DIMENSIONS["geography"]))
 BLENDED = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))

@@ -113,7 +113,7 @@ def rendered(results: Results, form: str, per_topic: bool) -> str:
 
         return orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
     from evenrank.evaluation.tables.results import RENDERERS, runs_table, topics_table
-    from evenrank.evaluation.tables.text import text_of
+    from evenrank.evaluation.tables.table import text_of
 
     tables = [(topics_table if per_topic else runs_table)(results, task) for task in results.tasks]
     if form == "table":

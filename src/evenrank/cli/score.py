@@ -65,7 +65,7 @@ def command(
 def rendered(found: evenrank.ItemScores, form: str, per_query: bool) -> str:
     """The scores in one of `FORMATS`."""
     from evenrank.evaluation.tables.results import RENDERERS
-    from evenrank.evaluation.tables.text import text_of
+    from evenrank.evaluation.tables.table import text_of
 
     if form == "json":
         return orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -73,7 +73,7 @@ class Comparisons:
 
     def __str__(self) -> str:
         from evenrank.evaluation.tables.comparisons import compare_table
-        from evenrank.evaluation.tables.text import text_of
+        from evenrank.evaluation.tables.table import text_of
 
         return text_of(compare_table(self))
 

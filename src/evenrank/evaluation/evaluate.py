@@ -21,11 +21,10 @@ from evenrank.evaluation.given import given_runs, joined_groups
 from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
-from evenrank.evaluation.ranked_pages import RankedPages, scored_pages
+from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.run_notes import listed, run_notes, value_notes
-from evenrank.evaluation.topic_truth import TopicTruth, normalise_flags
-from evenrank.evaluation.topic_view import topic_view
+from evenrank.evaluation.topic_truth import TopicTruth, topic_view
 from evenrank.formats.runs import read_run
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures

@@ -12,8 +12,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.evaluation.tables.table import Column, Table
-from evenrank.evaluation.topic_truth import TopicTruth
-from evenrank.evaluation.topic_view import topic_view
+from evenrank.evaluation.topic_truth import TopicTruth, topic_view
 from evenrank.metrics.view import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import Run, Task

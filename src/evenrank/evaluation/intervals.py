@@ -1,7 +1,6 @@
 """Confidence intervals of a mean over topics: BCa bootstrap, digit for digit that of scipy.
 
-Written out here because importing scipy.stats takes longer than scoring a run.
-"""
+Written out here because importing scipy.stats takes longer than scoring a run."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from evenrank.alignment.sparse import SparseAlignment
 from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault, InputError
-from evenrank.evaluation.topic_truth import normalise_flags
 from evenrank.protocol import Protocol
 from evenrank.records import Run
 
@@ -96,3 +95,8 @@ def _refuse_repeated(run: Run, pages: NDArray[np.int32], ranking_of: NDArray[np.
             Fault(run.name, 0, f"{where}: page {value & 0xFFFFFFFF} appears twice", "`evenrank run check` gives lines")
         )
     raise InputError(faults, len(repeated) - len(faults))
+
+
+def normalise_flags(protocol: Protocol, space: GroupSpace) -> tuple[bool, ...]:
+    """Which dimensions of `space` the protocol shares pages in."""
+    return tuple(protocol.normalises(dimension.name) for dimension in space.dimensions)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.intervals import Interval
+from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, measures_of
 from evenrank.protocol import Protocol
@@ -153,3 +155,11 @@ class Results:
         from evenrank.evaluation.tables.results import html_table
 
         return html_table(self)
+
+
+def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:
+    """The interval of a run's mean: the published one for the main measure, a fresh stream for the others."""
+    if measure == MAIN[run.task].name:
+        return run.interval
+    values = np.array([scores[measure] for scores in run.topics.values()])
+    return intervals([values], replace(protocol, interval_stream="shared"))[0]

@@ -1,4 +1,4 @@
-"""What is true of a topic: its relevant pages and its targets, worked out once for all runs."""
+"""What is true of a topic: its relevant pages, its targets, and the view of it that measures score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from evenrank.alignment.sparse import SparseAlignment
 from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags
 from evenrank.exposure import discounts
+from evenrank.metrics.view import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
 from evenrank.targets.sparse import SparseTarget
@@ -125,6 +127,30 @@ class TopicTruth:
         return found
 
 
-def normalise_flags(protocol: Protocol, space: GroupSpace) -> tuple[bool, ...]:
-    """Which dimensions of `space` the protocol shares pages in."""
-    return tuple(protocol.normalises(dimension.name) for dimension in space.dimensions)
+def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
+    """One topic of a run, ready to be measured."""
+    protocol = truth.protocol
+    return TopicView(
+        task=task,
+        protocol=protocol,
+        pages=ranked.pages,
+        ranks=ranked.ranks,
+        rankings=ranked.rankings,
+        n_rankings=_n_counted(task, ranked, truth),
+        depth=protocol.depth(task),
+        ideal_depth=(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.depth(2),
+        is_relevant=truth.is_relevant(ranked.pages),
+        n_relevant=truth.n_relevant,
+        alignment=ranked.alignment,
+        full_target=truth.wanted_exposure(task),
+        drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
+    )
+
+
+def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:
+    """Rankings over which means are taken: those present, or all that were asked for."""
+    if task == 1:
+        return 1
+    if truth.protocol.missing_ranking == "skipped":
+        return ranked.n_rankings
+    return truth.protocol.task2_rankings or truth.protocol.sequence_length

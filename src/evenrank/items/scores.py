@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.evaluation.tables.html import html_of
-from evenrank.evaluation.tables.table import Column, Table
-from evenrank.evaluation.tables.text import text_of
+from evenrank.evaluation.tables.table import Column, Table, text_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.policy import Request
 from evenrank.records import Task
-from evenrank.targets.blend import background_target, blend
-from evenrank.targets.target import EstimatedTarget
+from evenrank.targets.target import EstimatedTarget, background_target, blend
 
 
 def ignores_unknown(target: EstimatedTarget, request: Request) -> bool:

@@ -15,9 +15,8 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.beliefs import Beliefs
-from evenrank.targets.blend import blend
 from evenrank.targets.estimated import known_dimensions
-from evenrank.targets.target import EstimatedTarget
+from evenrank.targets.target import EstimatedTarget, blend
 
 PRIOR_PAGES = 20.0
 """Weight, in pages, of the whole collection in what is believed of pages that look alike: few of them say little."""

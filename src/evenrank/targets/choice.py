@@ -21,7 +21,7 @@ from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, Fault, InputError
-from evenrank.targets.blend import background_target, blend
+from evenrank.targets.target import background_target, blend
 
 TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {

@@ -10,8 +10,8 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.exposure import block_exposure
 from evenrank.records import NO_CLASS
-from evenrank.targets.blend import group_target
 from evenrank.targets.sparse import SparseTarget, blend_sparsely
+from evenrank.targets.target import group_target
 
 
 def task1_target(

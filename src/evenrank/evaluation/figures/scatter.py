@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenrank.evaluation.figures.labels import place_labels
-from evenrank.evaluation.measure_intervals import measure_interval
-from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.results import Results, RunResult, measure_interval
 from evenrank.figures import FAINT, GRID, dark, direction, look_of, new_figure
 from evenrank.metrics.registry import MAIN, measure_named
 from evenrank.records import Task

@@ -9,8 +9,7 @@ import orjson
 
 from evenrank.evaluation.exposure_by_group import GroupExposure
 from evenrank.evaluation.figures.scatter import AXES
-from evenrank.evaluation.measure_intervals import measure_interval
-from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.results import Results, RunResult, measure_interval
 from evenrank.metrics.registry import MAIN
 from evenrank.records import Task
 

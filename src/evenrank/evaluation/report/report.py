@@ -14,14 +14,19 @@ from evenrank.errors import EvenrankError
 from evenrank.evaluation.attributes import AttributeResults
 from evenrank.evaluation.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.evaluation.feedback import write_feedback, write_topic_stats
+from evenrank.evaluation.figures.boxes import distribution_figure, topic_figure
+from evenrank.evaluation.figures.exposure import exposure_figure
+from evenrank.evaluation.figures.scatter import scatter_figure
 from evenrank.evaluation.group_space import protocol_space
-from evenrank.evaluation.report.report_figures import write_figures
 from evenrank.evaluation.report.report_page import page_html
-from evenrank.evaluation.report.report_tables import write_tables
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.delimited import csv_of
+from evenrank.evaluation.tables.results import RENDERERS, runs_table
+from evenrank.evaluation.tables.table import Cell, Column, Table
+from evenrank.figures import figure_style, save_figure
 from evenrank.formats.atomic import atomic_folder
-from evenrank.records import Run
+from evenrank.metrics.registry import MAIN, measure_named
+from evenrank.records import Run, Task
 
 MARKER = "report.json"
 """A folder with this file is a report, which a new report may replace."""
@@ -84,3 +89,63 @@ def _write_exposure(exposures: Sequence[GroupExposure], results: Results, folder
     for task in results.tasks:
         table = exposure_table(one for one in exposures if one.task == task)
         (folder / f"task{task}-exposure.csv").write_text(csv_of(table), "utf-8")
+
+
+SCATTER_NAMES: dict[Task, str] = {1: "task1-ndcg-awrf", 2: "task2-eer-eed"}
+
+
+def write_figures(results: Results, exposures: Sequence[GroupExposure], folder: Path) -> list[Path]:
+    """Each figure as PDF, SVG and PNG in `folder`; gives their paths."""
+    paths: list[Path] = []
+    with figure_style():
+        for task in results.tasks:
+            of_task = [one for one in exposures if one.task == task]
+            paths += save_figure(scatter_figure(results, task), folder, SCATTER_NAMES[task])
+            paths += save_figure(distribution_figure(results, task), folder, f"task{task}-distributions")
+            paths += save_figure(topic_figure(results, task), folder, f"task{task}-topics")
+            paths += save_figure(exposure_figure(of_task, task), folder, f"task{task}-exposure")
+    return paths
+
+
+PAPER_COLUMNS: dict[Task, tuple[str, ...]] = {1: ("nDCG", "AWRF", "Score"), 2: ("EE-R", "EE-D", "EE-L")}
+CAPTIONS: dict[Task, str] = {
+    1: "Task 1 runs. Higher score is better (for all metrics).",
+    2: "Task 2 runs. Lower EE-L is better.",
+}
+ENDINGS = {"txt": "table", "tex": "latex", "html": "html"}
+"""File ending → format."""
+
+
+def paper_table(results: Results, task: Task) -> Table:
+    """The runs of a task as the paper prints them: component measures, main measure, interval to three places."""
+    measures = [measure_named(name, task) for name in PAPER_COLUMNS[task]]
+    interval = f"{100 * results.protocol.confidence:g}% CI"
+    heading = interval if task == 1 else f"{MAIN[task].name} {interval}"
+    columns = [Column("run"), *(Column(m.name, higher_is_better=m.higher_is_better) for m in measures)]
+    rows: list[tuple[Cell, ...]] = [
+        (run.run, *(run.scores[m.name] for m in measures), run.interval) for run in results.of_task(task)
+    ]
+    return Table((*columns, Column("ci", heading, digits=3)), tuple(rows), CAPTIONS[task])
+
+
+def write_tables(results: Results, folder: Path, attributes: AttributeResults | None = None) -> list[Path]:
+    """Each task's table as text, LaTeX and HTML, and all measures with all digits as CSV; gives their paths.
+
+    With `attributes` also the main measure by attribute.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for task in results.tasks:
+        texts = {ending: RENDERERS[form](paper_table(results, task)) for ending, form in ENDINGS.items()}
+        texts["csv"] = csv_of(runs_table(results, task))
+        for ending, text in texts.items():
+            path = folder / f"task{task}-runs.{ending}"
+            path.write_text(text, "utf-8")
+            paths.append(path)
+        if attributes is None:
+            continue
+        for ending, form in {**ENDINGS, "csv": "csv"}.items():
+            path = folder / f"task{task}-attributes.{ending}"
+            path.write_text(RENDERERS[form](attributes.table(task)), "utf-8")
+            paths.append(path)
+    return paths

@@ -8,8 +8,7 @@ from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.tables.delimited import csv_of, tsv_of
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.latex import latex_of
-from evenrank.evaluation.tables.table import Cell, Column, Table
-from evenrank.evaluation.tables.text import text_of
+from evenrank.evaluation.tables.table import Cell, Column, Table, text_of
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN
 from evenrank.protocol import Protocol
