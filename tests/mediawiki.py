@@ -118,7 +118,7 @@ return false;
 def missing() -> str | None:
     """Why no MediaWiki can be started here; None when one can."""
     if shutil.which("php") is None:
-        return "PHP is not installed"
+        return f"PHP is not installed: apt-get install {' '.join(PHP_PACKAGES)}"
     if not (SOURCE / "api.php").is_file():
         return "MediaWiki is not here: python -m tests.mediawiki"
     return None
@@ -131,7 +131,10 @@ def fetch() -> None:
     source = FOLDER / "source"
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir(parents=True)
-    subprocess.run(["apt-get", "download", "-q", *PACKAGES], cwd=FOLDER, check=True)
+    download = ["apt-get", "download", "-q", *PACKAGES]
+    if subprocess.run(download, cwd=FOLDER, check=False).returncode:
+        subprocess.run([*([] if os.geteuid() == 0 else ["sudo"]), "apt-get", "update", "-qq"], check=True)
+        subprocess.run(download, cwd=FOLDER, check=True)
     for package in sorted(FOLDER.glob("*.deb")):
         subprocess.run(["dpkg", "-x", str(package), str(source)], check=True)
         package.unlink()

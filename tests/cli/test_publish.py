@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,8 @@ def test_publish_then_refresh_then_edit(
     )
     text = wiki.text(PAGE)
     assert all(f"[[:{title.replace('&', '&#38;')}]]" in text for title in TITLES)
+    time.sleep(1.1)  # another second, so that the time in the list would differ
+    assert "nothing to change" in done(invoke("publish", collection.path, run, *options))
     wiki.put(PAGE, f"Our project.\n{text}\nThanks!")
     done(invoke("publish", collection.path, run, *options, "--rows", "2"))
     assert wiki.text(PAGE).startswith("Our project.\n<!-- Evenrank list list")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
 from evenrank.web.settings import WebSettings
 from evenrank.web.storage.store import now
+from evenrank.wiki.block import find_block
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.idiom import PLAIN, WikiIdiom, idiom_of
 from evenrank.wiki.publish import Draft, Published, RefusedError, draft, publish
 
+UPDATED = re.compile(r"Last updated [-0-9: ]+ UTC")
 MAX_ATTEMPTS = 3
 """Drafts made when people save the page in the same moment."""
 
@@ -108,9 +111,15 @@ def wikitext_of(listing: Listing, form: str, idiom: WikiIdiom = PLAIN) -> str:
 
 
 def draft_listing(client: WikiClient, listing: Listing, place: Place) -> Draft:
-    """The page as it would become, with the wiki's own templates of class and importance."""
+    """The page as it would become, with the wiki's own templates of class and importance.
+
+    A list in which nothing but the time has changed leaves the page as it is, so that a weekly refresh is no edit.
+    """
     content = wikitext_of(listing, place.form, idiom_of(client))
-    return draft(client, place.page, content, place.name, create=place.create, discard_edits=place.discard_edits)
+    made = draft(client, place.page, content, place.name, create=place.create, discard_edits=place.discard_edits)
+    before = find_block(made.old_text, place.name)
+    is_same = before is not None and UPDATED.sub("", before.content) == UPDATED.sub("", made.content)
+    return replace(made, new_text=made.old_text) if is_same else made
 
 
 def publish_listing(
