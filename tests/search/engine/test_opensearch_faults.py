@@ -141,3 +141,35 @@ def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path
     theirs = open_index(Collection.open(folder)).search(terms, 200)
     assert theirs.page_ids.tolist() == ours.page_ids.tolist()
     assert theirs.scores == pytest.approx(ours.scores, rel=1e-4)
+
+
+def test_the_app_answers_503_while_the_cluster_is_away_and_recovers_by_itself(cluster: str, tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="needs the extra web")
+    from starlette.testclient import TestClient
+    from tests.desk_collections import QUESTION
+    from tools.fleet import opensearch
+
+    from evenrank import generate_collection
+    from evenrank.search.engine.indexing import build_index
+    from evenrank.web.app import app_of
+    from evenrank.web.desk import open_desk
+    from evenrank.web.settings import WebSettings
+
+    folder = tmp_path / "wiki"
+    generate_collection(folder, n_pages=300, n_topics=2)
+    build_index(folder, engine=f"{cluster}/faults-desk")
+    desk = open_desk(folder, WebSettings(reads_per_second=1e6, writes_per_second=1e6, store=tmp_path / "desk.sqlite"))
+    client = TestClient(app_of(desk), base_url="http://127.0.0.1")
+    question = {"title": QUESTION["title"], "keywords": QUESTION["keywords"]}
+    assert client.get("/lists/preview", params=question).status_code == 200
+    for node in opensearch.NODES:
+        node.kill()
+    away = client.get("/lists/preview", params=question)
+    assert away.status_code == 503
+    assert away.headers["Retry-After"]
+    opensearch.start()
+    deadline = time.monotonic() + PATIENCE
+    while client.get("/lists/preview", params=question).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    desk.close()

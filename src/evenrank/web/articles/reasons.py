@@ -30,11 +30,11 @@ class Reasons:
         return [word for place, word in enumerate(self.words) if int(self.bits[index]) >> place & 1]
 
 
-def keyword_parts(topic: Topic) -> dict[str, tuple[str, ...]]:
+def keyword_parts(topic: Topic, language: str = "en") -> dict[str, tuple[str, ...]]:
     """Title and keywords with the words that must all be in an article; a phrase is one reason, not several."""
     found: dict[str, tuple[str, ...]] = {}
     for text, is_name in ((topic.title, True), *((keyword, False) for keyword in topic.keywords)):
-        words = tuple(dict.fromkeys(subject_words(text, is_name=is_name)))
+        words = tuple(dict.fromkeys(subject_words(text, is_name=is_name, language=language)))
         if words and words not in found.values():
             found[text] = words
     return dict(list(found.items())[:MAX_WORDS])
@@ -42,7 +42,7 @@ def keyword_parts(topic: Topic) -> dict[str, tuple[str, ...]]:
 
 def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> Reasons:
     """Which of the topic's keywords each page has, asked of the index word by word."""
-    parts = keyword_parts(topic)
+    parts = keyword_parts(topic, engine.layout.language)
     order = np.argsort(page_ids)
     only = Restriction(page_ids=page_ids.tolist())
     words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))

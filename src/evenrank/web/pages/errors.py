@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
+from evenrank.search.engine.protocol import EngineUnavailableError
 from evenrank.web.middleware.access_log import route_name
 from evenrank.web.middleware.limits import TooLargeError
 from evenrank.web.pages.templating import page
@@ -68,7 +69,8 @@ def failure(request: Request, error: Exception) -> Response:
 
 
 def on_busy(request: Request, error: Exception) -> Response:
-    """503: the file is locked or the disk full. The log says which file, the visitor only when to try again."""
+    """503: the file is locked, the disk is full or the search cluster does not answer. The log says which; the visitor
+    only learns when to try again."""
     LOG.warning("%s: %s", route_name(request.scope), error)
     return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
 
@@ -88,6 +90,7 @@ HANDLERS = {
     HTTPException: on_http_error,
     BadRequestError: on_bad_request,
     StoreUnavailableError: on_busy,
+    EngineUnavailableError: on_busy,
     DamagedStoreError: on_damage,
     EvenrankError: on_bad_request,
 }

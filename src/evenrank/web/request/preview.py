@@ -95,7 +95,7 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
 def keyword_counts(engine: Engine, topic: Topic) -> list[tuple[str, int]]:
     """How many articles have each keyword in their text; of a phrase, its rarest word."""
     counted = []
-    for text, words in list(keyword_parts(topic).items())[:MAX_WORDS]:
+    for text, words in list(keyword_parts(topic, engine.layout.language).items())[:MAX_WORDS]:
         counts = [_frequency(engine, word) for word in words]
         counted.append((text, min(counts, default=0)))
     return counted
