@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
     from evenrank.records import Article, Run, Topic
+    from evenrank.search.encode.encode_index import encode_index
     from evenrank.search.engine.indexing import build_index
     from evenrank.search.find import SearchResults, search
     from evenrank.search.learn.learn import Learned, learn
@@ -92,6 +93,7 @@ _HOME_OF = {
     "build_index": "search.engine.indexing",
     "calc_aggregate": "interop.measure_strings",
     "compare": "evaluation.compare",
+    "encode_index": "search.encode.encode_index",
     "evaluate": "evaluation.evaluate",
     "evaluate_attributes": "evaluation.attributes",
     "generate_collection": "collection.make",
@@ -156,6 +158,7 @@ __all__ = [
     "build_index",
     "calc_aggregate",
     "compare",
+    "encode_index",
     "errors",
     "evaluate",
     "evaluate_attributes",

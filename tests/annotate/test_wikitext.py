@@ -219,3 +219,27 @@ def test_each_mark_is_seen_wherever_it_stands(mark: str, around: str) -> None:
         assert has_markup(f"x{text}")
     if mark.startswith("\n"):
         assert has_markup(mark[1:] + around)
+
+
+WRAPPED = """The experimental investigation of the aerodynamics of a wing in a
+slipstream . An experimental study of a wing in a propeller slipstream was
+made in order to determine the spanwise distribution of the lift .
+
+A second paragraph follows, and it is wrapped at the same width as the
+first one."""
+SHIPS = "Two ships of the Royal Navy have borne the name:\nHMS Rhododendron (1917)\nHMS Rhododendron (1940)"
+
+
+@pytest.mark.parametrize(
+    "text, n_lines",
+    [
+        (WRAPPED, 3),
+        (WRAPPED.partition("\n\n")[0], 3),
+        ("Pratto is a surname.\nNotable people with the surname include:\nLucas Pratto", 1),
+        (SHIPS, 1),
+        ("A paragraph that is a line by itself and so long that nobody would wrap it there. " * 3 + "\nAnother.", 1),
+        ("\n\nOne line", 3),
+    ],
+)
+def test_the_lead_of_wrapped_text_is_its_first_paragraph(text: str, n_lines: int) -> None:
+    assert len(parse_wikitext(text).lead.split("\n")) == n_lines

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
@@ -226,3 +227,12 @@ def test_plain_text_is_told_from_wikitext(tmp_path: Path) -> None:
     assert indexing.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
     assert not indexing.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))
     assert not indexing.is_plain(corpus("even", "A [[horse]].", "No markup."))
+
+
+def test_what_a_page_is_becomes_a_field() -> None:
+    text = "{{Infobox musical_artist\n| name = Ann\n}}\n{{infobox   person|x=1}} '''Ann''' sings. [[Category:Singers]]"
+    (fields,) = page_fields((Article(7, "Ann", "", text),))
+    assert fields.kind == "musical artist\nperson"
+    assert fields.categories == "Singers"
+    assert indexing.occupations({"occupation": 0b110}) == list(OCCUPATION.groups[1:3])
+    assert indexing.occupations({"geography": 2}) == []
