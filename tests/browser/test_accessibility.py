@@ -17,11 +17,17 @@ QUESTION = "title=Chess&keywords=chess%2C+pawns"
 def addresses(browser, address: str) -> dict[str, str]:
     """One page of each kind."""
     page = browser.new_page(base_url=address)
-    found = {name: f"/{name}" for name in ("", "about", "api")}
+    found = {name: f"/{name}" for name in ("", "about", "api", "mine")}
     found["ask for a list"] = f"/lists/new?{QUESTION}"
     page.goto(found["ask for a list"])
     page.get_by_role("button", name="Make the list").click()
     found.update({"list": page.url, "fairness": f"{page.url}/fairness", "nothing passes": f"{page.url}?q=zzzzz"})
+    found |= {part: f"{page.url}/{part}" for part in ("campaign", "manage", "refresh", "publish")}
+    page.get_by_role("button", name="Claim").first.click()
+    page.get_by_role("button", name="Start").first.wait_for()
+    page.goto(found["refresh"])
+    page.get_by_role("button", name="Make the next version").click()
+    found["changes"] = page.url
     found["ask for a search"] = f"/searches/new?{QUESTION}"
     page.goto(found["ask for a search"])
     page.get_by_role("button", name="Save the search").click()
@@ -31,24 +37,38 @@ def addresses(browser, address: str) -> dict[str, str]:
     page.get_by_role("button", name="Done").first.click()
     page.get_by_role("button", name="Undo").wait_for()
     found["draw"] = page.url
+    [found["cookie"]] = [cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "desk"]
     page.close()
     return found
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+LOOKS = [("desktop", "light", "en"), ("desktop", "dark", "de"), ("phone", "light", "ar"), ("phone", "dark", "en")]
+
+
+@pytest.mark.parametrize("size, scheme, language", LOOKS)
 def test_axe_finds_nothing(
-    open_page: Callable[..., Page], addresses: dict[str, str], axe: str, size: str, scheme: str
+    open_page: Callable[..., Page],
+    addresses: dict[str, str],
+    address: str,
+    axe: str,
+    size: str,
+    scheme: str,
+    language: str,
 ) -> None:
     page = open_page(size, scheme)
+    cookies = {"desk": addresses["cookie"], "language": language}
+    page.context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
     found = {}
-    for name, address in addresses.items():
-        page.goto(address)
+    for name, path in addresses.items():
+        if name == "cookie":
+            continue
+        page.goto(path)
+        assert page.locator("html").get_attribute("lang") == language
         if name == "fairness":
             page.locator(".plot").wait_for()
             page.locator("details > summary").last.click()
         page.evaluate(axe)
-        result = page.evaluate("axe.run({resultTypes: ['violations']})")
+        result = page.evaluate("axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})")
         found[name] = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in result["violations"]]
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     assert not any(found.values()), found
