@@ -17,6 +17,7 @@ QUESTION = {
     "sources": "list of sources",
     "dimensions": "list of texts",
     "goal": "text",
+    "within": "list of texts",
     "least": "text",
     "best": "text",
     "min_size": "whole number",

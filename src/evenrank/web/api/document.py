@@ -133,6 +133,7 @@ def _type(kind: str) -> dict[str, Any]:
     return _TYPES.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
 
 
+_WITHIN = [f"{name}={group}" for name, of in DIMENSIONS.items() for group in (*of.groups, "known")]
 _HAS_TEXT = rf"[^\s{NOT_TEXT}]"
 """A character that is left when a text is cleaned."""
 _TYPES: dict[str, dict[str, Any]] = {
@@ -149,6 +150,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "policy": {"type": "string", "enum": list(policy_choices())},
     "goal": {"type": "string", "enum": list(goal_choices())},
+    "within": {"type": "array", "items": {"type": "string", "enum": _WITHIN}},
     "class": {"type": "string", "enum": list(WORK_ORDER)},
     "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
     "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},

@@ -14,10 +14,10 @@ from evenrank.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
+from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
 from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.goals import goal_target
 from evenrank.web.request.question import NothingFoundError, Question
 from evenrank.web.sources.brought import Brought, SourceError, bring
 
@@ -51,8 +51,10 @@ def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None
         text = "No article that matches is of these classes, this size and this importance. Widen the range."
         raise NothingFoundError({"best": text})
     settings = build_settings(desk, question, task, is_own)
-    candidates, estimated = build(desk.collection, 0, task, found, settings)
-    return Prepared(candidates, goal_target(question.goal, candidates, estimated, task))
+    prepared = Prepared(*build(desk.collection, 0, task, found, settings))
+    if not len(prepared.candidates):
+        raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
+    return prepared
 
 
 def is_on_topic(desk: Desk, question: Question, found: Found) -> NDArray[np.bool_]:
@@ -66,14 +68,24 @@ def is_on_topic(desk: Desk, question: Question, found: Found) -> NDArray[np.bool
     reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     is_near = found.scores >= floor * found.scores.max()
     has_keyword = reasons.bits > 0
-    return np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
+    kept = np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
+    if kept.sum() < desk.settings.draw_length:  # a small subject still fills a draw, with what comes nearest
+        kept[np.argsort(-found.scores, kind="stable")[: desk.settings.draw_length]] = True
+    return kept
 
 
 def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:
     """How the goal is estimated: what was learned on training topics holds for articles that search found, by the
     usual dimensions."""
     dimensions = dimensions_of(desk.collection, question.dimensions)
-    settings = replace(desk.goals[task], information=dimensions)
+    settings = replace(
+        desk.goals[task],
+        information=dimensions,
+        divided=dimensions,
+        scored=dimensions,
+        within=question.within,
+        target=TargetChoice(question.goal),
+    )
     if is_own or dimensions != USUAL:
         settings = replace(settings, sharpness=1.0, group_odds="none", odds=())
     return settings

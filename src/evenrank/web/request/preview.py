@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.ranking.build import field_concentrations
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
+from evenrank.targets.choice import Concentration
 from evenrank.targets.estimated import group_mass
 from evenrank.web.articles.article import Article, ArticleList
-from evenrank.web.articles.candidates import bring_articles, find_for
+from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.goals import goal_warning
 from evenrank.web.request.question import (
     MAX_SCOPE,
     MAX_TITLE,
@@ -124,7 +126,17 @@ def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
-    return GoalPreview(tables, goal_warning(candidates, target.space), question.goal)
+    settings = build_settings(desk, question, 1, is_own=False)
+    found = [
+        (one.dimension, readable(one), one.share) for one in field_concentrations(candidates, target.space, settings)
+    ]
+    return GoalPreview(tables, found[0] if found else None, question.goal)
+
+
+def readable(one: Concentration) -> str:
+    """The group of a concentration, in words."""
+    dimension = DIMENSIONS[one.dimension]
+    return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
 def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:

@@ -11,9 +11,11 @@ from typing import Any
 import orjson
 
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.errors import EvenrankError
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
+from evenrank.ranking.groups import parse_restriction
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.words import subject_words
 from evenrank.web.pages.errors import BadRequestError
@@ -30,6 +32,8 @@ from evenrank.web.sources.source import (
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
 MAX_SIZE, MAX_LENGTH = 10_000_000, 1000
+LISTS = ("keywords", "dimensions", "importance", "within")
+"""Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
 KEYWORDS_ALLOWED = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
 QUICK = Optimal(tolerance=1e-4, max_iterations=50)
@@ -58,6 +62,8 @@ class Question:
     """Dimensions that the goal is about; empty for the usual ones."""
     goal: str = "track"
     """How much attention each group should get."""
+    within: tuple[str, ...] = ()
+    """Only articles of these groups, as `dimension=group`; empty for all."""
     least: str = "Stub"
     """Articles of this class and better ones are shown."""
     best: str = "B"
@@ -94,6 +100,7 @@ class Question:
             "fairness": f"{self.fairness:g}",
             "goal": self.goal,
             **{f"dimension-{name}": "1" for name in self.dimensions},
+            **{f"within-{name}": group for name, _, group in (text.partition("=") for text in self.within)},
             "least": self.least,
             "best": self.best,
             "min_size": str(self.min_size or ""),
@@ -121,7 +128,7 @@ class NothingFoundError(QuestionError):
 def question_from_json(text: bytes | str) -> Question:
     """A stored question."""
     record = orjson.loads(text)
-    lists = {name: tuple(record[name]) for name in ("keywords", "dimensions", "importance") if name in record}
+    lists = {name: tuple(record[name]) for name in LISTS if name in record}
     if "best" not in record:
         record["best"] = WORK_ORDER[-1]  # kept before lists had a range of classes
     return Question(**{**record, **lists, "sources": sources_from_data(record.get("sources", ()))})
@@ -157,6 +164,7 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
         sources=sources,
         dimensions=_dimensions(fields, faults),
         goal=_goal(fields, faults),
+        within=_within(fields, faults),
         least=least,
         best=best,
         min_size=_whole("min_size", fields, MAX_SIZE, faults),
@@ -202,6 +210,19 @@ def _dimensions(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str,
     if any(name not in DIMENSIONS for name in given):
         faults["dimensions"] = f"Choose dimensions from: {', '.join(DIMENSIONS)}."
     return _chosen("dimensions", fields, DIMENSIONS) or _chosen("dimension", fields, DIMENSIONS)
+
+
+def _within(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, ...]:
+    """Groups that articles must be in: a JSON list of `dimension=group`, or fields `within-DIMENSION` of a form."""
+    given = fields.get("within")
+    chosen = given if isinstance(given, list | tuple) else [
+        f"{name}={fields[f'within-{name}']}" for name in DIMENSIONS if fields.get(f"within-{name}")
+    ]  # fmt: skip
+    try:
+        parse_restriction(chosen)
+    except EvenrankError as error:
+        faults["within"] = str(error)
+    return tuple(map(str, chosen))
 
 
 def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
