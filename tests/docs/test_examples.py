@@ -24,6 +24,7 @@ COMPLETE = (
     "how-to/install.md",
     "how-to/your-data.md",
     "how-to/python.md",
+    "how-to/interop.md",
     "how-to/runs.md",
     "how-to/report.md",
     "how-to/pool-and-judge.md",

@@ -165,6 +165,18 @@ def test_several_systems_rankings_and_groupings() -> None:
         found["onee"]
 
 
+class ItemListCollection:
+    """Offers what LensKit's class of this name offers: a frame with user_id, item_id, rank and score."""
+
+    def to_df(self) -> pd.DataFrame:
+        return RANKING_FRAME.rename(columns={"qid": "user_id", "docno": "item_id"})
+
+
+def test_objects_that_give_frames_are_read_as_frames() -> None:
+    wanted = evenrank.score(RANKINGS, GROUPS, RELEVANCE).scores
+    assert evenrank.score(ItemListCollection(), GROUPS, RELEVANCE).scores == pytest.approx(wanted)
+
+
 def test_results_in_many_forms(tmp_path: Path) -> None:
     found = evenrank.score(RANKINGS, GROUPS, RELEVANCE)
     assert list(found.to_pandas().columns) == ["system", "queries", "nDCG", "P", "AWRF", "Score"]

