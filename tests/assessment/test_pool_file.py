@@ -55,5 +55,5 @@ def test_other_files_are_refused(tmp_path: Path, text: str, found: str) -> None:
 
 def test_a_page_that_stands_twice_is_refused(tmp_path: Path) -> None:
     write_pool(tmp_path / "pool", Pool(POOL.tiers, None, POOL.runs, (POOL.pages[0], POOL.pages[0])))
-    with pytest.raises(InputError, match="page 773 stands 2 times"):
+    with pytest.raises(InputError, match="page 773 appears 2 times"):
         read_pool(tmp_path / "pool")

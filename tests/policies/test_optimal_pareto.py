@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, ExistingFileError
 from evenrank.formats.runs import read_run
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
@@ -117,7 +117,8 @@ def test_command_writes_figures_and_numbers(
     first = [name.read_bytes() for name in names]
     assert json.loads(first[-1])["topics"][1]["topic"] == 103
     assert b"weights of fairness" in first[0]
-    assert call(golden_collection, golden_runs[0], *arguments).exit_code == 0
+    assert isinstance(call(golden_collection, golden_runs[0], *arguments).exception, ExistingFileError)
+    assert call(golden_collection, golden_runs[0], *arguments, "--force").exit_code == 0
     assert [name.read_bytes() for name in names] == first
 
 

@@ -40,7 +40,7 @@ def test_an_import_waits_for_nobody_and_changes_nothing(tmp_path: Path) -> None:
     import_collection(folder, files)
     before = (folder / "manifest.json").read_bytes()
     with locked_folder(folder):
-        for words in (import_words(folder, files), ["collection", "generate", folder, "--pages", 100]):
+        for words in (import_words(folder, files), ["collection", "generate", folder, "--pages", 100, "--force"]):
             refused = run(words)
             assert refused.returncode == 2
             assert "another evenrank process is writing it" in refused.stderr
