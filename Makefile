@@ -6,13 +6,35 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO ?= demo
 WORKERS ?= 2
 
-.PHONY: demo test lint docs lock clean fleet fleet-stop
+.PHONY: demo test test-long fuzz kills soak matrix sbom audit lint docs lock clean fleet fleet-stop
 
 demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, fair runs, scores, report
 	$(BIN)/evenrank demo $(DEMO)
 
 test: $(VENV)/dev.stamp  ## the whole test suite
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+fuzz: $(VENV)/dev.stamp  ## 100,000 changed inputs for every reader (about half an hour)
+	EVENRANK_FUZZ=$(or $(INPUTS),100000) $(BIN)/python -m pytest -q tests/robustness/test_fuzz.py
+
+kills: $(VENV)/dev.stamp  ## every writing command killed at every system call that names or syncs a file
+	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q tests/robustness/test_kills.py
+
+soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MINUTES (2)
+	$(BIN)/python -m tests.robustness.soak --minutes $(or $(MINUTES),2) --figure build/soak.svg
+
+matrix:  ## the tests on every Python at hand, with the oldest and the newest dependencies
+	$(PYTHON) tools/test_matrix.py
+
+test-long: fuzz kills matrix  ## everything that takes too long for every change
+	$(BIN)/python -m pytest -q -m long
+	$(MAKE) soak MINUTES=60
+
+sbom: $(VENV)/run.stamp  ## what is installed, as CycloneDX JSON
+	@$(BIN)/python tools/sbom.py
+
+audit: $(VENV)/dev.stamp  ## known vulnerabilities of the locked dependencies (needs the network, and pip-audit)
+	$(BIN)/python -m pip_audit --require-hashes -r requirements/run.lock
 
 lint: $(VENV)/dev.stamp  ## style, types, direction of imports
 	$(BIN)/ruff check .

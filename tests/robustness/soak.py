@@ -1,0 +1,218 @@
+"""Editors, assessors and slow clients on one server for a while: what was acknowledged is there, and nothing grows.
+
+    python -m tests.robustness.soak --minutes 60 --figure soak.svg
+
+prints a table and draws descriptors and memory over time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import orjson
+from tests.robustness.server import QUESTION, get, memory_mib, n_descriptors, post, raw, serving
+from tests.robustness.small_files import small_files
+
+from evenrank.assessment.assessors import add_assessor
+from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.pool import build_pool
+from evenrank.assessment.store import create_store, open_store
+from evenrank.assessment.tiers import parse_tier
+from evenrank.collection.import_files import import_collection
+from evenrank.records import Run
+from evenrank.search.engine.indexing import build_index
+from evenrank.sqlite import SqliteFile
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass
+class Soak:
+    """What happens while the server runs."""
+
+    port: int
+    until: float
+    pause: float
+    n_requests: int = 0
+    n_refused: int = 0
+    """Answers 503 with the request to come back, and 429."""
+    failures: list[str] = field(default_factory=list)
+    """Answers of 500 and connections that broke, for those who behave."""
+    draws: dict[str, int] = field(default_factory=dict)
+    """Acknowledged draws by the token of their search."""
+    votes: set[tuple[str, int, int]] = field(default_factory=set)
+    """Acknowledged votes: assessor, topic, page."""
+    curve: list[tuple[float, int, float]] = field(default_factory=list)
+    """Seconds, descriptors, MiB."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def goes_on(self) -> bool:
+        return time.monotonic() < self.until
+
+    def send(self, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
+        """The answer to a request of somebody who behaves."""
+        try:
+            status, text = post(self.port, path, body, kind)
+        except OSError as error:
+            status, text = 0, str(error).encode()
+        with self.lock:
+            self.n_requests += 1
+            if status in (429, 503):
+                self.n_refused += 1
+            elif status == 0 or status >= 500:
+                self.failures.append(f"{path[:12]} {status} {text[:80]!r}")
+        return status, text
+
+    def edit(self, number: int) -> None:
+        """An editor: a saved search of their own, then one draw after the other."""
+        token = ""
+        while self.goes_on():
+            if not token:
+                status, text = self.send("/api/searches", orjson.dumps({**QUESTION, "title": f"river {number}"}))
+                token = orjson.loads(text)["token"] if status in (200, 201) else ""
+            else:
+                status, _ = self.send(f"/api/searches/{token}/draws", orjson.dumps({"editor": f"editor {number}"}))
+                if status in (200, 201):
+                    with self.lock:
+                        self.draws[token] = self.draws.get(token, 0) + 1
+                elif status == 409:
+                    token = ""
+            time.sleep(self.pause)
+
+    def judge(self, name: str, secret: str, items: list[tuple[int, int]]) -> None:
+        """An assessor: one page after the other, and over again."""
+        at = 0
+        while self.goes_on() and items:
+            topic, page = items[at % len(items)]
+            at += 1
+            fields = {"answer": "1", "nonce": secrets.token_urlsafe(12), "seconds": "3"}
+            status, _ = self.send(f"/judge/{secret}/{topic}/{page}", urlencode(fields).encode(), FORM)
+            if status == 303:
+                with self.lock:
+                    self.votes.add((name, topic, page))
+            time.sleep(self.pause)
+
+    def dawdle(self) -> None:
+        """A slow client: a head that never ends, dripped in."""
+        while self.goes_on():
+            try:
+                opened = raw(self.port, b"POST /lists HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n")
+                for _ in range(30):
+                    opened.sendall(b"x")
+                    time.sleep(1.0)
+                    if not self.goes_on():
+                        break
+                opened.close()
+            except OSError:
+                time.sleep(0.5)
+
+    def watch(self, process: int) -> None:
+        begin = time.monotonic()
+        while self.goes_on():
+            self.curve.append((time.monotonic() - begin, n_descriptors(process), memory_mib(process)))
+            time.sleep(1.0)
+
+
+def make_files(folder: Path, n_assessors: int) -> tuple[dict[str, str], dict[str, list[tuple[int, int]]]]:
+    """A collection with an index, and a judgments file; gives the secret and the pages of each assessor."""
+    collection = import_collection(folder / "c", small_files(folder / "files", 2000))
+    build_index(collection).close()
+    topic = next(topic for topic in collection.topics if topic.split == "eval")
+    run = Run.from_rankings("run", 1, iter([(topic.id, 1, np.asarray(collection.page_ids[:600]))]))
+    names = [f"assessor {number}" for number in range(n_assessors)]
+    with create_store(folder / "judgments.sqlite") as store:
+        load_pool(store, build_pool([run], (parse_tier("1:600"),)), {topic.id: topic.title})
+        links = {name: add_assessor(store, name) for name in names}
+        assign(store, names, Overlap(0.1, 2))
+        rows = store.connection.execute("SELECT assessor, topic, page FROM assignment").fetchall()
+    items: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
+    for assessor, of_topic, page in rows:
+        items[assessor].append((of_topic, page))
+    return links, items
+
+
+def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0) -> Soak:
+    """Run it; gives what happened. `n_each` editors, assessors and slow clients pause between requests."""
+    links, items = make_files(folder, n_each)
+    log = folder / "log"
+    with serving(folder / "c", "--judgments", folder / "judgments.sqlite", log=log) as (process, port):
+        state = Soak(port, time.monotonic() + 60 * minutes, pause)
+        threads = [threading.Thread(target=state.watch, args=(process,))]
+        threads += [threading.Thread(target=state.edit, args=(number,)) for number in range(n_each)]
+        threads += [threading.Thread(target=state.judge, args=(name, links[name], items[name])) for name in links]
+        threads += [threading.Thread(target=state.dawdle) for _ in range(n_each)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert get(port, "/")[0] == 200
+    return state
+
+
+def lost(folder: Path, state: Soak) -> tuple[int, int]:
+    """Acknowledged draws and votes that are not in the files."""
+    with SqliteFile(folder / "c" / "desk.sqlite") as desk:
+        kept = dict(map(tuple, desk.connection.execute("SELECT token, n_draws FROM saved_search").fetchall()))
+    with open_store(folder / "judgments.sqlite") as store:
+        rows = store.connection.execute("SELECT DISTINCT assessor, topic, page FROM vote").fetchall()
+        votes = {tuple(row) for row in rows}
+    n_draws = sum(max(0, number - int(kept.get(token, 0))) for token, number in state.draws.items())
+    return n_draws, len(state.votes - votes)
+
+
+def growth(curve: list[tuple[float, int, float]]) -> tuple[float, float]:
+    """How much descriptors and memory (MiB) grew from the second quarter to the last, by their medians."""
+    quarter = max(1, len(curve) // 4)
+    early, late = curve[quarter : 2 * quarter], curve[-quarter:]
+    both = [float(np.median([point[at] for point in late]) - np.median([p[at] for p in early])) for at in (1, 2)]
+    return both[0], both[1]
+
+
+def draw(curve: list[tuple[float, int, float]], path: Path) -> None:
+    """Both curves over time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3))
+    left = figure.add_subplot()
+    right = left.twinx()
+    minutes = [point[0] / 60 for point in curve]
+    left.plot(minutes, [point[1] for point in curve], color="#1f77b4")
+    right.plot(minutes, [point[2] for point in curve], color="#d62728")
+    left.set(xlabel="minutes", ylabel="open descriptors (blue)", ylim=(0, None))
+    right.set(ylabel="memory in MiB (red)", ylim=(0, None))
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--each", type=int, default=50, help="editors, assessors and slow clients")
+    parser.add_argument("--pause", type=float, default=1.0, help="seconds between two requests of one person")
+    parser.add_argument("--figure", type=Path)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        state = soak(Path(name), chosen.minutes, chosen.each, chosen.pause)
+        n_draws, n_votes = lost(Path(name), state)
+    descriptors, memory = growth(state.curve)
+    print(f"requests {state.n_requests:,}  refused with 429 or 503 {state.n_refused:,}  failed {len(state.failures):,}")
+    print(f"draws {sum(state.draws.values()):,}, lost {n_draws}   votes {len(state.votes):,}, lost {n_votes}")
+    print(f"growth: descriptors {descriptors:+.0f}, memory {memory:+.1f} MiB")
+    for text in state.failures[:10]:
+        print("failed:", text)
+    if chosen.figure:
+        draw(state.curve, chosen.figure)
+    return int(bool(n_draws or n_votes or state.failures or descriptors > 20))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""A short soak: nothing acknowledged is lost, nobody who behaves sees a failure. `make soak` runs a longer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra web")
+
+from tests.robustness.soak import growth, lost, soak
+
+
+def test_nothing_is_lost_beside_slow_clients(tmp_path: Path) -> None:
+    state = soak(tmp_path, minutes=0.5, n_each=8, pause=0.3)
+    assert state.failures == []
+    assert sum(state.draws.values()) > 0
+    assert state.votes
+    assert lost(tmp_path, state) == (0, 0)
+
+
+def test_growth_compares_the_second_quarter_with_the_last() -> None:
+    flat = [(float(second), 50, 100.0) for second in range(100)]
+    assert growth(flat) == (0.0, 0.0)
+    rising = [(float(second), second, 100.0 + second) for second in range(100)]
+    assert growth(rising) == (50.0, 50.0)
