@@ -42,7 +42,7 @@ def _check_files(paths: tuple[Path, ...]) -> None:
     from evenrank.cli.file_checks import check_path
 
     findings = [finding for path in paths for finding in check_path(path)]
-    rows = [[finding.path, finding.state, finding.fix] for finding in findings]
+    rows = [[str(finding.path), finding.state, finding.fix] for finding in findings]
     click.echo(aligned([["file", "state", "what to do"], *rows]))
     n_damaged = sum(finding.is_damaged for finding in findings)
     if n_damaged:

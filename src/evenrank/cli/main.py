@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "policies": "List the ranking policies.",
     "metrics": "List the measures.",
     "protocols": "List the scoring protocols and their choices.",
-    "doctor": "Versions, cores, memory and optional parts found.",
+    "doctor": "Versions and optional parts found; whether files are as they were written.",
 }
 """Name and short help of every command; `evenrank.cli.NAME` holds it as `command`."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
