@@ -15,6 +15,7 @@ from types import FrameType
 from evenrank.errors import EvenrankError
 
 LOG = logging.getLogger("evenrank.web")
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 QUICK_SECONDS = 5.0
 """A worker that ends within this time of its start cannot work."""
 MAX_QUICK_ENDS = 3
@@ -32,7 +33,7 @@ def run_workers(n_workers: int, work: Callable[[], None]) -> None:
     def stop(number: int, _: FrameType | None) -> None:
         stopping.append(number)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in STOPPING}
     n_quick_ends = 0
     try:
         while not stopping:
@@ -40,10 +41,7 @@ def run_workers(n_workers: int, work: Callable[[], None]) -> None:
                 pid = _fork(work)
                 started[pid] = time.monotonic()
             ended = _ended(started)
-            for pid, status in ended.items():
-                lived = time.monotonic() - started.pop(pid)
-                if stopping:
-                    continue
+            for pid, (status, lived) in ended.items():
                 if os.waitstatus_to_exitcode(status) == CANNOT_START:
                     raise EvenrankError("a worker could not start, for the reason in the log")
                 LOG.warning("worker %d ended (%s); another takes its place", pid, _reason(status))
@@ -60,13 +58,16 @@ def run_workers(n_workers: int, work: Callable[[], None]) -> None:
 
 def _fork(work: Callable[[], None]) -> int:
     parent = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # none is lost before the worker knows what to do with it
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         return pid
     code = 1
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             signal.signal(number, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
         work()
         code = 0
@@ -90,13 +91,13 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _ended(started: dict[int, float]) -> dict[int, int]:
-    """Workers that have ended, with their status."""
+def _ended(started: dict[int, float]) -> dict[int, tuple[int, float]]:
+    """Workers that have ended, with their status and how long they lived; they are no longer among those started."""
     ended = {}
-    for pid in started:
+    for pid in list(started):
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
-            ended[pid] = status
+            ended[pid] = (status, time.monotonic() - started.pop(pid))
     return ended
 
 
@@ -106,8 +107,7 @@ def _stop(started: dict[int, float]) -> None:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while started:
-        for pid in _ended(started):
-            started.pop(pid)
+        _ended(started)
         if started and time.monotonic() > deadline:
             for pid in started:
                 os.kill(pid, signal.SIGKILL)
