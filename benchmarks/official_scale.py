@@ -1,10 +1,13 @@
 """The published shape, timed: import, targets, scoring and intervals, against dense data frames and plain gunzip.
 
     python benchmarks/official_scale.py [--pages 6023415] [--growth N ...] [--no-peer] [--folder DIR]
+    python benchmarks/official_scale.py --year 2022 [--pages 6460210]
 
 Makes 6,023,415 pages, 106 topics with 2,199,203 relevant rows and 24 runs, measures every step in a process of its own
 (wall time and peak memory), and prints a table for each size. The peer is a dense pandas version of the paper's
 appendix, written for this comparison (dense_peer.py); it needs about 12 GB at full size, and --no-peer leaves it out.
+With --year 2022: 6,460,210 pages with eight dimensions, 50 topics with 2.7 million judgments, 38 runs; the peer scores
+a few topics of 20,000 pages by arrays of 11,176,704 groups.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import scale_2022
 
 FULL = 6_023_415
 N_RUNS = {1: 13, 2: 11}
@@ -143,9 +148,9 @@ STEPS = {
 }
 
 
-def measured(step: str, folder: Path) -> tuple[float, float]:
+def measured(step: str, folder: Path, year: int = 2021) -> tuple[float, float]:
     """Seconds and peak megabytes of one step in a new process."""
-    command = [sys.executable, __file__, "--step", step, "--folder", str(folder)]
+    command = [sys.executable, __file__, "--step", step, "--folder", str(folder), "--year", str(year)]
     start = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     whole = time.perf_counter() - start
@@ -177,19 +182,43 @@ def print_growth(imports: dict[int, float]) -> None:
         print(f"{small:>12,} to {large:>9,} pages{cost:10.3f}")
 
 
+def main_2022(parent: Path | None, n_pages: int) -> None:
+    """The shape of 2022 at full size, and the dense way beside ours on a size that fits."""
+    whole = [name for name in scale_2022.STEPS if name != "inputs" and not name.startswith("1 run")]
+    few = [name for name in scale_2022.STEPS if name.startswith("1 run")]
+    for size, names in ((n_pages, whole), (min(n_pages, scale_2022.PEER_PAGES), few)):
+        with tempfile.TemporaryDirectory(dir=parent) as temporary:
+            folder = Path(temporary)
+            (folder / "n_pages").write_text(str(size))
+            measured("inputs", folder, 2022)
+            print(f"\n{size:,} pages of 2022\n{'step':36}{'seconds':>9}{'peak MB':>9}")
+            seconds = {}
+            for name in names:
+                seconds[name], peak = measured(name, folder, 2022)
+                print(f"{name:36}{seconds[name]:9.2f}{peak:9.0f}", flush=True)
+            if "import" in seconds:
+                print(f"import / zcat: {seconds['import'] / seconds['zcat of the metadata']:.2f}")
+            else:
+                print(f"dense / sparse: {seconds[few[1]] / seconds[few[0]]:.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=FULL)
     parser.add_argument("--growth", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--no-peer", action="store_true", help="leave the dense version out (it needs 12 GB)")
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--step", choices=STEPS)
+    parser.add_argument("--year", type=int, choices=[2021, 2022], default=2021)
+    parser.add_argument("--step")
     args = parser.parse_args()
     if args.step:
         start = time.perf_counter()
-        STEPS[args.step](args.folder)
+        (STEPS | scale_2022.STEPS if args.year == 2022 else STEPS)[args.step](args.folder)
         seconds = time.perf_counter() - start
         print(json.dumps({"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+        return
+    if args.year == 2022:
+        main_2022(args.folder, scale_2022.FULL if args.pages == FULL else args.pages)
         return
     names = [name for name in STEPS if name != "inputs" and not (args.no_peer and name.startswith("dense"))]
     imports = {}

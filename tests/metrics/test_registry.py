@@ -23,6 +23,8 @@ from evenrank.metrics.registry import MAIN, MEASURES, chosen_measures, measure_n
 from evenrank.metrics.view import TopicView
 from evenrank.protocol import PROTOCOLS
 
+from .conftest import Relevant
+
 CASES = [pytest.param(m, task, id=f"{m.name} task {task}") for m in MEASURES for task in m.tasks]
 N_GROUPS = 5
 
@@ -51,6 +53,11 @@ def views(draw: st.DrawFn, task: int) -> TopicView:
         n_relevant=8 + draw(st.integers(0, 5)),
         alignment=Alignment(np.eye(N_GROUPS), np.array(groups, np.intp)),
         full_target=target / target.sum(),
+        relevant=Relevant(
+            np.arange(1, 9, dtype=np.int32),
+            np.array(draw(st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))),
+            Alignment(np.eye(N_GROUPS), np.array(draw(st.lists(st.integers(0, 4), min_size=8, max_size=8)), np.intp)),
+        ),
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1,
     )
 

@@ -114,6 +114,11 @@ class TopicTruth:
         return values
 
     @cached_property
+    def relevant(self) -> TrueRelevantPages:
+        """The relevant pages one by one, for measures that look at pages."""
+        return TrueRelevantPages(self)
+
+    @cached_property
     def _relevant_sorted(self) -> NDArray[np.int32]:
         return np.sort(self.topic.rel_docs)
 
@@ -125,6 +130,34 @@ class TopicTruth:
         places = np.minimum(np.searchsorted(relevant, pages), len(relevant) - 1)
         found: NDArray[np.bool_] = relevant[places] == pages
         return found
+
+
+@dataclass(frozen=True)
+class TrueRelevantPages:
+    """The relevant pages of a topic that have metadata, by ascending id; worked out when a measure asks for them."""
+
+    truth: TopicTruth
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        return np.sort(self.truth.collection.relevant_rows(self.truth.topic))
+
+    @cached_property
+    def page_ids(self) -> NDArray[np.int32]:
+        return np.asarray(self.truth.collection.page_ids[self._rows])
+
+    @cached_property
+    def ideal_exposure(self) -> NDArray[np.float64]:
+        """Exposure of each page under an ideal policy, by the work that it needs."""
+        classes = self.truth.collection.quality_class[self._rows]
+        return work_exposure(classes, self.truth.protocol.discount_type)
+
+    @cached_property
+    def alignment(self) -> Alignment | SparseAlignment:
+        """Groups of the pages."""
+        truth = self.truth
+        shared = normalise_flags(truth.protocol, truth.space)
+        return align_pages(truth.collection, self._rows, truth.space, shared, missing=0)
 
 
 def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
@@ -143,6 +176,7 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         n_relevant=truth.n_relevant,
         alignment=ranked.alignment,
         full_target=truth.wanted_exposure(task),
+        relevant=truth.relevant,
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
     )
 

@@ -7,14 +7,21 @@ from contextlib import suppress
 
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.metrics.awrf import AWRF
+from evenrank.metrics.awrf_variants import AWRF_HELLINGER, AWRF_TOTAL_VARIATION, KL
+from evenrank.metrics.coverage import DISTINCT, SHOWN
 from evenrank.metrics.ee_disparity import EE_DISPARITY
+from evenrank.metrics.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
 from evenrank.metrics.ee_loss import EE_LOSS
 from evenrank.metrics.ee_relevance import EE_RELEVANCE
 from evenrank.metrics.ee_share import EE_SHARE
+from evenrank.metrics.exposure_ratio import EXPOSURE_RATIO, IMPACT_RATIO
+from evenrank.metrics.gini import GINI
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.ndcg import NDCG
 from evenrank.metrics.precision import PRECISION
+from evenrank.metrics.prefix_parity import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
 from evenrank.metrics.score import SCORE
+from evenrank.metrics.underexposure import L2_UNDEREXPOSURE, TOTAL_UNDEREXPOSURE
 from evenrank.records import Task
 
 MEASURES: tuple[Measure, ...] = (
@@ -26,6 +33,24 @@ MEASURES: tuple[Measure, ...] = (
     AWRF,
     SCORE,
     PRECISION,
+    ITEM_LOSS,
+    ITEM_DISPARITY,
+    ITEM_RELEVANCE,
+    L2_UNDEREXPOSURE,
+    TOTAL_UNDEREXPOSURE,
+    SHOWN,
+    DISTINCT,
+    GINI,
+    EXPOSURE_RATIO,
+    IMPACT_RATIO,
+    KL,
+    AWRF_HELLINGER,
+    AWRF_TOTAL_VARIATION,
+    NDKL,
+    RKL,
+    RND,
+    MIN_SKEW,
+    MAX_SKEW,
 )
 MAX_DEPTH = 1_000_000
 MAIN: dict[Task, Measure] = {1: SCORE, 2: EE_LOSS}

@@ -12,6 +12,7 @@ from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment
 from evenrank.exposure import discounts
+from evenrank.metrics.relevant_pages import RelevantPages
 from evenrank.protocol import Protocol
 from evenrank.records import Task
 from evenrank.targets.sparse import SparseTarget
@@ -64,6 +65,8 @@ class TopicView:
     """Groups of `pages`."""
     full_target: NDArray[np.float64] | SparseTarget
     """Wanted exposure of each group, the fully unknown one included."""
+    relevant: RelevantPages
+    """The relevant pages one by one."""
     drops_unknown: bool
     """Whether the first group, of pages of which nothing is known, does not count."""
     values: dict[str, float] = field(default_factory=dict)
