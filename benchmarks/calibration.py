@@ -29,9 +29,10 @@ from evenrank.rng import derive
 from evenrank.search.engine.indexing import build_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
+from evenrank.search.learn.relevant_count import estimate_count, fit_count
 from evenrank.search.learn.reliability import ReliabilityBins, reliability_bins
+from evenrank.search.learn.training import Trained, train_on_topics
 from evenrank.search.learn.training import held_out_probabilities as learned_probabilities
-from evenrank.search.learn.training import train_on_topics
 from evenrank.search.relevance import LexicalModel, probability_by_rank
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
@@ -75,7 +76,25 @@ def models_of(settings: GenerateSettings) -> dict[str, list[Scored]]:
     probabilities = learned_probabilities(trained.examples, trained.scores(), trained.state.settings.seed)
     pairs = zip(probabilities, trained.examples, strict=True)
     models[LEARNED] = [(p, example.labels) for p, example in pairs if example.is_as_given]
+    show_counts(trained, [p.sum() for p in probabilities])
     return models
+
+
+def show_counts(trained: Trained, sums: Sequence[float]) -> None:
+    """How often the 80 % interval covers the number of relevant pages of a topic that was not seen."""
+    truth = np.array([example.n_relevant for example in trained.examples])
+    topics = np.array([example.topic_id for example in trained.examples])
+    found = []
+    for at, topic in enumerate(topics.tolist()):
+        seen = np.flatnonzero(topics != topic)
+        model = fit_count([float(sums[i]) for i in seen], truth[seen].tolist(), topics[seen].tolist())
+        found.append(estimate_count(model, np.array([sums[at]])))
+    median, low, high = np.array(found).T
+    covered = ((low <= truth) & (truth <= high)).mean()
+    print(f"learned: {truth.min()} to {truth.max()} relevant pages; estimated number, median ratio", end=" ")
+    print(
+        f"{np.median(median / truth):.2f}; 80 % interval covers {covered:.0%}, factor {np.median(high / low):.1f} wide"
+    )
 
 
 def bins_of(topics: Sequence[Scored]) -> ReliabilityBins:
