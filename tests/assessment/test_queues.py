@@ -12,7 +12,6 @@ from evenrank.assessment.coverage import coverage, max_tiers, pace
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import (
     QueueItem,
-    neighbours,
     next_item,
     progress_of,
     queue,
@@ -85,15 +84,6 @@ def test_next_item_moves_on_and_skipped_ones_come_back(store: Store) -> None:
     assert (progress.title, progress.n_pages, progress.n_judged, progress.n_skipped) == ("Mountains", 10, 9, 1)
     [untouched] = progress_of(store, "Ben")
     assert (untouched.topic, untouched.n_judged, untouched.n_skipped) == (102, 0, 0)
-
-
-def test_neighbours(store: Store) -> None:
-    assign(store, ["Ada"], NONE)
-    items = list(queue(store, "Ada", 101))
-    assert neighbours(store, "Ada", 101, items[0].page) == (None, items[1])
-    assert neighbours(store, "Ada", 101, items[4].page) == (items[3], items[5])
-    assert neighbours(store, "Ada", 101, items[-1].page) == (items[-2], None)
-    assert neighbours(store, "Ada", 101, 999) == (None, None)
 
 
 def test_late_pages_join_without_moving_others(store: Store) -> None:

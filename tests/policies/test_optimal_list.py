@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evenrank.exposure import discounts
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimisation.assignment import Block, prices_at, settle
+from evenrank.policies.optimisation.assignment import AssignmentBlock, prices_at, settle
 from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, solve_bands, thorough_effort
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
@@ -80,7 +80,7 @@ def test_the_assignment_is_the_best_ranking_and_costs_no_more_than_the_divergenc
     problem, rng = tiny_problem(seed, 0.3, 1.0), np.random.default_rng(seed)
     tangent, by_rank = any_tangent(rng, len(problem.target)), rng.random(len(problem.target)) < 0.7
     most = float(problem.discounts.sum())
-    value, pages = Block(problem, most).assign(tangent, by_rank)
+    value, pages = AssignmentBlock(problem, most).assign(tangent, by_rank)
     nothing = divergence_by_group(np.zeros_like(problem.target), problem.target)
     values = []
     for ranking in permutations(range(7), 4):

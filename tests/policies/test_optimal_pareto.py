@@ -22,7 +22,7 @@ from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
 from evenrank.ranking.run_source import RunSource, calibrated
-from evenrank.ranking.sources import Found, Source
+from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.records import Topic
 
 from .made_up import TASK1, TASK2, make_candidates, target_of
@@ -57,7 +57,7 @@ def test_no_candidates_no_frontier() -> None:
 class CountingSource:
     """A source that counts how often it is asked."""
 
-    source: Source
+    source: CandidateSource
     n_asked: int = 0
 
     def find(self, topic: Topic) -> Found:

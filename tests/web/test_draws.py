@@ -22,7 +22,7 @@ from evenrank.web.desk import Desk, open_desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw
 from evenrank.web.searches.marks import set_mark
-from evenrank.web.searches.plan import Owed, Pool, fill, settle_kinds
+from evenrank.web.searches.plan import DrawPool, Owed, fill, settle_kinds
 from evenrank.web.searches.progress import progress_of
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 from evenrank.web.settings import WebSettings
@@ -230,7 +230,7 @@ def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None
     work = np.linspace(0.0, 1.0, len(kinds))
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     owed = Owed(np.ones(4), np.eye(4), discounts(len(wanted)).astype(np.float64))
-    chosen = fill(wanted, Pool(kinds, np.ones(len(kinds)), work, is_free), owed, rng)
+    chosen = fill(wanted, DrawPool(kinds, np.ones(len(kinds)), work, is_free), owed, rng)
     assert len(set(chosen.tolist())) == len(chosen) == min(len(wanted), int(is_free.sum()))
     assert is_free[chosen].all()
     lasts = all((kinds[is_free] == kind).sum() >= (wanted == kind).sum() for kind in np.unique(wanted))

@@ -27,7 +27,7 @@ Key = tuple[str, str, str]
 """Kind of group, group, and `pages`, `people` or a fact."""
 
 
-def count_page(page: Page, record: Mapping[str, Any]) -> Iterator[Key]:
+def count_coverage(page: Page, record: Mapping[str, Any]) -> Iterator[Key]:
     """The counts to which one page adds."""
     is_human = page.facts is not None and page.facts.is_human
     has = {

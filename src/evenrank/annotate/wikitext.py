@@ -46,7 +46,7 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
         captions=_lines(fields.links.captions),
         categories=_lines(fields.links.categories),
         anchors=_lines(fields.links.anchors),
-        counts=count_page(text, visible, fields.links, sections),
+        counts=page_counts(text, visible, fields.links, sections),
     )
 
 
@@ -140,7 +140,7 @@ _EXTENSION = re.compile(rf"\.(?:{MEDIA_EXTENSIONS})\s*(?=[|}}\n])", re.IGNORECAS
 _BEFORE_FILE_NAME = re.compile(r"[|=][^\n|=\[\]{}<>/:]*$")
 
 
-def count_page(text: str, visible: Visible, links: LinkFields, sections: tuple[Section, ...]) -> PageCounts:
+def page_counts(text: str, visible: Visible, links: LinkFields, sections: tuple[Section, ...]) -> PageCounts:
     """The counts of a page from its wikitext, its visible part, its links and its sections."""
     levels = [section.level for section in sections]
     return PageCounts(

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from evenrank.annotate import occupation
-from evenrank.annotate.coverage import Key, count_page
+from evenrank.annotate.coverage import Key, count_coverage
 from evenrank.annotate.entities import ItemFacts
 from evenrank.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
@@ -103,7 +103,7 @@ def write_rows(
     for page in _pages(rows, model, percentiles):
         record = metadata_record(page, lookups, scope)
         lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-        coverage.update(count_page(page, record))
+        coverage.update(count_coverage(page, record))
         genders.update(record.get("gender") or ())
     return Written(gzip_member(b"".join(lines)), len(lines), coverage, genders)
 

@@ -98,15 +98,6 @@ def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueIte
     return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
 
 
-def neighbours(store: Store, assessor: str, topic: int, page: int) -> tuple[QueueItem | None, QueueItem | None]:
-    """The pages before and after `page` in the queue of a topic (the keys ← and →)."""
-    items = list(queue(store, assessor, topic))
-    here = next((index for index, item in enumerate(items) if item.page == page), None)
-    if here is None:
-        return None, None
-    return (items[here - 1] if here else None), (items[here + 1] if here + 1 < len(items) else None)
-
-
 def progress_of(store: Store, assessor: str) -> list[TopicProgress]:
     """How far the assessor is, topic by topic."""
     rows = store.connection.execute(

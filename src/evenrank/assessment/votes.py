@@ -60,7 +60,7 @@ def cast_vote(store: Store, vote: Vote) -> bool:
     return cast_votes(store, [vote]) == 1
 
 
-def answer(store: Store, vote: Vote) -> Vote | None:
+def cast_or_change(store: Store, vote: Vote) -> Vote | None:
     """Stores what somebody says now about a page; gives what they said before.
 
     Sent again, it is not stored again (and gives None). A vote that is known but no longer counts was given again on

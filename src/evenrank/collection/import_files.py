@@ -22,7 +22,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.data_date import data_date
 from evenrank.collection.group_counts import save_counts
-from evenrank.collection.manifest import Manifest, Source, read_manifest, write_manifest
+from evenrank.collection.manifest import Manifest, SourceFile, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import ALWAYS, read_pages
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
@@ -236,7 +236,7 @@ def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
     return counts
 
 
-def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, Source]:
+def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, SourceFile]:
     named: dict[str, Path | None] = {"metadata": files.metadata, "topics": files.topics, "corpus": files.corpus}
     named |= {f"eval_topics_{number}": path for number, path in enumerate(files.eval_topics, 1)}
     named |= {f"qrels_{number}": path for number, path in enumerate(files.qrels, 1)}
@@ -249,7 +249,7 @@ def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) ->
         official = is_official(path.name, size, md5)
         if official is False:
             warn(f"{path}: not the track's own file of that name (size or md5 differ); fine if it is your own")
-        sources[name] = Source(_named_from(folder, path), size, md5, official)
+        sources[name] = SourceFile(_named_from(folder, path), size, md5, official)
     return sources
 
 

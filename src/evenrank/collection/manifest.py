@@ -19,7 +19,7 @@ CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """One imported file."""
 
     path: str
@@ -39,7 +39,7 @@ class Manifest:
     """Folder with the arrays, inside the collection."""
     dimensions: tuple[str, ...]
     counts: dict[str, int]
-    sources: dict[str, Source]
+    sources: dict[str, SourceFile]
     settings: dict[str, Any] = field(default_factory=dict)
     """How a generated collection was made."""
     evenrank_version: str = ""
@@ -73,7 +73,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
             )
         _check_record(record)
-        sources = {name: Source(**source) for name, source in record.pop("sources").items()}
+        sources = {name: SourceFile(**source) for name, source in record.pop("sources").items()}
         files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
         return Manifest(**{**record, "sources": sources, "files": files, **_tuples(record)})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

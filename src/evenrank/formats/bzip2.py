@@ -23,7 +23,7 @@ MAGIC_BYTES = 7
 """Bytes that a magic number of 48 bits touches."""
 
 
-class Block(NamedTuple):
+class Bzip2Block(NamedTuple):
     """One block: its place in bits, and its content; None when it is damaged or cut off."""
 
     start_bit: int
@@ -31,7 +31,7 @@ class Block(NamedTuple):
     data: bytes | None
 
 
-def read_bzip2_blocks(path: str | os.PathLike[str], start_bit: int = 0, n_threads: int = 2) -> Iterator[Block]:
+def read_bzip2_blocks(path: str | os.PathLike[str], start_bit: int = 0, n_threads: int = 2) -> Iterator[Bzip2Block]:
     """The blocks that start at `start_bit` or later, in order, decompressed by threads a few blocks ahead."""
     with open(path, "rb", buffering=0) as file, ThreadPoolExecutor(n_threads) as pool:
         waiting: deque[tuple[int, int, Future[bytes | None]]] = deque()
@@ -47,8 +47,8 @@ def read_bzip2_blocks(path: str | os.PathLike[str], start_bit: int = 0, n_thread
             pool.shutdown(cancel_futures=True)
 
 
-def _finished(start: int, end: int, future: Future[bytes | None]) -> Block:
-    return Block(start, end, future.result())
+def _finished(start: int, end: int, future: Future[bytes | None]) -> Bzip2Block:
+    return Bzip2Block(start, end, future.result())
 
 
 def _read_at(file: FileIO, offset: int, size: int) -> bytes:

@@ -17,7 +17,7 @@ from evenrank.policies.candidates import Candidates
 from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
 from evenrank.policies.policy import Policy, Request
 from evenrank.ranking.build import BuildSettings, build, field_concentrations, make_candidates, target_of
-from evenrank.ranking.sources import Found, Source
+from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
@@ -70,7 +70,7 @@ class RankingJob:
     """All that decides the rankings of a topic; it can be sent to another process."""
 
     collection_path: Path
-    source: Source
+    source: CandidateSource
     policy: Policy
     request: Request
     settings: BuildSettings = field(default_factory=BuildSettings)

@@ -10,7 +10,7 @@ from evenrank.formats.runs import read_run
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.run_source import calibrated
 from evenrank.ranking.search_source import search_source
-from evenrank.ranking.sources import Source, Supplemented
+from evenrank.ranking.sources import CandidateSource, Supplemented
 from evenrank.records import Run
 from evenrank.search.engine.indexing import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
@@ -22,7 +22,7 @@ def open_source(
     settings: BuildSettings,
     n_wanted: int,
     model: ModelChoice = UNTRAINED,
-) -> Source:
+) -> CandidateSource:
     """The pages of a run, filled up from the index to `n_wanted` if there is one; without a run, the index.
 
     `model` scores the pages that come from the index.

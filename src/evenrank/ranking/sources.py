@@ -35,7 +35,7 @@ CALIBRATION = CalibrationSettings(method="logistic", ridge=1e-3)
 NOTHING = Found(no_pages(), np.empty(0), np.empty(0))
 
 
-class Source(Protocol):
+class CandidateSource(Protocol):
     """Finds candidates; it must be possible to send it to another process."""
 
     def find(self, topic: Topic) -> Found:
@@ -51,8 +51,8 @@ class Source(Protocol):
 class Supplemented:
     """A source whose short lists are filled up from another one, below everything the first one found."""
 
-    main: Source
-    supplement: Source
+    main: CandidateSource
+    supplement: CandidateSource
     n_wanted: int
     """Lists of this length need no supplement."""
 

@@ -32,7 +32,7 @@ WORTH_SHARING = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class WrittenBlock:
     """The finished share of one block: compressed lines, and the pages of the topics."""
 
     n_pages: int
@@ -45,12 +45,12 @@ class Block:
     is_relevant: NDArray[np.bool_]
     visibility: NDArray[np.float32]
 
-    def without_lines(self) -> Block:
+    def without_lines(self) -> WrittenBlock:
         """The same block once its lines are written, so that they need not stay in memory."""
         return replace(self, metadata=NO_PART, corpus=None)
 
 
-def make_block(settings: GenerateSettings, number: int) -> Block:
+def make_block(settings: GenerateSettings, number: int) -> WrittenBlock:
     """One block, from generators that depend on the seed and on its number only."""
     plan = make_plan(settings)
     pages = draw_pages(plan, number)
@@ -58,7 +58,7 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
     length = expected_sentences(pages.score) / TYPICAL_SENTENCES
     of_topic = members.theme < settings.n_topics
     metadata = metadata_lines(pages, derive(settings.seed, "metadata", number))
-    return Block(
+    return WrittenBlock(
         n_pages=int(pages.is_listed.sum()),
         metadata=compress_part(metadata),
         corpus=compress_part(corpus_lines(plan, pages, number)) if settings.with_text else None,
@@ -69,7 +69,7 @@ def make_block(settings: GenerateSettings, number: int) -> Block:
     )
 
 
-def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[Block]:
+def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[WrittenBlock]:
     """All blocks in order, made by `workers` processes (None: one for each core, or this one for little work)."""
     count = n_blocks(make_plan(settings))
     if workers is None and count < WORTH_SHARING:

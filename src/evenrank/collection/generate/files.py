@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.collection.generate.blocks import Block, make_blocks
+from evenrank.collection.generate.blocks import WrittenBlock, make_blocks
 from evenrank.collection.generate.gzip_parts import GzipWriter, compress_part
 from evenrank.collection.generate.judgments import TopicPages, evaluation_pools, training_judgments
 from evenrank.collection.generate.plan import make_plan
@@ -80,7 +80,7 @@ def _write_pages(
     files: GeneratedFiles, settings: GenerateSettings, bar: Progress, workers: int | None
 ) -> list[TopicPages]:
     """Writes metadata and corpus; returns the pages of each topic."""
-    kept: list[Block] = []
+    kept: list[WrittenBlock] = []
     with ExitStack() as stack:
         metadata = GzipWriter(stack.enter_context(files.metadata.open("wb")))
         corpus = GzipWriter(stack.enter_context(files.corpus.open("wb"))) if files.corpus else None
@@ -96,7 +96,7 @@ def _write_pages(
     return _by_topic(kept, settings.n_topics)
 
 
-def _by_topic(blocks: Sequence[Block], n_topics: int) -> list[TopicPages]:
+def _by_topic(blocks: Sequence[WrittenBlock], n_topics: int) -> list[TopicPages]:
     """The blocks' pages of each topic, ids ascending."""
     topic = np.concatenate([block.topic for block in blocks])
     order = np.argsort(topic, kind="stable")

@@ -38,7 +38,7 @@ class TopicPages:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class JudgmentPool:
     """What assessors saw of one topic."""
 
     assessed: NDArray[np.int32]
@@ -65,7 +65,7 @@ def _tagged(topic: TopicPages, n: int, rng: np.random.Generator) -> NDArray[np.i
     return np.sort(pages[np.argsort(keys, kind="stable")[:n]])
 
 
-def evaluation_pools(settings: GenerateSettings, topics: Sequence[TopicPages]) -> list[Pool]:
+def evaluation_pools(settings: GenerateSettings, topics: Sequence[TopicPages]) -> list[JudgmentPool]:
     """The pool of each evaluation topic."""
     rng = derive(settings.seed, "pools")
     tiers = np.array(TIERS)[_tier_numbers(len(topics), rng)]
@@ -89,7 +89,9 @@ def _tier_numbers(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return rng.permutation(np.cumsum(TIER_SHARES).searchsorted(middles, side="right").clip(max=2))
 
 
-def _pool(topic: TopicPages, n_relevant: int, tier: int, strays: NDArray[np.int32], rng: np.random.Generator) -> Pool:
+def _pool(
+    topic: TopicPages, n_relevant: int, tier: int, strays: NDArray[np.int32], rng: np.random.Generator
+) -> JudgmentPool:
     """Pages that the simulated systems rank high, down to where `n_relevant` relevant ones are found."""
     candidates = _with_strays(topic, strays, rng)
     order = np.argsort(_best_ranks(candidates, rng), kind="stable")
@@ -97,7 +99,7 @@ def _pool(topic: TopicPages, n_relevant: int, tier: int, strays: NDArray[np.int3
     depth = int(found.searchsorted(n_relevant)) + 1 if n_relevant else min(20, len(order))
     seen = order[:depth]
     relevant = seen[candidates.is_relevant[seen]]
-    return Pool(np.sort(candidates.page_id[seen]), np.sort(candidates.page_id[relevant]), tier)
+    return JudgmentPool(np.sort(candidates.page_id[seen]), np.sort(candidates.page_id[relevant]), tier)
 
 
 def _with_strays(topic: TopicPages, strays: NDArray[np.int32], rng: np.random.Generator) -> TopicPages:

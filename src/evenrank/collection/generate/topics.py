@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.generate import tables
-from evenrank.collection.generate.judgments import Pool
+from evenrank.collection.generate.judgments import JudgmentPool
 from evenrank.collection.generate.themes import Theme
 from evenrank.rng import derive
 
@@ -29,7 +29,7 @@ def training_records(
     ]
 
 
-def qrel_records(ids: Sequence[int], themes: Sequence[Theme], pools: Sequence[Pool]) -> list[dict[str, Any]]:
+def qrel_records(ids: Sequence[int], themes: Sequence[Theme], pools: Sequence[JudgmentPool]) -> list[dict[str, Any]]:
     """Records of `eval-topics-with-qrels.json.gz`."""
     return [
         {

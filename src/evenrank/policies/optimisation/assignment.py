@@ -53,7 +53,7 @@ def prices_at(tangents: list[Tangent], total: float) -> Tangent:
 
 def _settle_block(bounds: BandBounds, bands: NDArray[np.intp], tangent: Tangent) -> None:
     """Lower the bounds of some neighbouring bands."""
-    block = Block(bounds.problem, float(bounds.ends[bands[-1] + 1]))
+    block = AssignmentBlock(bounds.problem, float(bounds.ends[bands[-1] + 1]))
     by_rank = block.small
     for _ in range(MAX_ROUNDS):
         value, pages = block.assign(tangent, by_rank)
@@ -65,7 +65,7 @@ def _settle_block(bounds: BandBounds, bands: NDArray[np.intp], tangent: Tangent)
 
 
 @dataclass(frozen=True)
-class Block:
+class AssignmentBlock:
     """Rankings that give all groups together at most the exposure `most`."""
 
     problem: CompoundProblem

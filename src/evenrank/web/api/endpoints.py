@@ -37,7 +37,7 @@ from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.links import draw_path, list_path, search_path
 
 
-def answer(record: dict[str, Any], status: int = 200) -> Response:
+def json_response(record: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(record), status, media_type="application/json")
 
 
@@ -47,7 +47,7 @@ def document_of(desk: Desk) -> dict[str, Any]:
 
 
 def show_document(request: Request) -> Response:
-    return answer(document_of(desk_of(request)))
+    return json_response(document_of(desk_of(request)))
 
 
 def show_guide(request: Request) -> Response:
@@ -58,7 +58,7 @@ def show_guide(request: Request) -> Response:
 
 def show_collection(request: Request) -> Response:
     desk = desk_of(request)
-    return answer(
+    return json_response(
         {
             "articles": desk.numbers.n_articles,
             "unknown_region": desk.numbers.unknown_region,
@@ -76,7 +76,7 @@ def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     desk = desk_of(request)
     token = save_list(desk.store, make_list(desk, parse_question(record)), editor_of({}))
-    return answer({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
+    return json_response({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
 
 
 def get_list(request: Request) -> Response:
@@ -84,25 +84,25 @@ def get_list(request: Request) -> Response:
     check_filters(request.query_params, desk.collection)
     articles = list_articles(desk, work_list)
     chosen = articles.articles(parse_filters(request.query_params, desk.collection).apply(articles))
-    return answer({**_head(work_list), "articles": _articles(request, chosen)})
+    return json_response({**_head(work_list), "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
     balance = list_balance(desk.collection, work_list.page_ids, work_list.target, desk.space(work_list))
-    return answer({"certificate": work_list.certificate, **balance.as_data()})
+    return json_response({"certificate": work_list.certificate, **balance.as_data()})
 
 
 def get_trade_off(request: Request) -> Response:
     curve = trade_off(desk_of(request), requested_list(request))
-    return answer({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
+    return json_response({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
 
 
 def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
     desk = desk_of(request)
     token = save_search(desk.store, make_search(desk, parse_question(record)), editor_of({}))
-    return answer({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
+    return json_response({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
 
 
 def get_search(request: Request) -> Response:
@@ -111,7 +111,7 @@ def get_search(request: Request) -> Response:
     so_far = (
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
-    return answer({**_head(search), "n_draws": search.n_draws, "all_draws": so_far})
+    return json_response({**_head(search), "n_draws": search.n_draws, "all_draws": so_far})
 
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
@@ -121,12 +121,12 @@ def post_draw(request: Request, record: dict[str, Any]) -> Response:
         draw = make_draw(desk_of(request), search, editor_of(record))
     except NothingLeftError:
         raise HTTPException(409, "Every article of this search is done, or not for this editor.") from None
-    return answer(_draw(request, search, draw), 201)
+    return json_response(_draw(request, search, draw), 201)
 
 
 def get_draw(request: Request) -> Response:
     search = requested_search(request)
-    return answer(_draw(request, search, requested_draw(request, search)))
+    return json_response(_draw(request, search, requested_draw(request, search)))
 
 
 def post_mark(request: Request, record: dict[str, Any]) -> Response:
@@ -134,7 +134,7 @@ def post_mark(request: Request, record: dict[str, Any]) -> Response:
     search = requested_search(request)
     page_id = int(record["page_id"])
     set_mark(desk_of(request).store, search, page_id, record["mark"], editor_of(record))
-    return answer({"page_id": page_id, "mark": record["mark"]})
+    return json_response({"page_id": page_id, "mark": record["mark"]})
 
 
 def _head(kept: Kept) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from evenrank.assessment.pool import Pool
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import Store, open_store
-from evenrank.assessment.votes import Vote, answer
+from evenrank.assessment.votes import Vote, cast_or_change
 from evenrank.errors import EvenrankError, input_error
 from evenrank.formats.runs import read_run
 from evenrank.records import Run, Topic
@@ -78,7 +78,7 @@ class Judging:
     def keep(self, vote: Vote) -> Vote | None:
         """Stores a vote and gives the one before; an error that says so, without paths, when it cannot be stored."""
         try:
-            return answer(self.store, vote)
+            return cast_or_change(self.store, vote)
         except EvenrankError as error:
             LOG.error("a vote was not stored: %s", error)
             raise HTTPException(503, NOT_STORED) from error

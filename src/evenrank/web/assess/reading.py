@@ -15,7 +15,7 @@ FIRST_CHARACTERS = 30_000
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """A heading or a paragraph."""
 
     level: int
@@ -28,7 +28,7 @@ class Reading:
     """What appears on the page."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[TextBlock, ...]
     facts: tuple[tuple[str, Markup], ...]
     tables: tuple[Markup, ...]
     captions: tuple[Markup, ...]
@@ -47,7 +47,7 @@ def lay_out(content: ArticleContent, stems: dict[str, str], is_whole: bool = Fal
     blocks, n_left = _cut(list(_blocks(content.parts)), None if is_whole else FIRST_CHARACTERS)
     return Reading(
         title=content.title,
-        blocks=tuple(Block(level, mark(text)) for level, text in blocks),
+        blocks=tuple(TextBlock(level, mark(text)) for level, text in blocks),
         facts=tuple((name, mark(value)) for name, value in content.facts),
         tables=_marked(mark, content.tables) if not n_left else (),
         captions=_marked(mark, content.captions) if not n_left else (),

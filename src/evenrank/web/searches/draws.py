@@ -12,7 +12,7 @@ from evenrank.exposure import discounts
 from evenrank.rng import derive
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure, page_alignment
-from evenrank.web.searches.plan import Owed, Pool, fill
+from evenrank.web.searches.plan import DrawPool, Owed, fill
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.arrays import float64, int32, pack
 from evenrank.web.storage.store import now
@@ -69,7 +69,7 @@ def choose(
     worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + n_shown)) ** SHARPNESS
     rng = derive(int(desk.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
-    return fill(wanted, Pool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
+    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
 
 
 def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:

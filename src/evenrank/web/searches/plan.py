@@ -27,7 +27,7 @@ def make_plan(prepared: Prepared, fairness: float, n_draws: int, length: int) ->
 
 
 @dataclass(frozen=True)
-class Pool:
+class DrawPool:
     """The candidates of a search as one draw sees them; arrays run beside each other."""
 
     kinds: Kinds
@@ -50,7 +50,7 @@ class Owed:
     """Attention of each rank."""
 
 
-def fill(wanted: Kinds, pool: Pool, owed: Owed, rng: np.random.Generator) -> NDArray[np.intp]:
+def fill(wanted: Kinds, pool: DrawPool, owed: Owed, rng: np.random.Generator) -> NDArray[np.intp]:
     """Candidates for the ranks of one draw, of the kinds that the plan wants there.
 
     Of each kind, articles are drawn by their worth (Plackett–Luce), and those that need more work come first. Where
