@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 VISITORS = [
     pytest.param("desktop", "light", True, id="desktop-light-script"),
@@ -142,3 +142,87 @@ def test_the_keyboard_reaches_the_content(open_page: Callable[..., Page]) -> Non
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
+
+
+@pytest.mark.parametrize("size, scheme, has_script", VISITORS)
+def test_a_coordinator_brings_articles_and_works_on_the_list(
+    open_page: Callable[..., Page], size: str, scheme: str, has_script: bool
+) -> None:
+    """Own articles in, checked, ranked; claimed, done, undone; renamed, found again, kept private."""
+    page, other = open_page(size, scheme, has_script), open_page()
+    page.goto("/lists/new?title=Chess&keywords=chess")
+    page.get_by_role("button", name="Make the list").click()
+    titles = page.locator(".articles a.title").all_inner_texts()[:40]
+
+    page.goto("/lists/new?title=Our+own&keywords=chess&best=FA")
+    page.locator("summary", has_text="Your own articles").click()
+    page.get_by_label("Titles or page ids, one a line").first.fill("\n".join([*titles, "No such article"]))
+    page.get_by_role("button", name="Check the articles").click()
+    expect(page.locator("main")).to_contain_text("40 of 41 found")
+    page.get_by_label("As your subject is").check()
+    if has_script:
+        page.wait_for_load_state("networkidle")
+    page.get_by_role("button", name="Make the list").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Our own")
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(41)
+    assert fits(page)
+    address = page.url
+
+    rows.nth(1).get_by_role("button", name="Claim").click()
+    rows.nth(1).get_by_role("button", name="Start").click()
+    rows.nth(1).get_by_role("button", name="Done").click()
+    rows.nth(1).get_by_role("button", name="Undo").click()
+    expect(rows.nth(1).get_by_role("button", name="Claim")).to_be_visible()
+    rows.nth(2).get_by_role("button", name="Not our topic").click()
+    expect(rows.nth(2)).to_contain_text("Not our topic")
+
+    page.get_by_role("link", name="Manage").click()
+    page.get_by_label("Title", exact=True).fill("Our articles")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("button", name="Make it private").click()
+    expect(page.get_by_text("Only you, and people you name")).to_be_visible()
+    page.get_by_role("link", name="My lists").click()
+    expect(page.get_by_role("link", name="Our articles", exact=True)).to_be_visible()
+    answer = other.request.get(address)
+    assert answer.status == 404
+
+
+def test_marks_say_when_the_server_cannot_be_reached(browser: Browser, address: str) -> None:
+    page = browser.new_page(base_url=address)
+    page.goto("/searches/new?title=Chess&keywords=chess")
+    page.get_by_role("button", name="Save the search").click()
+    page.get_by_role("button", name="Give me").click()
+    page.route("**/marks", lambda route: route.fulfill(status=503, body="no"))
+    page.get_by_role("button", name="Done").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("Not saved")
+    page.unroute("**/marks")
+    page.get_by_role("button", name="Done").first.click()
+    expect(page.get_by_role("button", name="Undo").first).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.close()
+
+
+def test_back_keeps_the_form(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto("/lists/new")
+    page.get_by_label("Title of the project").fill("Chess")
+    page.get_by_label("Keywords").fill("chess, pawns")
+    page.get_by_role("button", name="Make the list").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Chess")
+    page.go_back()
+    expect(page.get_by_label("Keywords")).to_have_value("chess, pawns")
+    expect(page.get_by_role("button", name="Make the list")).to_be_enabled()
+
+
+def test_arabic_is_written_from_right_to_left(open_page: Callable[..., Page]) -> None:
+    page = open_page("phone")
+    page.goto("/")
+    page.get_by_label("Language").select_option("ar")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    expect(page.get_by_role("heading", level=1)).to_have_text("قوائم عمل عادلة لويكيبيديا")
+    page.goto("/lists/new?title=Chess&keywords=chess")
+    page.get_by_role("button", name="أعدّ القائمة").click()
+    expect(page.get_by_role("table")).to_be_visible()
+    assert fits(page)

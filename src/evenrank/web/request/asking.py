@@ -53,7 +53,7 @@ def ask(
         roles=ROLES,
         n_rows=N_ROWS,
         preview=make_preview(desk, fields) if fields.get("title") else None,
-        goal=None,
+        goal=preview_goal(desk, fields) if fields.get("title") else None,
         brought=brought,
     )
     response.headers.update(KEPT_BY_BROWSER)
