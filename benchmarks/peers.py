@@ -3,8 +3,8 @@
     python benchmarks/peers.py [--queries 50] [--items 200] [--groups 10] [--folder build/peers]
 
 Each peer is installed into an environment of its own under the folder, from the package index, once. Times are
-wall-clock seconds of the call alone, without import and reading; memory is the peak of the process. Peers that need
-gigabytes are named with the reason and not installed. The table is Markdown.
+seconds of processor time of the call alone, without import and reading; memory is the peak of the process. Peers that
+need gigabytes are named with the reason and not installed. The table is Markdown.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ groups = pd.read_csv(f"{folder}/groups.csv", dtype=str)
 qrels = pd.read_csv(f"{folder}/qrels.csv", dtype={"query": str, "item": str})
 found = {}
 def timed(name, function):
-    start = time.perf_counter()
+    start = time.process_time()
     value = function()
-    found[name + " seconds"] = time.perf_counter() - start
+    found[name + " seconds"] = time.process_time() - start
     return value
 first = list(run["query"].unique()[:N_RERANKED])
 """
