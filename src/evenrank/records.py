@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
@@ -39,6 +39,12 @@ class Article:
     """Wikitext, or plain text."""
 
 
+def _is_equal(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return type(one) is type(other) and np.array_equal(one, other)  # type: ignore[arg-type]
+    return one == other
+
+
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A WikiProject as a query, with its judgments where they are known."""
@@ -55,6 +61,12 @@ class Topic:
     """All judged pages; None when the judgments are a complete list of the relevant."""
     max_tier: int | None = None
     """Deepest pool tier that was assessed; None for training topics."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal; arrays as a whole, which a dataclass would compare number by number."""
+        if not isinstance(other, Topic):
+            return NotImplemented
+        return all(_is_equal(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
 
 
 @dataclass(frozen=True, slots=True)

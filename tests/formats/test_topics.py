@@ -81,3 +81,12 @@ def test_any_record_is_a_topic_or_a_value_error(record: dict) -> None:
         assert str(error)
     else:
         assert orjson.dumps(topic_record(topic))
+
+
+def test_topics_are_equal_by_content_arrays_included() -> None:
+    """Python 3.13 compares the fields of a dataclass one by one, which an array does not take."""
+    one, same = (Topic(1, "One", rel_docs=np.array([1, 2], np.int32)) for _ in range(2))
+    assert one == same
+    assert one != Topic(1, "One", rel_docs=np.array([1, 3], np.int32))
+    assert one != Topic(1, "One", rel_docs=np.array([1, 2], np.int32), assessed_docs=np.array([1], np.int32))
+    assert one != "One"
