@@ -283,7 +283,7 @@ class _Cursor(sqlite3.Cursor):
     def __next__(self) -> Any:
         try:
             return super().__next__()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             _translate(self.connection, error)
 
     def fetchone(self) -> Any:
@@ -318,16 +318,16 @@ class _Connection(sqlite3.Connection):
 def _clear_errors(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote damaged text
         _translate(connection, error)
 
 
-def _translate(connection: sqlite3.Connection, error: sqlite3.Error) -> NoReturn:
+def _translate(connection: sqlite3.Connection, error: Exception) -> NoReturn:
     assert isinstance(connection, _Connection)
     _raise(connection.path, error)
 
 
-def _raise(path: Path, error: sqlite3.Error) -> NoReturn:
+def _raise(path: Path, error: Exception) -> NoReturn:
     """The error of this package that an error of SQLite means; mistakes of our own code stay what they are."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         raise error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 
+from evenrank.errors import DamagedStoreError
 from evenrank.sqlite import WAIT_SECONDS, Schema, SqliteFile, open_file
 
 
@@ -15,7 +16,10 @@ class Store(SqliteFile):
     def seed(self) -> int:
         """The start of all shuffling and sampling in this file."""
         row = self.connection.execute("SELECT value FROM setting WHERE name = 'seed'").fetchone()
-        return int(row[0])
+        try:
+            return int(row[0])
+        except (TypeError, ValueError) as error:
+            raise DamagedStoreError(self.path, "it has no seed") from error
 
 
 def create_store(path: str | os.PathLike[str], seed: int = 0) -> Store:

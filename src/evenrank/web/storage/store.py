@@ -8,6 +8,7 @@ import sqlite3
 from datetime import UTC, datetime
 from importlib.resources import files
 
+from evenrank.errors import DamagedStoreError
 from evenrank.sqlite import Schema, SqliteFile, open_file
 
 VERSION = 3
@@ -57,8 +58,10 @@ def now() -> str:
 
 def server_secret(store: SqliteFile) -> str:
     """The secret that all draws are seeded with; it never leaves the file."""
-    (secret,) = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
-    return str(secret)
+    row = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
+    if row is None:
+        raise DamagedStoreError(store.path, "it has no secret")
+    return str(row[0])
 
 
 def _add_secret(connection: sqlite3.Connection) -> None:
