@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.sub_region import SOURCE_REGION, SUB_REGION
 from evenrank.errors import InputError
 from evenrank.formats.metadata import Metadata, read_metadata
 from evenrank.formats.metadata_lines import LineReader
@@ -161,3 +162,61 @@ def test_a_damaged_record_is_a_fault_or_still_a_record(records: list[dict], plac
     place %= len(text)
     block = LineReader(DIMENSIONS).parse(text[:place] + damage + text[place:])
     assert all(line >= 1 and found for line, found, _ in block.faults)
+
+
+SHAPES = {
+    "as the organisers write it": lambda record: json.dumps(record),
+    "without blanks": lambda record: json.dumps(record, separators=(",", ":")),
+    "keys in another order": lambda record: json.dumps(dict(reversed(record.items()))),
+    "with escapes": lambda record: json.dumps({**record, "title": 'a \\ and "'}),
+    "indented by a blank": lambda record: " " + json.dumps(record),
+}
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_lines_with_counts_are_read_the_same_in_any_shape(tmp_path_factory, data: st.DataObject) -> None:
+    """Regular lines are cut out together, others are read one by one: the result is the same."""
+    regions = st.lists(st.sampled_from(["Melanesia", "Polynesia", "Western Asia"]), max_size=3)
+    counts = st.dictionaries(st.sampled_from(["UNK", "Western Asia", "Oceania"]), st.integers(0, 300), max_size=3)
+    records = [
+        {
+            "page_id": data.draw(st.integers(1, 50)),
+            "pred_qual": data.draw(st.none() | st.floats(0, 1).map(lambda value: round(value, 4))),
+            "qual_cat": data.draw(st.none() | st.sampled_from(WORK_ORDER)),
+            "page_subcont_regions": data.draw(regions),
+            "source_subcont_regions": data.draw(counts),
+        }
+        for _ in range(data.draw(st.integers(1, 8)))
+    ]
+    path = tmp_path_factory.mktemp("shapes") / "m"
+    found = []
+    for write in SHAPES.values():
+        path.write_text("".join(write(record) + "\n" for record in records))
+        metadata = read_metadata(path, [SUB_REGION, SOURCE_REGION])
+        arrays = [metadata.page_ids, metadata.quality_class, *metadata.masks.values(), *metadata.counts.values()]
+        found.append([array.tolist() for array in arrays] + [np.nan_to_num(metadata.quality_score, nan=-1).tolist()])
+    assert all(each == found[0] for each in found[1:])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"page_id": 1, "source_subcont_regions": {"Atlantis": 1}}',
+        '{"page_id": 1, "source_subcont_regions": {"UNK": 1, "UNK": 2}}',
+        '{"page_id": -1, "source_subcont_regions": {}}',
+        '{"page_id": 1, "source_subcont_regions": {}, "pred_qual": 1.5}',
+        '{"page_id": 1, "source_subcont_regions": {}, "qual_cat": "A"}',
+        '{"page_id": 01, "source_subcont_regions": {}}',
+    ],
+)
+def test_a_fault_among_regular_lines_has_its_line(tmp_path: Path, line: str) -> None:
+    good = json.dumps(json.loads(line.replace("01", "1")) | {"page_id": 2, "source_subcont_regions": {}} | _valid(line))
+    (tmp_path / "m").write_text(f"{good}\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        read_metadata(tmp_path / "m", [SOURCE_REGION])
+    assert [fault.line for fault in caught.value.faults] == [2]
+
+
+def _valid(line: str) -> dict[str, object]:
+    return {name: value for name, value in (("pred_qual", 0.5), ("qual_cat", "B")) if name in line}

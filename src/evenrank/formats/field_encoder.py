@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
+import orjson
 
 MEMO_LIMIT = 1 << 16
 """Distinct values remembered of one field; with more of them the memory is cleared."""
@@ -46,6 +47,7 @@ class FieldEncoder:
         self._count = dimension.encode_counts
         self.has_counts = self._count is not None
         self._memo: dict[object, Encoded] = {}
+        self._written: dict[bytes, Encoded] = {}
 
     def __call__(self, value: object) -> Encoded:
         """Mask and counts of a value; UnknownValueError when the dimension does not know it."""
@@ -60,6 +62,19 @@ class FieldEncoder:
                 self._memo = {}
             self._memo[key] = found
         return found
+
+    def encode_column(self, column: Sequence[bytes]) -> list[Encoded]:
+        """Masks and counts of values as they are written in JSON; ValueError when one is not known."""
+        memo = self._written
+        for text in set(column).difference(memo):
+            value = orjson.loads(text)
+            if type(value) is dict and text.count(b'":') != len(value):
+                raise ValueError("a key appears twice")
+            memo[text] = self._encode(value)
+        encoded = [memo[text] for text in column]
+        if len(memo) >= MEMO_LIMIT:
+            self._written = {}
+        return encoded
 
     def _encode(self, value: object) -> Encoded:
         try:

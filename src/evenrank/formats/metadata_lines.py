@@ -3,7 +3,8 @@
 The organisers write every record with the same keys in the same order, so a line is a page id, a quality score and
 a tail that takes only a few hundred different values. Ids and scores are parsed for a whole block with array
 arithmetic, tails are distinguished by a 64-bit hash and each distinct tail is parsed as JSON once. Lines of any other
-shape, and files with counts, whose tails hardly repeat, are parsed one by one, with the same result.
+shape are parsed one by one, with the same result. In files with counts, whose tails hardly repeat, the values of all
+lines are cut out by one expression instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
 from evenrank.formats.field_encoder import FieldEncoder, MaskField, UnknownValueError
 from evenrank.formats.json_lines import MAX_FAULTS, load_record
+from evenrank.formats.regular_lines import RegularLines
 from evenrank.formats.seen_tails import SeenTails
 from evenrank.records import NO_CLASS, WORK_ORDER
 
@@ -64,9 +67,13 @@ class LineReader:
         self._has_counts = any(encoder.has_counts for encoder in self._encoders)
         self.fields: set[str] = set()
         self._seen = SeenTails.none(1 + len(self._dimensions))
+        self._shape: RegularLines | None = None
+        self._wanted = {"page_id", *SCORE_FIELDS, *CLASS_FIELDS, *(encoder.field for encoder in self._encoders)}
 
     def parse(self, block: bytes) -> ParsedBlock:
         """Columns of a block of whole lines."""
+        if self._has_counts and (regular := self._regular_lines(block)) is not None:
+            return regular
         fast = None if self._has_counts else self._fast_lines(block)
         left = list(enumerate(block.split(b"\n"))) if fast is None else fast.left
         slow = self._slow_lines(left)
@@ -91,6 +98,36 @@ class LineReader:
         shown = [(f.line, f.found, f.fix) for f in slow.faults.kept]
         n_faults, first_unknown = slow.faults.n_faults, slow.faults.first_unknown
         return ParsedBlock(page_ids, columns, counts, n_lines, shown, n_faults, first_unknown)
+
+    # Lines that all have the same keys in the same order, with counts.
+
+    def _regular_lines(self, block: bytes) -> ParsedBlock | None:
+        """Columns of a block whose lines are all regular and valid; None when one is not, so that faults get lines."""
+        if self._shape is None:
+            end = block.find(b"\n")
+            self._shape = RegularLines.of(block[: end if end >= 0 else len(block)], self._wanted)
+        texts = self._shape.columns(block) if self._shape is not None else None
+        if self._shape is None or texts is None or "page_id" not in texts:
+            return None
+        try:
+            page_ids = np.array(texts["page_id"]).astype(np.int64)
+            scores = _score_column(texts)
+            codes = _class_column(texts)
+            nothing = (b"null",) * len(page_ids)
+            encoded = [encoder.encode_column(texts.get(encoder.field, nothing)) for encoder in self._encoders]
+        except ValueError:
+            return None
+        is_score = ((scores >= 0) & (scores <= 1)) | np.isnan(scores)
+        if page_ids.min() < 0 or page_ids.max() > MAX_PAGE_ID or not is_score.all():
+            return None
+        self.fields.update(self._shape.keys)
+        columns: dict[str, NDArray[Any]] = {"score": scores.astype(np.float32), "class": codes}
+        counts = {}
+        for dimension, encoder, pairs in zip(self._dimensions, self._encoders, encoded, strict=True):
+            columns[dimension.name] = np.array([mask for mask, _ in pairs], dimension.mask_dtype)
+            if encoder.has_counts:
+                counts[encoder.name] = np.array(list(chain.from_iterable(part for _, part in pairs)), np.uint32)
+        return ParsedBlock(page_ids.astype(np.int32), columns, counts, len(page_ids), [], 0, {})
 
     # Lines of the organisers' layout, all at once.
 
@@ -239,6 +276,21 @@ class _Faults:
             self.kept.append(fault)
         if fault.dimension:
             self.first_unknown.setdefault(fault.dimension, (fault.line, fault.found))
+
+
+def _score_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.float64]:
+    name = SCORE_FIELDS[0] if SCORE_FIELDS[0] in texts else SCORE_FIELDS[1]
+    if name not in texts:
+        return np.full(len(texts["page_id"]), math.nan)
+    return np.array([b"nan" if text == b"null" else text for text in texts[name]]).astype(np.float64)
+
+
+def _class_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.uint8]:
+    name = CLASS_FIELDS[0] if CLASS_FIELDS[0] in texts else CLASS_FIELDS[1]
+    if name not in texts:
+        return np.full(len(texts["page_id"]), NO_CLASS, np.uint8)
+    codes = {text: _quality_class({name: orjson.loads(text)}) for text in set(texts[name])}
+    return np.array([codes[text] for text in texts[name]], np.uint8)
 
 
 def _page_id(record: dict[str, Any]) -> int:
