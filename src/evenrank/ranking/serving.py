@@ -11,7 +11,7 @@ from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Task
 
 DEFAULT_PROTOCOL = "paper-2021"
-"""What `rank` serves and `evaluate` scores with, unless told otherwise."""
+"""What `rank` serves and `evaluate` scores with, unless set otherwise."""
 
 
 def choose_protocol(protocol: str | Protocol) -> Protocol:

@@ -42,7 +42,7 @@ FORMATS = {
 def format_of(suffix: str) -> Format:
     """The format of a suffix; 404 when there is none."""
     if suffix not in FORMATS:
-        raise HTTPException(404, f"There is no format .{suffix}; there are: {', '.join(FORMATS)}.")
+        raise HTTPException(404, f"Unknown format .{suffix}; choose from {', '.join(FORMATS)}.")
     return FORMATS[suffix]
 
 
