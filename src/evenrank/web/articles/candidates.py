@@ -44,12 +44,12 @@ def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None
     found = score_brought(desk, question, brought) if brought and is_own else desk.source.find(question.topic())
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
-    if not is_own:
-        found = take(found, is_on_topic(desk, question, found))
     found = take(found, is_wanted(desk, question, found.page_ids, brought))
     if not len(found):
         text = "No article that matches is of these classes, this size and this importance. Widen the range."
         raise NothingFoundError({"best": text})
+    if not is_own:
+        found = take(found, is_on_topic(desk, question, found))
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build(desk.collection, 0, task, found, settings))
     if not len(prepared.candidates):
