@@ -41,3 +41,10 @@ def test_table_says_test_and_verdict(call, golden_runs) -> None:
 def test_other_formats(call, golden_runs, form: str) -> None:
     text = call(*golden_runs[:2], "--baseline", "T1syn00", "--format", form).stdout
     assert text.count("T1syn01") == 3
+
+
+def test_measures_on_request_are_compared(golden_collection, golden_runs) -> None:
+    arguments = [str(golden_collection.path), *map(str, golden_runs[:2]), "--baseline", str(golden_runs[0])]
+    shown = CliRunner().invoke(command, [*arguments, "-m", "NDKL", "-m", "AWRF@10"], catch_exceptions=False).stdout
+    assert "NDKL" in shown
+    assert "AWRF@10" in shown

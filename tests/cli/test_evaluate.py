@@ -167,3 +167,16 @@ def test_the_default_protocol_is_that_of_the_paper(golden_collection, golden_run
     arguments = [str(golden_collection.path), str(golden_runs[0]), "--format", "json"]
     printed = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
     assert printed["protocol"]["name"] == "paper-2021"
+
+
+def test_every_measure_has_an_interval(call, golden_collection, golden_runs) -> None:
+    printed = json.loads(call("--intervals", "--format", "json", "--measures", "all", runs=golden_runs[:1]).stdout)
+    [run] = printed["runs"]
+    assert set(run["intervals"]) == set(run["scores"])
+    assert run["intervals"]["Score"] == {key: run["ci"][key] for key in ("low", "high", "se")}
+    for name, end in run["intervals"].items():
+        if run["scores"][name] is not None:
+            assert end["low"] <= run["scores"][name] <= end["high"], name
+    text = call("--intervals", runs=golden_runs[:1]).stdout
+    assert "measure" in text.splitlines()[1]
+    assert len(text.splitlines()) == 3 + 4

@@ -54,7 +54,13 @@ def command(
     opened = Collection.open(collection)
     paths, name = with_baseline(runs, baseline)
     results = score_files(
-        opened, paths, options.protocol, options.groups, options.settings, judged_only=options.judged_only
+        opened,
+        paths,
+        options.protocol,
+        options.groups,
+        options.settings,
+        judged_only=options.judged_only,
+        measures=measures,
     )
     comparisons = compare(results, name, test, measures or None, seed)
     click.echo(_rendered(comparisons, form), nl=False)

@@ -27,6 +27,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @depth_options
 @click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
+@click.option("--intervals", "all_intervals", is_flag=True, help="A row per run and measure, each with its interval.")
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option(
@@ -46,6 +47,7 @@ def command(
     judged_only: bool,
     measures: str,
     attributes: bool,
+    all_intervals: bool,
     per_topic: bool,
     form: str,
     topic_stats: Path | None,
@@ -70,7 +72,7 @@ def command(
         from evenrank.evaluation.feedback import write_topic_stats
 
         write_topic_stats(results, topic_stats)
-    click.echo(rendered(results, form, per_topic), nl=False)
+    click.echo(rendered(results, form, per_topic, all_intervals=all_intervals), nl=False)
     say_notes(results, with_settings=form != "json")
 
 
@@ -106,16 +108,17 @@ def score_attributes(
     say_notes(found.overall, with_settings=True)
 
 
-def rendered(results: Results, form: str, per_topic: bool) -> str:
+def rendered(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:
     """The results in one of `FORMATS`."""
     if form == "json":
         import orjson
 
-        return orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    from evenrank.evaluation.tables.results import RENDERERS, runs_table, topics_table
+        return orjson.dumps(results.to_json(all_intervals), option=orjson.OPT_INDENT_2).decode() + "\n"
+    from evenrank.evaluation.tables.results import RENDERERS, intervals_table, runs_table, topics_table
     from evenrank.evaluation.tables.table import text_of
 
-    tables = [(topics_table if per_topic else runs_table)(results, task) for task in results.tasks]
+    table_of = topics_table if per_topic else intervals_table if all_intervals else runs_table
+    tables = [table_of(results, task) for task in results.tasks]
     if form == "table":
         return "\n".join(text_of(table, bold=bool(sys.stdout and sys.stdout.isatty())) for table in tables)
     return "\n".join(RENDERERS[form](table) for table in tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -139,8 +140,12 @@ def _compare_on(
 
 
 def _differences(measure: Measure, run: RunResult, base: RunResult) -> NDArray[np.float64]:
-    """Run minus baseline on each topic that both have."""
-    shared = [topic for topic in base.topics if topic in run.topics]
+    """Run minus baseline on each topic that both have and on which the measure is defined for both."""
+    shared = [
+        topic
+        for topic in base.topics
+        if topic in run.topics and not math.isnan(run.topics[topic][measure.key] - base.topics[topic][measure.key])
+    ]
     if not shared:
         raise EvenrankError(f"{run.run} and {base.run} have no topic in common")
     return np.array([run.topics[topic][measure.key] - base.topics[topic][measure.key] for topic in shared])

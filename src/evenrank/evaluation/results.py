@@ -96,8 +96,8 @@ class Results:
         """The tasks that the runs are of."""
         return tuple(task for task in MAIN if any(run.task == task for run in self.runs))
 
-    def to_json(self) -> dict[str, Any]:
-        """The contract of `evaluate --format json`."""
+    def to_json(self, all_intervals: bool = False) -> dict[str, Any]:
+        """The contract of `evaluate --format json`; with `all_intervals` each run has those of every measure."""
         topics = [
             {"run": run.run, "topic": topic, "scores": scores}
             for run in self.runs
@@ -107,10 +107,14 @@ class Results:
         return {
             "schema_version": SCHEMA_VERSION,
             "protocol": protocol,
-            "runs": [run.to_json() for run in self.runs],
+            "runs": [{**run.to_json(), **(self._intervals(run) if all_intervals else {})} for run in self.runs],
             "topics": topics,
             "notes": list(self.notes),
         }
+
+    def _intervals(self, run: RunResult) -> dict[str, Any]:
+        ends = {m.key: measure_interval(run, m.key, self.protocol) for m in self.measures_of(run.task)}
+        return {"intervals": {name: {"low": end.low, "high": end.high, "se": end.se} for name, end in ends.items()}}
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per run and topic."""
@@ -158,8 +162,11 @@ class Results:
 
 
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:
-    """The interval of a run's mean: the published one for the main measure, a fresh stream for the others."""
+    """The interval of a run's mean: the published one for the main measure, a fresh stream for the others.
+
+    Topics on which the measure is undefined are left out, as in the mean.
+    """
     if measure == MAIN[run.task].name:
         return run.interval
     values = np.array([scores[measure] for scores in run.topics.values()])
-    return intervals([values], replace(protocol, interval_stream="shared"))[0]
+    return intervals([values[~np.isnan(values)]], replace(protocol, interval_stream="shared"))[0]

@@ -48,7 +48,7 @@ class Measure:
         """The value on one topic, computed once for each view."""
         seen = view if self.depth is None else view.cut(self.depth)
         if self.name not in seen.values:
-            seen.values[self.name] = self.compute(seen)
+            seen.values[self.name] = float(self.compute(seen))
         return seen.values[self.name]
 
     @property

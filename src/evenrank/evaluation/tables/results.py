@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from evenrank.evaluation.results import Results, RunResult
+from evenrank.evaluation.results import Results, RunResult, measure_interval
 from evenrank.evaluation.tables.delimited import csv_of, tsv_of
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.latex import latex_of
@@ -34,6 +35,24 @@ def runs_table(results: Results, task: Task) -> Table:
         (run.run, run.n_topics, *(run.scores[m.key] for m in measures), run.interval) for run in results.of_task(task)
     ]
     return Table(tuple(columns), tuple(rows), f"Task {task}")
+
+
+def intervals_table(results: Results, task: Task) -> Table:
+    """A row per run and measure: the mean with its confidence interval and standard error."""
+    columns = (
+        Column("run"),
+        Column("measure"),
+        Column("mean"),
+        Column("ci", interval_label(results.protocol)),
+        Column("topics"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for run in results.of_task(task):
+        for measure in results.measures_of(task):
+            n_defined = sum(not math.isnan(scores[measure.key]) for scores in run.topics.values())
+            end = measure_interval(run, measure.key, results.protocol)
+            rows.append((run.run, measure.heading(task, results.protocol), run.scores[measure.key], end, n_defined))
+    return Table(columns, tuple(rows), f"Task {task}")
 
 
 def topics_table(results: Results, task: Task) -> Table:
