@@ -67,7 +67,9 @@ class VectorCache:
     def missing(self, page_ids: NDArray[np.integer]) -> NDArray[np.integer]:
         """Those of `page_ids` that have no vector yet, without repetition, in their order."""
         distinct, first = np.unique(page_ids, return_index=True)
-        absent = ~np.isin(distinct, self._records.page_ids)
+        known = self._records.page_ids
+        at = np.minimum(np.searchsorted(known, distinct), max(len(known) - 1, 0))
+        absent = known[at] != distinct if len(known) else np.ones(len(distinct), bool)
         return np.asarray(page_ids[np.sort(first[absent])])
 
     def add(self, pages: Iterable[tuple[int, Vectors]]) -> None:
