@@ -110,14 +110,14 @@ lists = {query: part for query, part in ranked.groupby("query") if query in set(
 def score():
     values = []
     for part in lists.values():
-        frame = pd.DataFrame({"r": part["item"].to_numpy()})
+        frame = pd.DataFrame({0: part["item"].to_numpy()})
         values.append(frt.Metrics.NDKL(frame, {item: group_of[item] for item in part["item"]}))
     return float(np.mean(values))
 found["NDKL"] = timed("score", score)
 share = groups["group"].value_counts(normalize=True).to_dict()
 def rerank():
     for part in lists.values():
-        items, scores = (pd.DataFrame({"r": part[name].to_numpy()}) for name in ("item", "score"))
+        items, scores = (pd.DataFrame({0: part[name].to_numpy()}) for name in ("item", "score"))
         frt.Rankers.DETCONSTSORT(items, {item: group_of[item] for item in part["item"]}, scores, share, 10)
 timed("rerank", rerank)
 """

@@ -12,7 +12,9 @@ ERRORS = {
     EvenrankError("no run to score"): "no run to score",
     UnknownNameError("policy", "fair", iter(["relevance", "mmr"])): "unknown policy 'fair'; choose from relevance, mmr",
     UnknownNameError("setting", "x", []): "unknown setting 'x'; choose from (none)",
-    MissingExtraError("a figure", "report"): "a figure needs the extra 'report': pip install 'evenrank[report]'",
+    MissingExtraError("a figure", "report"): (
+        "a figure needs the extra 'report': pip install 'evenrank[report]' (in the sources: pip install '.[report]')"
+    ),
     StoreUnavailableError("desk.sqlite", "the disk is full"): (
         "desk.sqlite: not stored: the disk is full (nothing was changed: make room or wait, then try again)"
     ),

@@ -112,7 +112,8 @@ class MissingExtraError(EvenrankError):
     def __init__(self, need: str, extra: str) -> None:
         self.need = need
         self.extra = extra
-        super().__init__(f"{need} needs the extra '{extra}': pip install 'evenrank[{extra}]'")
+        commands = f"pip install 'evenrank[{extra}]' (in the sources: pip install '.[{extra}]')"
+        super().__init__(f"{need} needs the extra '{extra}': {commands}")
 
 
 class StoreError(EvenrankError):
