@@ -153,7 +153,7 @@ def test_any_number_of_dimensions(request_: Request, space: GroupSpace) -> None:
     candidates = make_candidates(300, space=space)
     found = ranked(candidates, request_, target_of(candidates, request_, space))
     assert found.certificate["gap"] < 0.1
-    assert found.certificate["gap"] < 0.01 or space is THREE
+    assert found.certificate["gap"] < 0.03 or space is THREE
 
 
 @both_tasks
@@ -329,6 +329,18 @@ def test_a_floor_of_precision_weakens_fairness_no_further_than_needed(request_: 
     assert found.certificate[f"{measure}_without_floor"] == free.certificate[measure]
     stronger = replace(policy, fairness=3.0 * found.certificate["fairness_used"])
     assert policy.precision(candidates, stronger.rank(candidates, target, request_, derive(1)), request_) < floor
+
+
+def test_pages_far_below_what_is_expected_to_be_relevant_do_not_fill_a_group() -> None:
+    """Ten pages are expected to be relevant; the only pages on the right are at the very end."""
+    candidates = pages([LEFT] * 300 + [RIGHT] * 20, [*np.linspace(0.9, 0.01, 20), *[0.001] * 300])
+    request, target = Request(2, 20, 10), wanting(0.2, 0.8)
+    near = ranked(candidates, request, target, reach=2.0)
+    far = ranked(candidates, request, target, reach=0.0)
+    assert near.positions.max() < 300
+    assert near.certificate["n_within_reach"] < 50
+    assert far.positions.max() >= 300
+    assert near.certificate["EE-L"] > far.certificate["EE-L"]
 
 
 def test_a_floor_that_no_list_reaches_gives_the_order_by_relevance_and_says_so() -> None:

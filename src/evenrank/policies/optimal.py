@@ -9,9 +9,10 @@ import numpy as np
 
 from evenrank.errors import EvenrankError
 from evenrank.policies.candidates import Candidates
-from evenrank.policies.optimal_list import rank_list
+from evenrank.policies.optimal_list import pool_size, rank_list
 from evenrank.policies.optimal_sequence import rank_sequence
 from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
@@ -42,6 +43,10 @@ class Optimal:
     rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""
     precision_rank: int = 50
     """Task 1: rank up to which `min_precision` must be met."""
+    reach: float = 5.0
+    """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
+    fill a group (at least twice as many as a ranking, or the depth in question, has ranks; at the end of a list all);
+    0 uses them all."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = (0.1, 0.15, 0.1, 0.15, 0.5)
@@ -82,6 +87,20 @@ class Optimal:
         del rng
         if not len(candidates) or not request.length or not request.n_rankings:
             return Rankings(np.empty((request.n_rankings, 0), np.intp))
+        if request.task == 2:
+            return self._within_reach(candidates, target, request)
+        return self._at_precision(candidates, target, request)
+
+    def _within_reach(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
+        """A sequence of the candidates within reach."""
+        limit = pool_size(candidates.relevance, self.reach, request.length)
+        if limit >= len(candidates):
+            return self._at_precision(candidates, target, request)
+        pool = np.sort(relevance_order(candidates)[:limit])
+        found = self._at_precision(candidates.take(pool), target, request)
+        return Rankings(pool[found.positions], {**found.certificate, "n_within_reach": float(limit)})
+
+    def _at_precision(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
         rankings = self._rank(candidates, target, request)
         if self.min_precision > 0.0:
             return self._above_floor(rankings, candidates, target, request)
@@ -135,6 +154,7 @@ class Optimal:
         return {
             f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
             f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
+            f"reach is {self.reach}, but must not be negative": not self.reach >= 0.0,
             f"precision_rank is {self.precision_rank}, but must be at least 1": self.precision_rank < 1,
             f"depths are {_listed(self.depths)}, but must be at least 1 and rising": not (
                 self.depths and min(self.depths) > 0 and list(self.depths) == sorted(set(self.depths))

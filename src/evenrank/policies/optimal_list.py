@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimisation.bands import AT_THE_END, ON_THE_WAY, Effort, thorough_effort
@@ -14,12 +15,17 @@ from evenrank.policies.optimisation.nested_list import DepthMixture, NestedList,
 from evenrank.policies.policy import Rankings, Request
 from evenrank.targets.target import EstimatedTarget
 
+LEAST_CHOICE = 2
+"""Candidates for each rank that are within reach, however few are expected to be relevant."""
+
 
 class ListSettings(Protocol):
     """The settings of `Optimal` that matter here."""
 
     @property
     def fairness(self) -> float: ...
+    @property
+    def reach(self) -> float: ...
     @property
     def depths(self) -> tuple[int, ...]: ...
     @property
@@ -41,8 +47,18 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     length = min(request.length, len(candidates))
     mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
     problem = list_problem(settings, candidates, target, length)
-    best = make_list(problem, mixture, _efforts(settings, problem, mixture.depths))
+    heads = mixture.depths[:-1]
+    limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
+    best = make_list(problem, mixture, _efforts(settings, problem, mixture.depths), limits)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certificate_of(best, mixture))
+
+
+def pool_size(relevance: NDArray[np.float64], reach: float, n_ranks: int) -> int:
+    """How many of the most relevant candidates may fill `n_ranks` ranks: some times as many as are expected to be
+    relevant, and enough to choose from; all when `reach` is 0 or no page has any relevance."""
+    if reach <= 0.0 or not (relevance > 0.0).any():
+        return len(relevance)
+    return min(len(relevance), max(int(np.ceil(reach * float(relevance.sum()))), LEAST_CHOICE * n_ranks))
 
 
 def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[int]) -> list[Effort]:

@@ -24,6 +24,10 @@ from evenrank.targets.choice import Concentration, TargetChoice, concentrations
 from evenrank.targets.estimated import TRACK_TARGET, estimated_target, known_dimensions, page_mass
 from evenrank.targets.target import EstimatedTarget
 
+FIELD_PAGES = 100
+"""Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected
+to be relevant. Thousands of pages that are hardly relevant would hide that a field is all in one place."""
+
 
 @dataclass(frozen=True)
 class BuildSettings:
@@ -103,7 +107,10 @@ def field_concentrations(
     candidates: Candidates, space: GroupSpace, settings: BuildSettings
 ) -> tuple[Concentration, ...]:
     """Dimensions that no restriction concerns, in which nearly all that is probably relevant is in one group."""
-    mass = candidates.alignment.total(candidates.relevance ** (settings.sharpness or 1.0))
+    relevance = candidates.relevance ** (settings.sharpness or 1.0)
+    n_counted = max(FIELD_PAGES, int(np.ceil(2.0 * candidates.relevance.sum())))
+    relevance[np.argsort(-relevance, kind="stable")[n_counted:]] = 0.0
+    mass = candidates.alignment.total(relevance)
     restricted = parse_restriction(settings.within)
     return tuple(one for one in concentrations(mass, space) if one.dimension not in restricted)
 

@@ -15,7 +15,7 @@ from evenrank.policies.optimisation.compound import Band, CompoundProblem
 from evenrank.policies.optimisation.mixture import Mixture
 from evenrank.policies.optimisation.relaxation import Relaxation, relax
 from evenrank.policies.optimisation.tangent import Tangent
-from evenrank.policies.optimisation.upper_bound import BandBounds
+from evenrank.policies.optimisation.upper_bound import RATES, BandBounds
 
 MAX_RELAXATIONS = 12
 """Whatever the bound: a relaxation may end outside of its band, and leave the highest bound where it was."""
@@ -43,11 +43,13 @@ class Effort:
     """The first relaxation looks at totals from 1 / width to width times that of the order by relevance."""
     width: float
     """The same for the others."""
+    n_rates: int = len(RATES)
+    """Multiples of each relaxation's rate that the bound is tried with."""
     assigns: bool = False
     """Whether the bounds of short lists are made tighter by assignments, which takes as long as all the rest."""
 
 
-ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1.05)
+ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1.05, n_rates=2)
 """For a depth above the end of a list, where the bound is a by-product."""
 AT_THE_END = Effort(1e-4, max_iterations=60, budget=100, first_width=1.1, width=1.05)
 """For the depth of the whole list."""
@@ -74,7 +76,7 @@ def solve_bands(
         banded = replace(problem, band=Band(total / width, total * width))
         relaxation = relax(banded, mixture, effort.tolerance, min(left, effort.max_iterations))
         before = bounds.highest()[1]
-        _learn(bounds, relaxation.tangent, [other.tangent for other in solved])
+        _learn(bounds, relaxation.tangent, [other.tangent for other in solved], effort.n_rates)
         solved.append(relaxation)
         looked_at += [total, relaxation.tangent.total]
         total, bound = bounds.highest()
@@ -87,9 +89,9 @@ def solve_bands(
         mixture, width = nearest.mixture, effort.width
 
 
-def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent]) -> None:
+def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent], n_rates: int) -> None:
     """Lower the bounds with new prices, and with those between them and the ones of neighbouring totals."""
-    bounds.learn(tangent)
+    bounds.learn(tangent, n_rates)
     below = [other for other in others if other.total < tangent.total]
     above = [other for other in others if other.total >= tangent.total]
     if below:

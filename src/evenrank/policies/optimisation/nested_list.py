@@ -127,8 +127,15 @@ class FreeSolution:
         return exposure
 
 
-def make_list(problem: CompoundProblem, mixture: DepthMixture, efforts: Sequence[Effort]) -> NestedList:
-    """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth."""
+def make_list(
+    problem: CompoundProblem, mixture: DepthMixture, efforts: Sequence[Effort], limits: Sequence[int]
+) -> NestedList:
+    """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
+
+    Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
+    """
+    rank_by_relevance = np.empty(len(problem.relevance), np.intp)
+    rank_by_relevance[best_ranking(problem.relevance, len(problem.relevance))] = np.arange(len(problem.relevance))
     free = [solve_free(problem.at_depth(depth), effort) for depth, effort in zip(mixture.depths, efforts, strict=True)]
     head, proofs = np.empty(0, np.intp), []
     for number, (solution, effort) in enumerate(zip(free, efforts, strict=True)):
@@ -138,7 +145,8 @@ def make_list(problem: CompoundProblem, mixture: DepthMixture, efforts: Sequence
         else:
             weights = np.array(mixture.weights[number:]) / (mixture.weights[number] or 1.0)
             later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
-            head = _extend(solution, head, sum(later, np.zeros(len(problem.relevance))))
+            is_open = rank_by_relevance < limits[number]
+            head = _extend(solution, head, sum(later, np.zeros(len(problem.relevance))), is_open)
             bound = _bound(solution, head, effort)
         proofs.append(_proof(solution, head, bound))
     return NestedList(head, tuple(proofs))
@@ -164,12 +172,17 @@ def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
     return start.joined(groups_first, problem.outcome(groups_first), weight=GROUPS_FIRST_SHARE)
 
 
-def _extend(solution: FreeSolution, head: NDArray[np.intp], later: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The head with the ranks below it filled; `later` is what a page's exposure adds to the scores of later depths."""
-    if not len(head) and not later.any():
+def _extend(
+    solution: FreeSolution, head: NDArray[np.intp], later: NDArray[np.float64], is_open: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """The head with the ranks below it filled from pages that are open.
+
+    `later` is what a page's exposure adds to the scores of later depths.
+    """
+    if not len(head) and not later.any() and is_open.all():
         return solution.kept[_best_rounded(solution.problem.restricted(solution.kept), solution.relaxations)]
     below = _with_later(solution, later).below(head)
-    is_free = np.ones(len(below.relevance), np.bool_)
+    is_free = is_open.copy()
     is_free[head] = False
     left = np.flatnonzero(is_free)
     left = left[strongest_per_type(below.page_type[left], below.relevance[left], len(below.discounts))]

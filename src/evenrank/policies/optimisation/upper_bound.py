@@ -53,9 +53,9 @@ class BandBounds:
         awrf = 1.0 - _least_divergence(problem, ends[1:])
         return cls(problem, ends, most_relevant * np.maximum(awrf, 0.0) ** problem.fairness, floor)
 
-    def learn(self, tangent: Tangent) -> None:
+    def learn(self, tangent: Tangent, n_rates: int = len(RATES)) -> None:
         """Lower the bounds with the prices of a tangent, and with others for the same proportions."""
-        for factor in RATES:
+        for factor in RATES[:n_rates]:
             self._lower(tangent, factor, OFFSETS)
 
     def learn_between(self, first: Tangent, second: Tangent, n_between: int) -> None:
