@@ -77,6 +77,9 @@ class Protocol:
     """Resamples of the bootstrap."""
     confidence: float = 0.95
     """Coverage of the interval."""
+    interval_ties: Literal["exact", "rounded"] = "exact"
+    """Which resamples tie with the mean in the BCa interval: those of the same last digit, as in the published code, or
+    those that differ by rounding alone, so that the interval does not depend on the machine."""
 
     def depth(self, task: Task) -> int:
         """Ranks of a full ranking that are scored; where all pages are, those of a valid run."""
@@ -198,6 +201,7 @@ OFFICIAL_2022 = Protocol(
     task2_length=20,
     sequence_length=100,
     interval_stream="sequential",
+    interval_ties="rounded",
 )
 DEFAULT_PROTOCOL = "paper-2021"
 """Protocol that rankings are made for and scored by, unless another is named."""

@@ -8,6 +8,7 @@ import io
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.intervals import intervals
 from evenrank.evaluation.results import Results
+from evenrank.evaluation.topic_stats import topic_stats
 from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.protocol import OFFICIAL_2022
@@ -218,11 +220,20 @@ def test_intervals(task: int) -> None:
     for row in rows_of(f"task{task}-topic-scores.csv"):
         by_run.setdefault(row["run_name"], []).append(float(row[MAIN[task]]))
     names = sorted(by_run)
-    ends = dict(zip(names, intervals([np.array(by_run[name]) for name in names], OFFICIAL_2022), strict=True))
+    exact = replace(OFFICIAL_2022, interval_ties="exact")
+    ends = dict(zip(names, intervals([np.array(by_run[name]) for name in names], exact), strict=True))
     for row in rows_of(f"task{task}-run-scores.csv"):
         end = ends[row["run_name"]]
         assert [end.low, end.high] == [float(row[f"{MAIN[task]}.{part}"]) for part in ("Lo", "Hi")]
         assert end.se == pytest.approx(float(row[f"{MAIN[task]}.SE"]), abs=1e-15)
+
+
+def test_intervals_do_not_hang_on_the_last_digit_of_a_score() -> None:
+    scores = np.array([0.2544297373761353, 0.41289960528610997, 0.19313308279997343, 0.3, 0.35, 0.4])
+    moved = [np.nextafter(scores, scores + sign) for sign in (-1, 0, 1)]
+    rounded = [intervals([values], OFFICIAL_2022)[0] for values in moved]
+    assert rounded[0].low == pytest.approx(rounded[2].low, abs=1e-15)
+    assert rounded[0].high == pytest.approx(rounded[2].high, abs=1e-15)
 
 
 def test_the_command_line_prints_the_same(collection: Collection) -> None:
@@ -233,3 +244,14 @@ def test_the_command_line_prints_the_same(collection: Collection) -> None:
     for task in (1, 2):
         for row in rows_of(f"task{task}-run-scores.csv"):
             assert scores[row["run_name"]][MAIN[task]] == pytest.approx(float(row[MAIN[task]]), abs=CLOSE)
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_topic_statistics(scored: Callable[[int, str], Results], task: int) -> None:
+    """Mean, median, least and largest over runs, in a table with two header lines."""
+    measures, statistics, _, *rows = csv.reader((FOLDER / "expected" / f"task{task}-topic-stats.csv").open())
+    stats = topic_stats(scored(task, "intersection"), task)
+    assert [int(row[0]) for row in rows] == list(stats)
+    for topic, *values in rows:
+        for measure, statistic, value in zip(measures[1:], statistics[1:], values, strict=True):
+            assert stats[int(topic)][measure][statistic] == pytest.approx(float(value), abs=CLOSE)

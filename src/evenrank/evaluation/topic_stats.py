@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -34,6 +35,8 @@ def topic_stats(results: Results, task: Task) -> dict[int, dict[str, dict[str, f
 
 
 def _statistics(values: list[float]) -> dict[str, float]:
+    """The statistics of the values that are defined; NaN when none is."""
+    values = [value for value in values if not math.isnan(value)] or [math.nan]
     return {name: float(function(values)) for name, function in STATISTICS.items()}
 
 
