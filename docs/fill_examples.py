@@ -97,7 +97,7 @@ def _ended(text: str) -> str:
 
 def merged(shown: str, output: str) -> str:
     """The output, with lines of the page that have `…` where they match it."""
-    kept = [line for line in shown.split("\n") if "…" in line]
+    kept = [line for line in shown.split("\n") if "…" in line and line.strip("… ")]
     lines = []
     for line in output.split("\n"):
         found = next((old for old in kept if line_matches(old, line)), None)
