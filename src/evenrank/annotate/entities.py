@@ -115,7 +115,8 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBat
 
 def _lines_equal(batch: RawBatch, mark: bytes) -> int:
     """1 if the first or last line of the batch is the bracket that opens or closes the dump."""
-    head, tail = batch.data[:EDGE].lstrip(), batch.data[-EDGE:].rstrip()
+    head = batch.data[:EDGE].lstrip()
+    tail = batch.data[-EDGE:].rstrip()
     return int(head == mark or head.startswith((mark + b"\n", mark + b"\r")) or tail.endswith(b"\n" + mark))
 
 

@@ -27,7 +27,9 @@ def _too_general() -> frozenset[int]:
 
 def occupation_names(value: int, superclasses: Superclasses) -> frozenset[str]:
     """The track's occupations that a value of P106 belongs to; a way up ends at the first one found."""
-    heads, level, seen = _heads(), {value}, {value}
+    heads = _heads()
+    level = {value}
+    seen = {value}
     found: set[str] = set()
     for _ in range(MAX_STEPS + 1):
         found |= {heads[item] for item in level if item in heads}

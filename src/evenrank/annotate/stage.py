@@ -131,7 +131,8 @@ def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) ->
     position = store.position(stage.name)
     if position is None:
         return
-    ledger, damage = Ledger(stage, store), FaultLog()
+    ledger = Ledger(stage, store)
+    damage = FaultLog()
     batches = read_batches(
         stage.path,
         damage,

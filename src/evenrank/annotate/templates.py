@@ -179,7 +179,8 @@ def _infobox_pairs(content: str) -> list[tuple[str, str]]:
     for argument in strip_markup(content).split("|")[1:]:
         name, equals, value = argument.partition("=")
         if not equals:
-            name, value = "", argument
+            name = ""
+            value = argument
         if value := " ".join(decode_references(value).split()):
             pairs.append((name.strip(), value))
     return pairs

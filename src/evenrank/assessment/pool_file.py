@@ -59,7 +59,8 @@ def _parse(record: dict[str, Any], head: list[Pool]) -> PooledPage | None:
         head.append(Pool())  # whatever the first record is, the second is not the first
         head[0] = _parse_head(record)
         return None
-    runs, known = record.get("runs"), [run.name for run in head[0].runs]
+    runs = record.get("runs")
+    known = [run.name for run in head[0].runs]
     if not isinstance(runs, list) or not all(run in known for run in runs):
         raise ValueError(f"runs is {runs!r}, not a list of runs of this pool")
     tier = _whole(record, "tier")

@@ -58,7 +58,8 @@ def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
         return
     if name not in known:
         raise ChecksumError(f"{name} does not belong to this collection")
-    expected, found = known[name], file_facts(folder / name)
+    expected = known[name]
+    found = file_facts(folder / name)
     if found.size_bytes != expected.size_bytes:
         raise ChecksumError(f"{name} has {found.size_bytes:,} bytes, not {expected.size_bytes:,}")
     if found.crc32 != expected.crc32:

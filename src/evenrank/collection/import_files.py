@@ -255,7 +255,8 @@ def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) ->
 
 def _named_from(folder: Path, path: Path) -> str:
     """The path as seen from the collection: relative when it lies inside, absolute otherwise."""
-    absolute, home = path.resolve(), folder.resolve()
+    absolute = path.resolve()
+    home = folder.resolve()
     return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
 
 

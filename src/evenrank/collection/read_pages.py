@@ -21,7 +21,8 @@ def read_pages(path: Path, warn: Callable[[str], object]) -> Metadata:
     A field that only has the name of an optional dimension's is a field of the user's own: `warn` receives a note,
     and the file is read again without that dimension.
     """
-    fields, foreign = first_fields(path), set[str]()
+    fields = first_fields(path)
+    foreign = set[str]()
     while True:
         try:
             metadata = _read_once(path, _annotated(fields, foreign))

@@ -59,7 +59,8 @@ def items_of_pages(frames: Frames) -> DataFrame:
     """page_id, item, way: each page with the item that the first possible way finds."""
     from pyspark.sql import functions
 
-    pages, items = frames.pages.select("page_id", "title"), frames.items.select("item", "title", "is_redirect")
+    pages = frames.pages.select("page_id", "title")
+    items = frames.items.select("item", "title", "is_redirect")
     by_props = frames.page_props.join(pages, "page_id").join(items.select("item"), "item")
     by_link = items.join(pages, "title")
     level = (

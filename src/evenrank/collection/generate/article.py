@@ -22,7 +22,8 @@ BOTTOM = ((5, "See also"), (1, "References"), (7, "External links"))
 
 def write_article(plan: Plan, prose: Prose, subject: Subject) -> str:
     """The wikitext of one article."""
-    rng, n_headings = prose.rng, subject.n_headings
+    rng = prose.rng
+    n_headings = subject.n_headings
     sentences = [_opening(subject, rng), *_sentences(prose, subject)]
     bottom = [name for least, name in BOTTOM if n_headings >= least]
     n_sections = min(n_headings - len(bottom), len(sentences) // 3)
@@ -35,7 +36,8 @@ def write_article(plan: Plan, prose: Prose, subject: Subject) -> str:
 
 def _sentences(prose: Prose, subject: Subject) -> list[str]:
     """General sentences and such about the themes, some with references."""
-    rng, n = prose.rng, subject.n_sentences
+    rng = prose.rng
+    n = subject.n_sentences
     patterns = prose.lexicon.patterns
     general = patterns[subject.kind, "general", subject.located]
     topical = patterns[subject.kind, "topical", subject.located]

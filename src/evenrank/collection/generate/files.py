@@ -114,7 +114,9 @@ def _by_topic(blocks: Sequence[WrittenBlock], n_topics: int) -> list[TopicPages]
 
 def _write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
     """Writes the three topic files."""
-    seed, n_train, ids = settings.seed, settings.n_train_topics, settings.topic_ids
+    seed = settings.seed
+    n_train = settings.n_train_topics
+    ids = settings.topic_ids
     themes = make_plan(settings).themes[: settings.n_topics]
     tagged = training_judgments(settings, topics[:n_train])
     pools = evaluation_pools(settings, topics[n_train:])

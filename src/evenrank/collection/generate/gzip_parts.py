@@ -55,7 +55,9 @@ class GzipWriter:
 
 def combine_crc(first: int, second: int, second_size: int) -> int:
     """CRC-32 of two byte strings in a row, from their own CRC-32s: x^(8·size)·first + second over GF(2)."""
-    shift, power, size = 1 << 31, 3, second_size
+    shift = 1 << 31
+    power = 3
+    size = second_size
     while size:
         if size & 1:
             shift = _multiply(_x_to_two_to(power & 31), shift)

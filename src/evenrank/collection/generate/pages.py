@@ -133,7 +133,8 @@ def _draw_members(plan: Plan, cell: NDArray[np.intp], block: int, rng: np.random
 
 def _sure_members(plan: Plan, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(page of the block, theme) such that every topic has a page, also in a small collection."""
-    n_topics, n_pages = plan.settings.n_topics, plan.settings.n_pages
+    n_topics = plan.settings.n_topics
+    n_pages = plan.settings.n_pages
     theme = np.arange(n_topics)
     page = theme * n_pages // max(n_topics, 1)
     here = page // BLOCK == block

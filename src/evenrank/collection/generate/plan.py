@@ -80,7 +80,8 @@ def theme_rates(
 
 def theme_shares(settings: GenerateSettings, n_themes: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Expected part of all pages that belongs to each theme: log-normal sizes around the mean of its sort."""
-    n_train, n_eval = settings.n_train_topics, settings.n_eval_topics
+    n_train = settings.n_train_topics
+    n_eval = settings.n_eval_topics
     n_rest = n_themes - n_train - n_eval
     train = _total_share(settings.train_judgments, settings.tagged_share, settings, n_train, "train")
     evaluation = _total_share(settings.eval_judgments, POOLED_SHARE, settings, n_eval, "eval")

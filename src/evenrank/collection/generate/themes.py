@@ -42,7 +42,8 @@ class Theme:
 def make_themes(settings: GenerateSettings) -> tuple[Theme, ...]:
     """Themes of the topics in topic order (titles ascend within a split), then background themes."""
     titles = _titles(settings)
-    n_train, n_topics = settings.n_train_topics, settings.n_topics
+    n_train = settings.n_train_topics
+    n_topics = settings.n_topics
     ordered = sorted(titles[:n_train]) + sorted(titles[n_train:n_topics]) + titles[n_topics:]
     return tuple(_theme(settings.seed, *title) for title in ordered)
 
