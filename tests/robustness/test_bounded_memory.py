@@ -107,7 +107,7 @@ def test_content_out_of_proportion_is_named(tmp_path: Path) -> None:
 
 
 def test_faults_are_kept_to_a_number_and_counted_beyond_it(tmp_path: Path) -> None:
-    (tmp_path / "run").write_bytes(b"x\ty\n" * 5000)
+    (tmp_path / "run").write_bytes(b"1\ty\n" * 5000)
     rows = read_rows(tmp_path / "run")
     assert len(rows.faults) == MAX_KEPT_FAULTS
     assert rows.n_more_faults == 4000
