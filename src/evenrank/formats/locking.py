@@ -38,7 +38,7 @@ def only_writer(lock: Path, target: Path) -> Iterator[None]:
 
 
 class Lease:
-    """Keeps a folder from being removed by `remove_unless_leased` for as long as this object lives."""
+    """Keeps a folder from being removed (see `no_leases`) for as long as this object lives."""
 
     def __init__(self, folder: Path) -> None:
         """FileNotFoundError when the folder is gone, or about to be."""
