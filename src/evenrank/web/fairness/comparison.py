@@ -28,10 +28,12 @@ class Change:
     label: str
     before: float
     after: float
+    goal: float
 
     @property
-    def is_gain(self) -> bool:
-        return self.after > self.before
+    def progress(self) -> float:
+        """How much nearer to its goal the group has come; negative when it is farther away."""
+        return abs(self.before - self.goal) - abs(self.after - self.goal)
 
 
 @dataclass(frozen=True)
@@ -75,20 +77,18 @@ def changes(
     goal: NDArray[np.float64],
     space: GroupSpace,
 ) -> list[Change]:
-    """The groups whose attention changed most, gains first; groups too small to be told apart are left out."""
+    """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
+    apart are left out."""
     before, after = (list_balance(collection, pages, goal, space) for pages in (comparison.plain, listed))
     found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
-    return sorted((change for change in found if abs(change.after - change.before) >= LEAST), key=_gain, reverse=True)
-
-
-def _gain(change: Change) -> float:
-    return change.after - change.before
+    noticeable = [change for change in found if abs(change.after - change.before) >= LEAST]
+    return sorted(noticeable, key=lambda change: change.progress, reverse=True)
 
 
 def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:
     earlier = {row.label: row for row in before.by_dimension(dimension)}
     return [
-        Change(row.label, earlier[row.label].share if row.label in earlier else 0.0, row.share)
+        Change(row.label, earlier[row.label].share if row.label in earlier else 0.0, row.share, row.goal)
         for row in after.by_dimension(dimension)
         if not row.is_unknown and not row.is_hidden and not (row.label in earlier and earlier[row.label].is_hidden)
     ]
