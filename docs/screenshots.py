@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "images")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
-    parser.add_argument("--title", default="Chess")
-    parser.add_argument("--keywords", default="chess, grandmaster, pawns, blitz")
+    parser.add_argument("--title", default="Agriculture")
+    parser.add_argument("--keywords", default="agriculture, harvest, crops, soil")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     with (
