@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
+from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure, page_alignment
@@ -73,7 +74,7 @@ def choose(
 
 
 def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
-    """What draw `number` and those before it owe to the groups."""
+    """What draw `number` and those before it owe to the groups, and what they would owe by the plan."""
     query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
     blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
     given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
@@ -82,7 +83,11 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
     kind_rows[search.kinds[first]] = rows
     weights = discounts(search.plan.shape[1]).astype(np.float64)
-    return Owed(number * search.wanted_exposure - given, kind_rows, weights)
+    rounds, begun = divmod(number, len(search.plan))
+    times = rounds + (np.arange(len(search.plan)) < begun)
+    by_kind = np.bincount(search.plan.reshape(-1), np.outer(times, weights).reshape(-1), minlength=len(kind_rows))
+    goal = number * search.wanted_exposure
+    return Owed(goal - given, ee_loss(by_kind @ kind_rows, goal), kind_rows, weights)
 
 
 def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[int]:

@@ -17,6 +17,10 @@ from evenrank.ranking.job import Prepared
 from evenrank.rng import derive
 
 Kinds = NDArray[np.uint16]
+MOST_EXCHANGES = 200
+"""Exchanges of kinds in one draw, so that its time is bounded."""
+LEAST_GAIN = 1e-6
+"""Squared exposure that an exchange must gain; far above what rounding of numbers leaves."""
 
 
 def make_plan(prepared: Prepared, fairness: float, n_draws: int, length: int) -> tuple[Kinds, dict[str, float]]:
@@ -44,6 +48,8 @@ class Owed:
 
     exposure: NDArray[np.float64]
     """Goal of all draws up to this one, minus what the draws before it gave."""
+    planned: float
+    """Squared debt that the plan leaves after this draw."""
     kind_rows: NDArray[np.float64]
     """Kind by group."""
     discounts: NDArray[np.float64]
@@ -54,7 +60,8 @@ def fill(wanted: Kinds, pool: DrawPool, owed: Owed, rng: np.random.Generator) ->
     """Candidates for the ranks of one draw, of the kinds that the plan wants there.
 
     Of each kind, articles are drawn by their worth (Plackett–Luce), and those that need more work come first. Where
-    a kind has run out, because its articles are done, the kind to which most is owed takes the rank.
+    a kind has run out, because its articles are done, the kind to which most is owed takes the rank; while that leaves
+    the draws farther from the goal than planned, other ranks depart from the plan, too.
     """
     with np.errstate(divide="ignore"):
         keys = np.where(pool.is_free, np.log(pool.worth), -np.inf) + rng.gumbel(size=len(pool.worth))
@@ -72,7 +79,10 @@ def fill(wanted: Kinds, pool: DrawPool, owed: Owed, rng: np.random.Generator) ->
 
 
 def settle_kinds(wanted: Kinds, n_left: dict[int, int], owed: Owed) -> NDArray[np.intp]:
-    """The kind of each rank: as planned while there are articles of it, else the one to which most is owed."""
+    """The kind of each rank: as planned while there are articles of it, else the one to which most is owed.
+
+    Where that leaves a greater debt than planned, kinds are exchanged.
+    """
     left = np.array([n_left.get(kind, 0) for kind in range(len(owed.kind_rows))])
     settled = np.full(min(len(wanted), int(left.sum())), -1, np.intp)
     for rank, kind in enumerate(wanted[: len(settled)].tolist()):
@@ -80,10 +90,48 @@ def settle_kinds(wanted: Kinds, n_left: dict[int, int], owed: Owed) -> NDArray[n
             settled[rank] = kind
             left[kind] -= 1
     is_planned = settled >= 0
-    debt = owed.exposure - owed.discounts[: len(settled)][is_planned] @ owed.kind_rows[settled[is_planned]]
+    weights = owed.discounts[: len(settled)]
+    debt = owed.exposure - weights[is_planned] @ owed.kind_rows[settled[is_planned]]
     for rank in np.flatnonzero(~is_planned).tolist():
-        gain = owed.kind_rows @ debt - 0.5 * owed.discounts[rank] * np.sum(owed.kind_rows**2, axis=1)
+        gain = owed.kind_rows @ debt - 0.5 * weights[rank] * np.sum(owed.kind_rows**2, axis=1)
         settled[rank] = kind = int(np.argmax(np.where(left > 0, gain, -np.inf)))
         left[kind] -= 1
-        debt = debt - owed.discounts[rank] * owed.kind_rows[kind]
+        debt = debt - weights[rank] * owed.kind_rows[kind]
+    return exchange_kinds(settled, left, debt, owed)
+
+
+def exchange_kinds(
+    settled: NDArray[np.intp], left: NDArray[np.intp], debt: NDArray[np.float64], owed: Owed
+) -> NDArray[np.intp]:
+    """Kinds of ranks, exchanged until the debt that the draw leaves is as small as planned, or nothing lessens it.
+
+    An exchange swaps the kinds of two ranks, or gives a rank to a kind of which articles are left; the best comes
+    first. So the last articles of a scarce kind move up, where they get the attention that more of them would have got.
+    """
+    settled, left, rows = settled.copy(), left.copy(), owed.kind_rows
+    weights = owed.discounts[: len(settled), None]
+    between = weights - weights.T
+    squares = np.sum(rows**2, axis=1)
+    apart = squares[:, None] + squares - 2.0 * rows @ rows.T
+    for _ in range(MOST_EXCHANGES):
+        if debt @ debt <= owed.planned + LEAST_GAIN:
+            break
+        worth = rows @ debt
+        ahead = worth - worth[settled, None]
+        by_other = np.where(left > 0, 2.0 * weights * ahead - weights**2 * apart[settled], 0.0)
+        by_swap = 2.0 * between * ahead[:, settled] - between**2 * apart[np.ix_(settled, settled)]
+        gains = np.hstack([by_other, by_swap])
+        rank, other = divmod(int(np.argmax(gains)), gains.shape[1])
+        if gains[rank, other] <= LEAST_GAIN:
+            break
+        before = settled[rank]
+        if other < len(left):
+            settled[rank] = other
+            left[before] += 1
+            left[other] -= 1
+            debt = debt - weights[rank] * (rows[other] - rows[before])
+        else:
+            other -= len(left)
+            debt = debt - between[rank, other] * (rows[settled[other]] - rows[before])
+            settled[rank], settled[other] = settled[other], before
     return settled
