@@ -1,29 +1,199 @@
-"""Position discounts: how much attention a rank gets (the paper's weight w_i)."""
+"""Attention by rank: the track's discount (the paper's weight w_i), and other models of how people read."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, WrongTypeError, input_error
 
-def discounts(depth: int, dtype: DTypeLike = np.float64) -> NDArray[np.floating]:
+Weights = NDArray[np.floating]
+PERSISTENCE = 0.8
+"""Of `rbp`, where none is given: the chance that a reader continues to the next page."""
+MAX_FAULTS = 20
+"""Wrong weights of a table that are listed; the others are counted."""
+MAX_TABLE_BYTES = 16 << 20
+"""Largest file of weights."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+LEAST_FIRST, MOST = 1e-6, 1e6
+"""Smallest weight of rank 1 and largest of any rank in a table: single precision keeps their squares."""
+_WEIGHTS = f"weights are numbers from 0 to {MOST:,.0f}"
+_FIRST = f"give rank 1 a weight of at least {LEAST_FIRST:f}"
+
+
+def discounts(depth: int, dtype: DTypeLike = np.float64) -> Weights:
     """Attention weights of ranks 1 … depth: 1 / log2(max(rank, 2)), so ranks 1 and 2 weigh the same.
 
     With `dtype` float32 the logarithm itself is taken in single precision, as the published code does.
     """
     ranks = np.maximum(np.arange(1, depth + 1), 2).astype(dtype)
-    weights: NDArray[np.floating] = np.reciprocal(np.log2(ranks))
+    weights: Weights = np.reciprocal(np.log2(ranks))
     return weights
 
 
-def block_exposure(counts: NDArray[np.integer], dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
-    """Mean discount of consecutive blocks of `counts` ranks; 0 for an empty block.
+FORMULAS: dict[str, Callable[[int, DTypeLike], Weights]] = {
+    "log": discounts,
+    "dcg": lambda n, dtype: (1.0 / np.log2(np.arange(2, n + 2))).astype(dtype),
+    "reciprocal": lambda n, dtype: (1.0 / np.arange(1, n + 1)).astype(dtype),
+    "uniform": lambda n, dtype: np.ones(n, dtype),
+}
+"""`log`: 1 / log2(max(rank, 2)), the track's; `dcg`: 1 / log2(rank + 1); `reciprocal`: 1 / rank; `uniform`: 1."""
+MODELS = (*FORMULAS, "rbp", "table")
+"""Names of the attention models."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Attention by one of `FORMULAS`, which have no parameter."""
+
+    name: str = "log"
+
+    def __post_init__(self) -> None:
+        if self.name not in FORMULAS:
+            raise UnknownNameError("attention model", self.name, MODELS)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def weights(self, n_ranks: int, dtype: DTypeLike = np.float64) -> Weights:
+        """Attention of ranks 1 … n_ranks."""
+        return FORMULAS[self.name](n_ranks, dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """Attention persistence^(rank − 1): a reader continues to the next page with the same chance at every rank.
+
+    This is the browsing model of rank-biased precision (Moffat and Zobel 2008), without its constant 1 − persistence.
+    """
+
+    persistence: float = PERSISTENCE
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.persistence < 1.0:
+            raise EvenrankError(f"attention {str(self)!r}: the persistence must lie between 0 and 1")
+
+    def __str__(self) -> str:
+        return f"rbp:{self.persistence!r}"
+
+    def weights(self, n_ranks: int, dtype: DTypeLike = np.float64) -> Weights:
+        """Attention of ranks 1 … n_ranks."""
+        return np.asarray(self.persistence ** np.arange(n_ranks), dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Attention of each rank as given, rank 1 first; ranks beyond the table get none."""
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        wrong = [f"rank {rank} has {repr(v)[:40]}" for rank, v in enumerate(self.values, 1) if not _is_weight(v)]
+        if wrong:
+            more = f" and {len(wrong) - MAX_FAULTS:,} more" if len(wrong) > MAX_FAULTS else ""
+            raise EvenrankError(f"attention: {', '.join(wrong[:MAX_FAULTS])}{more} ({_WEIGHTS})")
+        if not self.values or self.values[0] < LEAST_FIRST:
+            raise EvenrankError(f"attention: rank 1 has {self.values[0] if self.values else 'no weight'} ({_FIRST})")
+
+    def __str__(self) -> str:
+        return "table:" + ",".join(map(repr, self.values))
+
+    def weights(self, n_ranks: int, dtype: DTypeLike = np.float64) -> Weights:
+        """Attention of ranks 1 … n_ranks."""
+        weights = np.zeros(n_ranks, dtype)
+        known = self.values[:n_ranks]
+        weights[: len(known)] = known
+        return weights
+
+
+Attention = Formula | Geometric | Table
+LOG = Formula("log")
+
+
+def parse_attention(given: object) -> Attention:
+    """The attention model that is meant by a text (`log`, `rbp:0.8`, `table:FILE`, `table:1,0.5`) or a list of weights.
+
+    `str` of a model is a text that gives the same model without its file.
+    """
+    if isinstance(given, Attention):
+        return given
+    if isinstance(given, str):
+        return _parse_text(given.strip())
+    if isinstance(given, list | tuple | np.ndarray):
+        values = np.atleast_1d(given).tolist() if isinstance(given, np.ndarray) else given
+        return Table(tuple(float(value) if _is_weight(value) else value for value in values))
+    raise WrongTypeError(given, "attention model", f"{', '.join(MODELS)}, or a list of weights")
+
+
+def _parse_text(text: str) -> Attention:
+    in_brackets = re.fullmatch(r"(rbp)\((.*)\)", text)
+    name, colon, parameter = in_brackets.expand(r"\1:\2").partition(":") if in_brackets else text.partition(":")
+    if name == "table":
+        return Table(_listed_weights(parameter) or _read_weights(parameter))
+    if name == "rbp":
+        if colon and not _NUMBER.fullmatch(parameter):
+            raise EvenrankError(f"attention {text!r}: {parameter!r} is not a number (write rbp:{PERSISTENCE})")
+        return Geometric(float(parameter) if colon else PERSISTENCE)
+    if colon and name in FORMULAS:
+        raise EvenrankError(f"attention {text!r}: {name} has no parameter")
+    if name not in FORMULAS:
+        raise UnknownNameError("attention model", name, MODELS)
+    return Formula(name)
+
+
+def _listed_weights(text: str) -> tuple[float, ...]:
+    """Numbers joined by commas; nothing when the text is anything else, such as the name of a file."""
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(map(float, parts)) if all(map(_NUMBER.fullmatch, parts)) else ()
+
+
+def _read_weights(path: str) -> tuple[float, ...]:
+    """The weights of a file, a number per line; InputError has every wrong line."""
+    fix = "write table:FILE, a file with a number per line, rank 1 first, or table:1,0.5,0.25"
+    if not path:
+        raise EvenrankError(f"attention 'table:': no file is named ({fix})")
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_TABLE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise input_error(path, 0, f"cannot be read: {getattr(error, 'strerror', None) or error}", fix) from None
+    if len(content) > MAX_TABLE_BYTES:
+        raise input_error(path, 0, f"larger than {MAX_TABLE_BYTES >> 20} MiB", fix)
+    lines = [line.strip() for line in content.decode("utf-8-sig", "replace").rstrip().split("\n")]
+    faults = [
+        Fault(path, number, f"{line[:40]!r} is not a weight", _WEIGHTS)
+        for number, line in enumerate(lines, 1)
+        if not _NUMBER.fullmatch(line) or not _is_weight(float(line))
+    ]
+    if faults:
+        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+    weights = tuple(map(float, lines))
+    if weights[0] < LEAST_FIRST:
+        raise input_error(path, 1, f"rank 1 has {weights[0]}", _FIRST)
+    return weights
+
+
+def _is_weight(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(0 <= value <= MOST)
+
+
+def block_exposure(
+    counts: NDArray[np.integer], dtype: DTypeLike = np.float64, attention: Attention = LOG
+) -> NDArray[np.float64]:
+    """Mean attention of consecutive blocks of `counts` ranks; 0 for an empty block.
 
     This is the ideal exposure of a relevant page in each work level, levels in work order
     (the paper's equation for the target exposure of a document, Diaz et al. 2020).
     """
     ends = np.cumsum(counts)
-    weights = discounts(int(ends[-1]) if len(ends) else 0, dtype)
+    weights = attention.weights(int(ends[-1]) if len(ends) else 0, dtype)
     means = np.zeros(len(counts))
     for level, (end, count) in enumerate(zip(ends, counts, strict=True)):
         if count:

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from evenrank.exposure import Attention, parse_attention
 from evenrank.records import Task
 
 
@@ -71,6 +72,9 @@ class Protocol:
     """Rankings that a Task 2 sequence of a valid run has."""
     interval_stream: Literal["sequential", "shared"]
     """Bootstrap resamples: drawn on from run to run (runs sorted by name), or the same for every run."""
+    attention: str = "log"
+    """How people read, which decides exposure and the Task 2 target: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, or
+    table:FILE with a weight per line, rank 1 first, which is saved as its weights. nDCG keeps the log discount."""
     interval_seed: int = 20220101
     """Seed of the bootstrap."""
     n_resamples: int = 9999
@@ -80,6 +84,15 @@ class Protocol:
     interval_ties: Literal["exact", "rounded"] = "exact"
     """Which resamples tie with the mean in the BCa interval: those of the same last digit, as in the published code, or
     those that differ by rounding alone, so that the interval does not depend on the machine."""
+
+    def __post_init__(self) -> None:
+        # The model itself, never the name of a file: what is saved with results does not change with the file.
+        object.__setattr__(self, "attention", str(parse_attention(self.attention)))
+
+    @property
+    def attention_model(self) -> Attention:
+        """What gives the weights of ranks in exposure."""
+        return parse_attention(self.attention)
 
     def depth(self, task: Task) -> int:
         """Ranks of a full ranking that are scored; where all pages are, those of a valid run."""

@@ -180,3 +180,27 @@ def test_every_measure_has_an_interval(call, golden_collection, golden_runs) -> 
     text = call("--intervals", runs=golden_runs[:1]).stdout
     assert "measure" in text.splitlines()[1]
     assert len(text.splitlines()) == 3 + 4
+
+
+def test_attention_is_an_option_and_saved_with_the_results(call, golden_collection, golden_runs, tmp_path) -> None:
+    runs = [golden_runs[0], golden_runs[3]]
+    table = tmp_path / "weights.txt"
+    table.write_text("1\n0.5\n0.25\n")
+    usual = json.loads(call("--format", "json", runs=runs).stdout)
+    assert usual["protocol"]["attention"] == "log"
+    for text, saved in (("rbp:0.5", "rbp:0.5"), (f"table:{table}", "table:1.0,0.5,0.25")):
+        record = json.loads(call("--attention", text, "--format", "json", runs=runs).stdout)
+        assert record["protocol"]["attention"] == saved
+        expected = evaluate(golden_collection, runs, attention=text)
+        for run, before in zip(record["runs"], usual["runs"], strict=True):
+            assert run["scores"] == expected[run["run"]].scores
+            exposure = "AWRF" if run["task"] == 1 else "EE-L"
+            assert run["scores"][exposure] != before["scores"][exposure]
+        assert record["runs"][0]["scores"]["nDCG"] == usual["runs"][0]["scores"]["nDCG"]
+
+
+def test_bad_attention_is_reported_with_the_other_faults(call) -> None:
+    with pytest.raises(EvenrankError) as caught:
+        call("--attention", "rbp:2", "--set", "task1_depth=0")
+    assert "--set task1_depth=0: 0 is too small (at least 1)" in str(caught.value)
+    assert "attention 'rbp:2.0': the persistence must lie between 0 and 1" in str(caught.value)

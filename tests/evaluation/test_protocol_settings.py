@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import get_type_hints
 
@@ -17,6 +18,7 @@ from evenrank.errors import EvenrankError, InputError, UnknownNameError
 from evenrank.evaluation.evaluate import evaluate, settle_protocol
 from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
 from evenrank.evaluation.results import RunResult
+from evenrank.exposure import Geometric
 from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run
 
@@ -180,6 +182,61 @@ def test_task_2(six_pages: Collection, protocol: str, flags: Flags) -> None:
     assert found["EE-L/T2"] == pytest.approx(found["EE-L"] / (target**2).sum(), rel=1e-5)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_attention_changes_exposure_and_leaves_ndcg(six_pages: Collection, protocol: str) -> None:
+    """AWRF of pages 2 and 3 with the attention 1 and 0.25; the discounts of ranks 1 and 2 are equal."""
+    mass = sum(row(page, False, False) for page in (1, 2, 3, 5))
+    if protocol != "official-2022":
+        mass[0, 0] = 0.0
+    exposure = row(2, False, False) + 0.25 * row(3, False, False)
+    base = 2.0 if protocol == "paper-2021" else math.e
+    wanted = 1.0 - divergence(exposure, blended(mass / mass.sum()), base)
+    usual = scores(six_pages, task1_run(2, 3), protocol)
+    assert usual["AWRF"] != pytest.approx(wanted, abs=1e-3)
+    for attention in ("rbp:0.25", "table:4,1", [2, 0.5], Geometric(0.25)):  # AWRF compares shares: 4 to 1 is 1 to 0.25
+        found = scores(six_pages, task1_run(2, 3), protocol, attention=attention)
+        assert found["AWRF"] == pytest.approx(wanted, abs=1e-7)
+        assert found["nDCG"] == usual["nDCG"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_attention_changes_exposure_target_and_scale_of_task_2(six_pages: Collection, protocol: str) -> None:
+    """Readers who continue with a chance of one half; two stubs (pages 1 and 2), then B (page 5), then FA (page 3)."""
+    depth = {"official-2021": 50, "paper-2021": 50, "official-2022": 20}[protocol]
+    stub, b, fa = (1 + 0.5) / 2, 0.25, 0.125
+    mass = stub * (row(1, False, False) + row(2, False, False)) + b * row(5, False, False) + fa * row(3, False, False)
+    total = mass.sum() if protocol != "official-2022" else 2 * stub + b + fa
+    target = blended(mass / total) * (2.0 - 0.5 ** (depth - 1))
+    exposure = (row(5, False, False) + 0.5 * row(1, False, False) + row(2, False, False)) / 2
+    settings = {"min_tier": 0, "missing_ranking": "skipped"}
+    found = scores(six_pages, task2_run([5, 1], [2]), protocol, attention="rbp:0.5", **settings)
+    assert found["EE-D"] == pytest.approx((exposure**2).sum(), rel=1e-5)
+    assert found["EE-R"] == pytest.approx((exposure * target).sum(), rel=1e-5)
+    assert found["EE-L"] == pytest.approx(((exposure - target) ** 2).sum(), rel=1e-5)
+    assert found["nDCG"] == scores(six_pages, task2_run([5, 1], [2]), protocol, **settings)["nDCG"]
+
+
+def test_attention_reaches_measures_of_single_pages(six_pages: Collection) -> None:
+    """Expected exposure of pages 1 and 2, half of 1 and half of 0.5 each, against their ideal of 0.75 each."""
+    run = task2_run([1, 2], [2, 1])
+    measures = {"measures": ["EE-L-item"], "min_tier": 0, "missing_ranking": "skipped"}
+    found = scores(six_pages, run, "paper-2021", attention="rbp:0.5", **measures)
+    assert found["EE-L-item"] == pytest.approx(0.25**2 + 0.125**2)  # pages 5 and 3 are never shown
+
+
+def test_attention_is_saved_as_weights_and_not_as_a_file(six_pages: Collection, tmp_path: Path) -> None:
+    table = tmp_path / "attention.txt"
+    table.write_text("1\n0.25\n")
+    results = evaluate(six_pages, task1_run(2, 3), attention=f"table:{table}", n_resamples=9)
+    assert results.to_json()["protocol"]["attention"] == "table:1.0,0.25"
+    assert evaluate(six_pages, task1_run(2, 3), n_resamples=9).to_json()["protocol"]["attention"] == "log"
+    by_hand = replace(PROTOCOLS["paper-2021"], attention=f"table:{table}")
+    assert by_hand.attention == "table:1.0,0.25"
+    table.unlink()
+    again = evaluate(six_pages, task1_run(2, 3), by_hand, n_resamples=9)
+    assert again.runs[0].scores == results.runs[0].scores
+
+
 @pytest.mark.parametrize(("protocol", "depth", "n_rankings"), [("official-2021", 6, 25), ("paper-2021", 50, 100)])
 def test_cut_of_task_2(six_pages: Collection, protocol: str, depth: int, n_rankings: int) -> None:
     """Page 2 counts at the last scored rank of the last scored ranking, and one further on counts for nothing."""
@@ -281,9 +338,8 @@ def test_keyword_arguments_are_the_settings_of_a_protocol() -> None:
     keywords = get_type_hints(ProtocolSettings)
     assert set(keywords) == {*setting_names(), "depth", "rankings"}
     declared = get_type_hints(Protocol)
-    assert {name: declared[name] for name in setting_names() if name != "normalised"} == {
-        name: keywords[name] for name in setting_names() if name != "normalised"
-    }
+    same = set(setting_names()) - {"normalised", "attention"}  # which are given in more ways than they are kept
+    assert {name: declared[name] for name in same} == {name: keywords[name] for name in same}
 
 
 def test_unknown_setting_lists_the_valid_ones() -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from evenrank.evaluation.results import Results
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
+ATTENTION_HELP = (
+    "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE, a weight per line.  [default: log]"
+)
 FORMATS = ("table", "tsv", "csv", "json", "latex")
 
 
@@ -25,6 +28,7 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @protocol_options
 @depth_options
+@click.option("--attention", metavar="MODEL", help=ATTENTION_HELP)
 @click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
 @click.option("--intervals", "all_intervals", is_flag=True, help="A row per run and measure, each with its interval.")
@@ -45,6 +49,7 @@ def command(
     depth: int | None,
     rankings: int | None,
     judged_only: bool,
+    attention: str | None,
     measures: str,
     attributes: bool,
     all_intervals: bool,
@@ -60,7 +65,7 @@ def command(
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.score_files import score_files
 
-    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
+    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
     opened = Collection.open(collection)
     if attributes:
         score_attributes(opened, runs, options, measures, form, judged_only=judged_only)

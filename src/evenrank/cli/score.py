@@ -13,7 +13,7 @@ from evenrank.formats.run_files import split_name
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMATS = ("table", "tsv", "csv", "json")
-ATTENTION = "log, dcg, rbp, rbp(0.9), reciprocal or uniform."
+ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 
 
 @click.command("score")

@@ -72,10 +72,11 @@ def scoring_options(
     depth: int | None = None,
     rankings: int | None = None,
     judged_only: bool = False,
+    attention: str | None = None,
 ) -> ScoringOptions:
-    """The options as one value; faults of `--set` are reported all at once."""
+    """The options as one value; faults of `--set` and `--attention` are reported all at once."""
     from evenrank.evaluation.protocol_settings import parse_protocol_settings
 
-    changes = parse_protocol_settings(settings)
+    changes = parse_protocol_settings([*settings, *([] if attention is None else [f"attention={attention}"])])
     changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
     return ScoringOptions(protocol, groups, cast("ProtocolSettings", changes), judged_only)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, TypedDict, get_type_hints
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.exposure import Attention, parse_attention
 from evenrank.protocol import Protocol
 from evenrank.settings import check_value, parse_value, read_pairs
 
@@ -47,6 +48,7 @@ class ProtocolSettings(TypedDict, total=False):
     task2_length: int
     sequence_length: int
     interval_stream: Literal["sequential", "shared"]
+    attention: str | Sequence[float] | Attention
     interval_seed: int
     n_resamples: int
     confidence: float
@@ -75,8 +77,8 @@ def parse_protocol_settings(pairs: Iterable[str]) -> dict[str, Any]:
         name = spelling.replace("-", "_")
         try:
             settings[name] = check_protocol_setting(name, _parse(name, text))
-        except (ValueError, UnknownNameError) as error:
-            faults.append(f"--set {spelling}={text}: {error}")
+        except (ValueError, EvenrankError) as error:
+            faults.append(str(error) if name == "attention" else f"--set {spelling}={text}: {error}")
     if faults:
         raise EvenrankError("\n".join(faults))
     return settings
@@ -94,6 +96,8 @@ def check_protocol_setting(name: str, value: Any) -> Any:
         raise UnknownNameError("setting", name, setting_names())
     if name == "normalised" and isinstance(value, str):
         value = parse_value(value, _hints()[name])
+    if name == "attention":
+        value = str(parse_attention(value))
     value = check_value(value, _hints()[name], "the value")
     _check_range(name, value)
     return value

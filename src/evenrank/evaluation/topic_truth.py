@@ -15,7 +15,6 @@ from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags
-from evenrank.exposure import discounts
 from evenrank.metrics.view import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
@@ -63,10 +62,10 @@ class TopicTruth:
     @cached_property
     def task2_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
-        dtype = self.protocol.discount_type
+        dtype, attention = self.protocol.discount_type, self.protocol.attention_model
         if self.protocol.target_sum == "one":
-            return task2_target(self._alignment(self.space), self._classes, self.space, dtype)
-        weights = work_exposure(self._classes, dtype).astype(dtype)
+            return task2_target(self._alignment(self.space), self._classes, self.space, dtype, attention)
+        weights = work_exposure(self._classes, dtype, attention).astype(dtype)
         return self._by_pages(weights, None if len(self.space.dimensions) == 1 else float(weights.sum()))
 
     def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
@@ -93,7 +92,7 @@ class TopicTruth:
     @cached_property
     def exposure_scale(self) -> float:
         depth = self.protocol.target_depth or self.protocol.depth(2)
-        return float(discounts(depth, self.protocol.discount_type).sum())
+        return float(self.protocol.attention_model.weights(depth, self.protocol.discount_type).sum())
 
     @cached_property
     def has_class(self) -> bool:
@@ -150,7 +149,8 @@ class TrueRelevantPages:
     def ideal_exposure(self) -> NDArray[np.float64]:
         """Exposure of each page under an ideal policy, by the work that it needs."""
         classes = self.truth.collection.quality_class[self._rows]
-        return work_exposure(classes, self.truth.protocol.discount_type)
+        protocol = self.truth.protocol
+        return work_exposure(classes, protocol.discount_type, protocol.attention_model)
 
     @cached_property
     def alignment(self) -> Alignment | SparseAlignment:

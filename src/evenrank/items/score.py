@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.items.attention import attention_weights
+from evenrank.exposure import Attention, parse_attention
 from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import Relevance, read_relevance
@@ -34,7 +34,7 @@ def score(
     relevance: object | None = None,
     target: object | None = None,
     measures: Sequence[str] | None = None,
-    attention: str | Sequence[float] | Floats = "log",
+    attention: str | Sequence[float] | Floats | Attention = "log",
     k: int | None = None,
 ) -> ItemScores:
     """How relevant and how fair rankings are, by query and in the mean.
@@ -45,7 +45,8 @@ def score(
     column item and one column per grouping, or with item, group and share; a CSV file. `relevance`: a dict of query →
     items or item → grade, a data frame, a qrels file. `target`: `relevant` (as the relevant items, the default with
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
-    queries or for each query.
+    queries or for each query. `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `reciprocal`,
+    `uniform`, `table:FILE`) or a list of weights, rank 1 first; nDCG uses it as well.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well. The unknown
     group counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
@@ -54,6 +55,7 @@ def score(
         raise EvenrankError("nothing to score by (give groups, relevance or both)")
     if k is not None and k < 1:
         raise EvenrankError(f"k is {k} (at least 1)")
+    model = parse_attention(attention)
     faults = Faults()
     items = Vocabulary.empty()
     ranked = read_rankings(rankings, items, faults)
@@ -64,7 +66,7 @@ def score(
     if not len(ranked.items):
         raise EvenrankError("rankings: nothing is ranked")
     chosen = _chosen(measures, judged is not None, grouped is not None, ranked)
-    view = _view(ranked, attention, k)
+    view = _view(ranked, model, k)
     return _Scoring(view, ranked, grouped, judged, wanted, chosen, len(items)).results()
 
 
@@ -106,7 +108,7 @@ class _View:
     """Attention by rank, as deep as anything here."""
 
 
-def _view(ranked: RankedItems, attention: str | Sequence[float] | Floats, k: int | None) -> _View:
+def _view(ranked: RankedItems, attention: Attention, k: int | None) -> _View:
     pairs, pair_of_ranking = np.unique(ranked.system * max(1, len(ranked.queries)) + ranked.query, return_inverse=True)
     rank = np.arange(len(ranked.items)) - np.repeat(ranked.starts[:-1], ranked.lengths)
     pair = np.repeat(pair_of_ranking.reshape(-1), ranked.lengths)
@@ -123,7 +125,7 @@ def _view(ranked: RankedItems, attention: str | Sequence[float] | Floats, k: int
         depth=depth,
         rank=rank[kept],
         item=ranked.items[kept],
-        weights=attention_weights(attention, int(depth.max(initial=1))),
+        weights=np.asarray(attention.weights(int(depth.max(initial=1))), np.float64),
     )
 
 

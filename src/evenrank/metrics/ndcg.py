@@ -1,4 +1,4 @@
-"""nDCG with binary relevance and the protocol's attention by rank."""
+"""nDCG with binary relevance and the log discount."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mean_ndcg(gains: NDArray[np.floating], n_relevant: int, ideal_depth: int, n_
 
 
 def _compute(view: TopicView) -> float:
-    gains = view.attention * view.is_relevant
+    gains = view.gain_discounts * view.is_relevant
     if view.task == 2:
         gains = gains[view.ranks < view.depth]
     return mean_ndcg(gains, view.n_relevant, view.ideal_depth, max(1, view.n_rankings))

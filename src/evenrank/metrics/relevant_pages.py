@@ -44,7 +44,7 @@ class ItemExposure:
 
 
 def item_exposure(view: TopicView) -> ItemExposure:
-    """Exposure of pages over the rankings of a sequence: the mean of their discounts."""
+    """Exposure of pages over the rankings of a sequence: the mean of their ranks' attention."""
     pages, number = np.unique(view.pages, return_inverse=True)
     weights = view.attention.astype(np.float64)
     shown = np.bincount(number.reshape(-1), weights, minlength=len(pages)) / max(1, view.n_rankings)

@@ -74,9 +74,17 @@ class TopicView:
 
     @cached_property
     def attention(self) -> NDArray[np.floating]:
-        """Attention that each ranked page gets by its rank."""
-        n_ranks = int(self.ranks.max(initial=-1)) + 1
-        return discounts(n_ranks, self.protocol.discount_type)[self.ranks]
+        """Attention that each ranked page gets by its rank, as the protocol says that people read."""
+        return self.protocol.attention_model.weights(self._n_ranks, self.protocol.discount_type)[self.ranks]
+
+    @cached_property
+    def gain_discounts(self) -> NDArray[np.floating]:
+        """Log discount of each ranked page by its rank, which nDCG uses whatever the attention."""
+        return discounts(self._n_ranks, self.protocol.discount_type)[self.ranks]
+
+    @property
+    def _n_ranks(self) -> int:
+        return int(self.ranks.max(initial=-1)) + 1
 
     @cached_property
     def _weights(self) -> tuple[NDArray[np.float64], float]:

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
-from evenrank.exposure import block_exposure
+from evenrank.exposure import LOG, Attention, block_exposure
 from evenrank.records import NO_CLASS
 from evenrank.targets.sparse import SparseTarget, blend_sparsely
 from evenrank.targets.target import group_target
@@ -26,20 +26,23 @@ def task2_target(
     quality_class: NDArray[np.integer],
     space: GroupSpace,
     dtype: DTypeLike = np.float64,
+    attention: Attention = LOG,
 ) -> NDArray[np.float64]:
     """Wanted distribution of a sequence: the ideal exposure of the relevant pages by group, blended."""
-    mass = relevant.total(work_exposure(quality_class, dtype))
+    mass = relevant.total(work_exposure(quality_class, dtype, attention))
     return group_target(mass, space, keep_unknown=True)
 
 
-def work_exposure(quality_class: NDArray[np.integer], dtype: DTypeLike = np.float64) -> NDArray[np.float64]:
+def work_exposure(
+    quality_class: NDArray[np.integer], dtype: DTypeLike = np.float64, attention: Attention = LOG
+) -> NDArray[np.float64]:
     """Ideal exposure of each relevant page in a sequence.
 
     The ideal policy puts relevant pages first, those that need most work before the others. Pages without a quality
     class have no ideal exposure.
     """
     counts = np.bincount(quality_class, minlength=NO_CLASS + 1)[:NO_CLASS]
-    exposure_of_class = np.append(block_exposure(counts, dtype), 0.0)
+    exposure_of_class = np.append(block_exposure(counts, dtype, attention), 0.0)
     return np.asarray(exposure_of_class[quality_class], np.float64)
 
 
