@@ -35,6 +35,13 @@ from evenrank.sqlite import SqliteFile
 FORM = "application/x-www-form-urlencoded"
 
 
+SETTLING_SECONDS = 45
+"""Time in which connections and idle threads end after the load."""
+MOST_LEFT_OPEN = 240
+"""Descriptors that stay open after the load: each of forty worker threads keeps its connections to two stores, of up to
+three files each. Growth beyond the pool is a leak."""
+
+
 @dataclass
 class Soak:
     """What happens while the server runs."""
@@ -53,6 +60,8 @@ class Soak:
     """Acknowledged votes: assessor, topic, page."""
     curve: list[tuple[float, int, float]] = field(default_factory=list)
     """Seconds, descriptors, MiB."""
+    n_left_open: int = 0
+    """Descriptors that are open when everybody has gone, beyond those before anybody came."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def goes_on(self) -> bool:
@@ -145,6 +154,8 @@ def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0) -> 
     links, items = make_files(folder, n_each)
     log = folder / "log"
     with serving(folder / "c", "--judgments", folder / "judgments.sqlite", log=log) as (process, port):
+        assert get(port, "/")[0] == 200
+        n_idle = n_descriptors(process)
         state = Soak(port, time.monotonic() + 60 * minutes, pause)
         threads = [threading.Thread(target=state.watch, args=(process,))]
         threads += [threading.Thread(target=state.edit, args=(number,)) for number in range(n_each)]
@@ -155,7 +166,16 @@ def soak(folder: Path, minutes: float, n_each: int = 50, pause: float = 1.0) -> 
         for thread in threads:
             thread.join()
         assert get(port, "/")[0] == 200
+        state.n_left_open = descriptors_after(process, n_idle) - n_idle
     return state
+
+
+def descriptors_after(process: int, n_idle: int) -> int:
+    """Open descriptors when everybody has left: connections and threads of the load end within a while."""
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while (n_open := n_descriptors(process)) > n_idle and time.monotonic() < deadline:
+        time.sleep(1.0)
+    return n_open
 
 
 def lost(folder: Path, state: Soak) -> tuple[int, int]:
@@ -207,11 +227,12 @@ def main() -> int:
     print(f"requests {state.n_requests:,}  refused with 429 or 503 {state.n_refused:,}  failed {len(state.failures):,}")
     print(f"draws {sum(state.draws.values()):,}, lost {n_draws}   votes {len(state.votes):,}, lost {n_votes}")
     print(f"growth: descriptors {descriptors:+.0f}, memory {memory:+.1f} MiB")
+    print(f"descriptors left open when everybody had gone: {state.n_left_open:+d}")
     for text in state.failures[:10]:
         print("failed:", text)
     if chosen.figure:
         draw(state.curve, chosen.figure)
-    return int(bool(n_draws or n_votes or state.failures or descriptors > 20))
+    return int(bool(n_draws or n_votes or state.failures or state.n_left_open > MOST_LEFT_OPEN))
 
 
 if __name__ == "__main__":
