@@ -85,6 +85,8 @@ class Run:
     pages: NDArray[np.int32]
     scores: NDArray[np.float64] | None = None
     """Retrieval scores beside `pages`, when the file had them (six-column TREC)."""
+    made_for: str | None = None
+    """Protocol that the run was made for, when the record beside its file says so."""
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: task {self.task}, {self.n_rankings:,} rankings, {len(self.pages):,} pages>"

@@ -84,3 +84,14 @@ def test_few_topics_and_company(golden_collection: Collection, golden_runs) -> N
         "intervals depend on which other runs are scored in the same call, as in the published tables",
     )
     assert evaluate(golden_collection, golden_runs[:2], "paper-2021", n_resamples=9).notes == ()
+
+
+def test_a_run_made_for_another_protocol_is_named_as_such(golden_collection, golden_runs, tmp_path) -> None:
+    path = tmp_path / golden_runs[0].name
+    path.write_bytes(golden_runs[0].read_bytes())
+    path.with_name(f"{path.name}.json").write_text('{"protocol": "paper-2021"}')
+    (result,) = evaluate(golden_collection, path, "official-2021").runs
+    assert "made for paper-2021, as its record says, and scored with official-2021" in result.notes
+    path.with_name(f"{path.name}.json").write_text('{"protocol": "official-2021"}')
+    (result,) = evaluate(golden_collection, path, "official-2021").runs
+    assert not [note for note in result.notes if "made for" in note]

@@ -29,7 +29,7 @@ def run_notes(run: Run, collection: Collection, protocol: Protocol, topics: Sequ
         *_short_rankings(run, protocol, is_scored),
         *_strange_pages(run, collection, protocol, is_scored),
         *_repeated_pages(run, protocol, is_scored),
-        *_other_lengths(run, protocol),
+        *_other_protocol(run, protocol),
     ]
 
 
@@ -101,8 +101,11 @@ def _repeated_pages(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) 
     return [f"pages that appear again in the same ranking: {n_repeated:,} of {len(keys):,}; each counts every time"]
 
 
-def _other_lengths(run: Run, protocol: Protocol) -> list[str]:
-    """A note when all rankings have the length that another protocol asks for, and this one does not."""
+def _other_protocol(run: Run, protocol: Protocol) -> list[str]:
+    """A note when the run's record, or the length of all its rankings, says that it was made for another protocol."""
+    if run.made_for is not None:
+        made = f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
+        return [made] if run.made_for != protocol.name else []
     lengths = np.unique(np.diff(run.starts))
     if len(lengths) != 1 or int(lengths[0]) == protocol.length(run.task):
         return []

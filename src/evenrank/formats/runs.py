@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, InputError
 from evenrank.formats.atomic import atomic_file
+from evenrank.formats.run_records import read_protocol
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.records import Run
 
@@ -27,7 +29,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     if rows.faults:
         n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
         raise InputError(rows.faults[:MAX_FAULTS], n_more)
-    return run_of(rows, run_name(path))
+    return replace(run_of(rows, run_name(path)), made_for=read_protocol(path))
 
 
 def run_name(path: str | os.PathLike[str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.formats.run_records import record_path
 from evenrank.formats.runs import write_run
 from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
@@ -22,7 +23,7 @@ from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import parse_restriction
 from evenrank.ranking.job import Length, RankingJob, TopicRankings, rank_topics
 from evenrank.ranking.open_source import open_source
-from evenrank.ranking.record import mean_certificate, record_path, run_of, run_record, write_record
+from evenrank.ranking.record import mean_certificate, run_of, run_record, write_record
 from evenrank.ranking.serving import (
     DEFAULT_PROTOCOL,
     candidate_settings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -70,11 +69,6 @@ def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
         return {}
     shared = [name for name in certificates[0] if all(name in other for other in certificates)]
     return {name: float(np.mean([certificate[name] for certificate in certificates])) for name in shared}
-
-
-def record_path(run_path: str | os.PathLike[str]) -> Path:
-    """Where the record of a run is: beside it, with `.json` after its name."""
-    return Path(f"{os.fspath(run_path)}.json")
 
 
 def write_record(record: dict[str, Any], path: Path) -> None:
