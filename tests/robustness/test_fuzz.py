@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import resource
 import time
 import traceback
 from pathlib import Path
 
 import pytest
+from tests.robustness.memory import own_peak, reset_own_peak
 from tests.robustness.mutate import mutate
 from tests.robustness.readers import READERS
 
@@ -58,10 +58,11 @@ def test_the_corpus_is_read_or_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
     rng, seeds = random.Random(f"{SEED} {name}"), seeds_of(name)
+    before = reset_own_peak()
     for _ in range(N_INPUTS):
         content = mutate(rng, seeds)
         if text := failure(name, tmp_path / "input", content):
             kept = CORPUS / name / hashlib.sha256(content).hexdigest()[:12]
             kept.write_bytes(content)
             pytest.fail(f"{kept}: {text}")
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 < MAX_MIB + 500
+    assert own_peak() - before < MAX_MIB

@@ -49,7 +49,12 @@ def parse_restriction(within: Sequence[str]) -> dict[str, int]:
 def is_within(collection: Collection, rows: NDArray[np.intp], within: Sequence[str]) -> NDArray[np.bool_]:
     """Which pages a restriction leaves; pages without metadata are unknown in every dimension."""
     kept = np.ones(len(rows), np.bool_)
-    for name, allowed in parse_restriction(within).items():
+    restrictions = parse_restriction(within)
+    lacking = [name for name in restrictions if name not in collection.masks]
+    if lacking:
+        has = ", ".join(sorted(collection.masks))
+        raise EvenrankError(f"within: the collection has no {' and no '.join(lacking)} (it has {has})")
+    for name, allowed in restrictions.items():
         (masks,) = collection.masks_of(rows, known_dimensions((name,)), UNKNOWN_MASK)
         kept &= (masks & np.array(allowed, masks.dtype)) != 0
     return kept

@@ -41,6 +41,6 @@ def test_every_word_of_the_analysis_is_found_in_the_index(make_engine: MakeEngin
         assert all(len(engine.search([WeightedTerm(field, (word,))], 1).page_ids) == 1 for word in words)
 
 
-def test_an_unknown_language_is_named() -> None:
-    with pytest.raises(EvenrankError, match="unknown language of text 'xx'; choose from en"):
-        analyser_for("xx")
+def test_what_is_no_code_of_a_language_is_named() -> None:
+    with pytest.raises(EvenrankError, match="unknown language of text 'English'; choose from ar"):
+        analyser_for("English")

@@ -133,7 +133,7 @@ def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path
     place = f"{cluster}/faults-build"
     process = multiprocessing.get_context("spawn").Process(target=_build, args=(str(folder), place, 2))
     process.start()
-    process.join(120)
+    process.join(400)
     assert process.exitcode == -signal.SIGKILL
     reached: list[int] = []
     build_index(folder, engine=place, commit_every=200, on_commit=reached.append)
