@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -104,19 +104,20 @@ def test_acknowledged_pages_survive_the_death_of_all_nodes(cluster: str, tmp_pat
     assert patiently(engine.page_ids).tolist() == list(range(1, 2011))
 
 
-def _build(folder: str, address: str, n_before_death: int) -> None:
-    """Build an index and die after so many commits."""
-    from evenrank.search.engine.indexing import build_index
+BUILD_AND_DIE = """
+import os, signal, sys
+from evenrank.search.engine.indexing import build_index
 
-    n_commits = 0
+n_commits = 0
 
-    def count(_: int) -> None:
-        nonlocal n_commits
-        n_commits += 1
-        if n_commits == n_before_death:
-            os.kill(os.getpid(), signal.SIGKILL)
+def die_at_the_second(n_added):
+    global n_commits
+    n_commits += 1
+    if n_commits == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    build_index(folder, engine=address, commit_every=200, on_commit=count)
+build_index(sys.argv[1], engine=sys.argv[2], n_threads=1, commit_every=200, on_commit=die_at_the_second)
+"""
 
 
 def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path: Path) -> None:
@@ -131,12 +132,11 @@ def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path
     ours = expected.search(terms, 200)
     assert len(ours.page_ids) > 50
     place = f"{cluster}/faults-build"
-    process = multiprocessing.get_context("spawn").Process(target=_build, args=(str(folder), place, 2))
-    process.start()
-    process.join(400)
-    assert process.exitcode == -signal.SIGKILL
+    expected.close()
+    died = subprocess.run([sys.executable, "-c", BUILD_AND_DIE, str(folder), place], timeout=300, check=False)
+    assert died.returncode == -signal.SIGKILL
     reached: list[int] = []
-    build_index(folder, engine=place, commit_every=200, on_commit=reached.append)
+    build_index(folder, engine=place, n_threads=1, commit_every=200, on_commit=reached.append)
     assert reached[0] > 400
     theirs = open_index(Collection.open(folder)).search(terms, 200)
     assert theirs.page_ids.tolist() == ours.page_ids.tolist()
