@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Literal
@@ -26,6 +27,10 @@ N_RANKINGS: dict[Task, int] = {1: 1, 2: 100}
 def no_pages() -> NDArray[np.int32]:
     """An empty list of page ids."""
     return np.empty(0, np.int32)
+
+
+LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+"""The form of a language's code, such as `en` or `zh-hant`."""
 
 
 @dataclass(frozen=True, slots=True)

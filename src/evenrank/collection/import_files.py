@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.topics import read_topics
-from evenrank.records import NO_CLASS, Topic
+from evenrank.records import LANGUAGE_CODE, NO_CLASS, Topic
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,11 @@ def import_locked(
 def _language(files: ImportFiles) -> str:
     """The language of the articles; InputError for what is no code of a language."""
     if files.language is not None:
-        if not _LANGUAGE_CODE.fullmatch(files.language):
+        if not LANGUAGE_CODE.fullmatch(files.language):
             found = f"{files.language!r} is not the code of a language"
             raise EvenrankError(f"--language: {found} (give a code such as en, de or zh)")
         return files.language
     return "en" if files.corpus is None else open_articles(files.corpus).site.language
-
-
-_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
 @contextmanager

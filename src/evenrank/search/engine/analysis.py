@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from evenrank.errors import UnknownNameError
+from evenrank.records import LANGUAGE_CODE
 from evenrank.search.engine.protocol import TEXT_FIELDS, IndexPage, TextField
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ STOP_WORD_LISTS = frozenset(SNOWBALL) - {"ar", "el", "ro", "ta", "tr"}
 """Languages with a list of stop words."""
 UNSEGMENTED = frozenset({"ja", "km", "ko", "lo", "my", "th", "wuu", "yue", "zh"})
 """Languages that do not put spaces between words, or only between groups of them: indexed by pairs of characters."""
-_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
     "\u1100-\u11ff\u3040-\u30ff\u31f0-\u31ff\ua960-\ua97f\uac00-\ud7ff"  # Hangul, Hiragana, Katakana
@@ -170,7 +170,7 @@ class PairAnalyser:
 @cache
 def analyser_for(language: str) -> Analyser:
     """The analyser of a language code; a language without a stemmer is analysed into whole words."""
-    if not _CODE.fullmatch(language):
+    if not LANGUAGE_CODE.fullmatch(language):
         raise UnknownNameError("language of text", language, sorted({*SNOWBALL, *UNSEGMENTED}))
     return PairAnalyser(language) if language.partition("-")[0] in UNSEGMENTED else WordAnalyser(language)
 
