@@ -14,8 +14,10 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
+from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.encode_index import encode_index, recorded_encoder
 from evenrank.search.encode.encoder import EncoderSettings
-from evenrank.search.engine.indexing import open_index
+from evenrank.search.engine.indexing import index_folder, open_index
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel
@@ -23,7 +25,14 @@ from evenrank.search.learn.learned_model import LearnedModel, UsedEncoder
 from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.model_choice import UNTRAINED, choose_model, open_dense, open_reader, use_encoder
+from evenrank.search.model_choice import (
+    UNTRAINED,
+    choose_model,
+    index_encoder,
+    open_dense,
+    open_reader,
+    use_encoder,
+)
 from evenrank.search.query.explain import explain
 from evenrank.search.query.search_pages import search_pages
 from evenrank.search.relevance import LexicalModel
@@ -147,12 +156,37 @@ def test_a_learned_model_keeps_to_its_encoder(
     example = next(e for e in trained.examples if e.topic_id == small.topics[0].id and e.is_as_given)
     np.testing.assert_allclose(found.scores, np.sort(trained.scores()[trained.examples.index(example)])[::-1])
     assert choice.describe()["cross_encoder"] == reader.encoder.fingerprint
+    with pytest.raises(EvenrankError, match=r"trained on vectors of --device cpu"):
+        choose_model(small, str(path), EncoderSettings(device="cuda"))
     with pytest.raises(EvenrankError, match="trained with another text encoder"):
         choose_model(small, str(path), EncoderSettings(pooling="mean"))
     moved = UsedEncoder(EncoderSettings(path=str(tmp_path / "moved")), used.fingerprint)
     save(replace(trained.state, encoder=moved), path)
     with pytest.raises(EvenrankError, match=r"dense\.json: its text encoder .*--encoder\)\n.*no such folder"):
         choose_model(small, str(path))
+
+
+@needs_encoder
+def test_an_index_records_the_arithmetic_of_its_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DenseScorer, "encode", lambda self, page_ids, label="": 0)  # the record, not the vectors
+    collection = make_small(tmp_path / "collection", 4)
+    folder = index_folder(collection)
+    assert recorded_encoder(folder) is None
+    encode_index(collection)
+    assert recorded_encoder(folder) == EncoderSettings()
+    with pytest.raises(
+        EvenrankError, match=r"made with --device cpu, .*\(use --device cpu, or run evenrank index --dev"
+    ):
+        choose_model(collection, "hybrid", EncoderSettings(device="cuda"))
+    record = folder / "vectors.json"
+    record.write_bytes(record.read_bytes().replace(b'"cpu"', b'"cuda"'))
+    assert index_encoder(folder, None) == EncoderSettings(device="cuda")
+    assert index_encoder(folder, EncoderSettings(device="cpu-float")).device == "cpu-float"
+    with pytest.raises(EvenrankError, match="use --device cuda or cpu-float"):
+        choose_model(collection, "hybrid", EncoderSettings())
+    record.write_text("{}")
+    with pytest.raises(EvenrankError, match=r"vectors\.json: damaged: .*run: evenrank index --dense"):
+        choose_model(collection, "hybrid")
 
 
 @needs_encoder

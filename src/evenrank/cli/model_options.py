@@ -1,4 +1,4 @@
-"""The options that choose a relevance model: --model, --encoder and --pooling."""
+"""The options that choose a relevance model: --model, --encoder, --pooling and --device."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ POOLING = click.option(
 DEVICE = click.option(
     "--device",
     type=click.Choice(["cpu", "cuda", "cpu-float"]),
-    help="Where texts are encoded: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
-    "[default: cpu]",
+    help="Where networks run: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
+    "[default: as the index and the model were made, else cpu]",
 )
 MODEL = click.option(
     "--model",
@@ -42,8 +42,8 @@ MODEL = click.option(
 
 
 def model_options(command: Command) -> Command:
-    """Add --model, --encoder and --pooling to a command."""
-    for option in (POOLING, ENCODER, MODEL):
+    """Add --model, --encoder, --pooling and --device to a command."""
+    for option in (DEVICE, POOLING, ENCODER, MODEL):
         command = option(command)
     return command
 

@@ -11,7 +11,7 @@ import click
 import evenrank
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.listing import print_listing
-from evenrank.cli.model_options import DEVICE, chosen_model, model_options
+from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def group_options(command: Command) -> Command:
 @click.option("-k", "n_pages", type=click.IntRange(min=1), default=20, show_default=True, help="Articles to show.")
 @group_options
 @model_options
-@DEVICE
 @click.option("--why", is_flag=True, help="Show the words, and with a model the features, that brought each article.")
 @click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
 def command(

@@ -11,7 +11,9 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, NoModelError
 from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder, EncoderSettings
+from evenrank.search.encode.encode_index import recorded_encoder
+from evenrank.search.encode.encoder import Device, Encoder, EncoderSettings
+from evenrank.search.engine.indexing import index_folder
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel
@@ -41,7 +43,9 @@ class ModelChoice:
         """The model over an index; file and encoder are read once in each process."""
         used = self.encoder
         dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
-        reader = open_reader(lexical.engine, index_folder) if self.cross_encoder else None
+        reader = None
+        if used is not None and self.cross_encoder is not None:
+            reader = open_reader(lexical.engine, index_folder, used.settings.device)
         extractor = FeatureExtractor(lexical, dense, reader)
         if self.file is not None:
             return LearnedModel(extractor, _state(self.file, self.fingerprint))
@@ -72,15 +76,34 @@ def choose_model(collection: Collection, name: str, encoder: EncoderSettings | N
             raise EvenrankError("the untrained model has no text encoder (use the model hybrid, or a learned one)")
         return UNTRAINED
     if name == "hybrid":
-        return ModelChoice("hybrid", encoder=use_encoder(encoder or EncoderSettings()))
+        return ModelChoice("hybrid", encoder=use_encoder(index_encoder(index_folder(collection), encoder)))
     path = model_path(collection) if name == "learned" else Path(name)
     if name == "learned" and not path.is_file():
         raise NoModelError(f"{collection.path}: no learned model (run: evenrank learn {collection.path})")
     mark = fingerprint(path)
     state = _state(path, mark)
-    if state.cross_encoder is not None and open_cross_encoder().fingerprint != state.cross_encoder:
-        raise EvenrankError(f"{path}: trained with another cross-encoder (run: evenrank learn)")
-    return ModelChoice("learned", path, mark, _encoder_of(path, state, encoder), state.cross_encoder)
+    used = _encoder_of(path, state, encoder)
+    if state.cross_encoder is not None:
+        device = "cpu" if used is None else used.settings.device
+        if open_cross_encoder(device).fingerprint != state.cross_encoder:
+            raise EvenrankError(f"{path}: trained with another cross-encoder (run: evenrank learn)")
+    return ModelChoice("learned", path, mark, used, state.cross_encoder)
+
+
+def index_encoder(folder: Path, given: EncoderSettings | None) -> EncoderSettings:
+    """The encoder to search an index with: the one given, else that of the vectors the index has."""
+    recorded = recorded_encoder(folder)
+    if given is None:
+        return recorded or EncoderSettings()
+    if recorded is not None and replace(given, device=recorded.device) == recorded:
+        is_float = [settings.device != "cpu" for settings in (given, recorded)]
+        if is_float[0] != is_float[1]:
+            fix = "--device cuda or cpu-float" if is_float[1] else "--device cpu"
+            raise EvenrankError(
+                f"{folder}: its vectors were made with --device {recorded.device}, and other arithmetic does not mix "
+                f"with them (use {fix}, or run evenrank index --device {given.device} first)"
+            )
+    return given
 
 
 def use_encoder(settings: EncoderSettings) -> UsedEncoder:
@@ -113,6 +136,8 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
         return None
     settings = state.encoder.settings
     if given is not None:
+        if given.device != "cpu" and settings.device == "cpu":
+            raise EvenrankError(f"{path}: trained on vectors of --device cpu (use that, or learn again)")
         settings = replace(
             settings,
             path=given.path or settings.path,
@@ -128,20 +153,20 @@ def _encoder_of(path: Path, state: LearnedState, given: EncoderSettings | None) 
     return used
 
 
-def open_reader(engine: Engine, index_folder: Path) -> PageReader:
+def open_reader(engine: Engine, index_folder: Path, device: Device = "cpu") -> PageReader:
     """A cross-encoder over the pages of an index; its scores are kept beside the index."""
-    return _reader(cast(Any, engine), index_folder)
+    return _reader(cast(Any, engine), index_folder, device)
 
 
 @lru_cache(maxsize=1)
-def _reader(engine: Any, index_folder: Path) -> PageReader:
-    return PageReader.open(engine, open_cross_encoder(), index_folder)
+def _reader(engine: Any, index_folder: Path, device: Device) -> PageReader:
+    return PageReader.open(engine, open_cross_encoder(device), index_folder)
 
 
 @lru_cache(maxsize=1)
-def open_cross_encoder() -> CrossEncoder:
+def open_cross_encoder(device: Device = "cpu") -> CrossEncoder:
     """The cross-encoder, opened once in each process."""
-    return CrossEncoder()
+    return CrossEncoder(device)
 
 
 @lru_cache(maxsize=4)

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from evenrank.parallel import n_cores
 from evenrank.records import Topic
+from evenrank.search.encode.encoder import Device, torch_network
 from evenrank.search.encode.encoder_files import CROSS_ENCODER, packaged_files
 from evenrank.search.encode.network import Network
 from evenrank.search.encode.text_cache import PairScores
+from evenrank.search.encode.torch_network import TorchNetwork
 from evenrank.search.engine.protocol import Engine
 
 N_TOKENS = 200
@@ -26,16 +28,28 @@ N_TOKENS = 200
 class CrossEncoder:
     """The packaged MiniLM, trained on MS MARCO to tell whether a passage answers a query."""
 
-    def __init__(self) -> None:
-        self._network = Network(packaged_files(CROSS_ENCODER), N_TOKENS)
+    def __init__(self, device: Device = "cpu") -> None:
+        self.device = device
+        self.files = packaged_files(CROSS_ENCODER)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the network."""
-        return self._network.files.fingerprint(str(N_TOKENS))
+        """Identifies the network and its arithmetic; scores of different fingerprints do not mix."""
+        return self.files.fingerprint(str(N_TOKENS), *(() if self.device == "cpu" else ("float",)))
+
+    @cached_property
+    def _network(self) -> Network:
+        return Network(self.files, N_TOKENS)
+
+    @cached_property
+    def _torch(self) -> TorchNetwork | None:
+        return torch_network(self.files, N_TOKENS, self.device)
 
     def scores(self, query: str, texts: Iterable[str]) -> NDArray[np.float64]:
-        """How well each text answers the query, as log-odds; on all cores."""
+        """How well each text answers the query, as log-odds; on all cores, or on the GPU."""
+        if self._torch is not None:
+            found = self._torch.classify((query, text) for text in texts)
+            return np.array([logits[0] for logits in found], np.float64)
         with ThreadPoolExecutor(n_cores()) as pool:
             return np.array(list(pool.map(lambda text: self._network.run(query, text)[0], texts)), np.float64)
 
@@ -55,9 +69,14 @@ class PageReader:
 
     def scores(self, topic: Topic, page_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """How well each page answers the title of a topic, as log-odds."""
-        query = re.sub(r"[/.…]+", " ", topic.title).strip()
+        query = query_of(topic)
         return self.kept.get(query, page_ids.tolist(), lambda lacking: self._read(query, lacking))
 
     def _read(self, query: str, page_ids: list[int]) -> NDArray[np.float64]:
         pages = self.engine.stored(page_ids)
         return self.encoder.scores(query, (f"{page.title}. {page.opening}" if page else "" for page in pages))
+
+
+def query_of(topic: Topic) -> str:
+    """What a cross-encoder is asked: the title of a topic, without the marks between its parts."""
+    return re.sub(r"[/.…]+", " ", topic.title).strip()

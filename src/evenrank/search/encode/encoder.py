@@ -62,10 +62,15 @@ class Encoder:
     def folder(self) -> Path:
         return self.files.folder
 
+    @property
+    def arithmetic(self) -> str:
+        """`file`: as the model file has it (the packaged one is int8); `float`: PyTorch, on a GPU or a CPU."""
+        return "file" if self.settings.device == "cpu" else "float"
+
     @cached_property
     def fingerprint(self) -> str:
         """Identifies model and settings; vectors of different fingerprints do not mix."""
-        arithmetic = () if self.settings.device == "cpu" else ("float",)
+        arithmetic = () if self.arithmetic == "file" else ("float",)
         return self.files.fingerprint(self.pooling, str(self.n_tokens), READ_OF_A_PAGE, *arithmetic)
 
     @cached_property
@@ -83,11 +88,7 @@ class Encoder:
     @cached_property
     def _torch(self) -> TorchNetwork | None:
         """The network in PyTorch; None when onnxruntime runs it."""
-        device = self.settings.device
-        if device == "cpu":
-            return None
-        place = "cpu" if device == "cpu-float" else device
-        return TorchNetwork(self.files.model, self.files.tokenizer, self.n_tokens, place, self.files.n_heads)
+        return torch_network(self.files, self.n_tokens, self.settings.device)
 
     def encode_pages(self, pages: Iterable[tuple[str, ...]]) -> Iterator[Vectors]:
         """The vector of each page, the mean of those of its texts, in order; on all cores, or on the GPU."""
@@ -127,6 +128,14 @@ class Encoder:
         if self._torch is not None:
             return _unit(next(self._torch.encode([text], self.pooling)))
         return _unit(pooled(self._network.run(text), self.pooling))
+
+
+def torch_network(files: EncoderFiles, n_tokens: int, device: Device) -> TorchNetwork | None:
+    """A network in PyTorch on a device; None when onnxruntime runs it."""
+    if device == "cpu":
+        return None
+    place = "cpu" if device == "cpu-float" else device
+    return TorchNetwork(files.model, files.tokenizer, n_tokens, place, files.n_heads)
 
 
 def _unit(vector: Vectors) -> Vectors:

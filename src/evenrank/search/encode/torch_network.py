@@ -1,13 +1,13 @@
-"""A BERT encoder in PyTorch, from the weights of an ONNX file: float arithmetic, many texts at a time, on a GPU."""
+"""BERT in PyTorch, from the weights of an ONNX file: float arithmetic, many texts at a time, on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,16 @@ CHUNK = 16_384
 """Texts that are tokenised at a time, while the GPU works on those before."""
 BATCH = 1024
 """Texts of a chunk that go through the network together, of about the same length."""
+CLASSIFIER = ("pooler.dense.weight", "pooler.dense.bias", "classifier.weight", "classifier.bias")
+"""Weights that a cross-encoder has beyond those of an encoder."""
+
+
+class Tokens(NamedTuple):
+    """A text, or a pair of texts, as the network reads it."""
+
+    ids: list[int]
+    types: list[int]
+    """0 for the first text of a pair, 1 for the second."""
 
 
 class TorchNetwork:
@@ -34,52 +44,66 @@ class TorchNetwork:
 
     def encode(self, texts: Iterable[str], pooling: str) -> Iterator[NDArray[np.float32]]:
         """The pooled state of each text, in order."""
+        return self._run(texts, lambda states, mask: _pooled(states, mask, pooling))
+
+    def classify(self, pairs: Iterable[tuple[str, str]]) -> Iterator[NDArray[np.float32]]:
+        """What the classifier of a cross-encoder says of each pair of texts, in order: its logits."""
+        return self._run(pairs, lambda states, mask: self._logits(states))
+
+    def _run(
+        self, texts: Iterable[str] | Iterable[tuple[str, str]], head: Callable[[Any, Any], Any]
+    ) -> Iterator[NDArray[np.float32]]:
         chunks = _chunks(texts, CHUNK)
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(lambda: self._tokens(next(chunks, [])))
             while len(tokens := waiting.result()):
                 waiting = pool.submit(lambda: self._tokens(next(chunks, [])))
-                yield from self._encode_chunk(tokens, pooling)
+                yield from self._run_chunk(tokens, head)
 
-    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        return [found.ids for found in self._tokenizer.encode_batch(list(texts))]
+    def _tokens(self, texts: Sequence[Any]) -> list[Tokens]:
+        return [Tokens(found.ids, found.type_ids) for found in self._tokenizer.encode_batch(list(texts))]
 
-    def _encode_chunk(self, tokens: list[list[int]], pooling: str) -> NDArray[np.float32]:
+    def _run_chunk(self, tokens: list[Tokens], head: Callable[[Any, Any], Any]) -> NDArray[np.float32]:
         torch = import_torch()
-        order = np.argsort([len(ids) for ids in tokens], kind="stable")
-        pooled = []
+        order = np.argsort([len(each.ids) for each in tokens], kind="stable")
+        outputs = []
         with torch.inference_mode():
             for start in range(0, len(order), BATCH):
                 batch = [tokens[at] for at in order[start : start + BATCH].tolist()]
-                pooled.append(self._pooled(batch, pooling))
-            states = torch.cat(pooled).float().cpu().numpy()
-        found = np.empty_like(states)
-        found[order] = states
+                outputs.append(head(*self._batch_states(batch)))
+            values = torch.cat(outputs).float().cpu().numpy()
+        found = np.empty_like(values)
+        found[order] = values
         return np.asarray(found, np.float32)
 
-    def _pooled(self, batch: list[list[int]], pooling: str) -> Any:
+    def _batch_states(self, batch: list[Tokens]) -> tuple[Any, Any]:
+        """The states of all tokens of some texts, and which of them are no padding."""
         torch = import_torch()
-        longest = max(len(ids) for ids in batch)
-        ids = np.zeros((len(batch), longest), np.int64)
+        longest = max(len(each.ids) for each in batch)
+        ids, types = (np.zeros((len(batch), longest), np.int64) for _ in range(2))
         mask = np.zeros((len(batch), longest), bool)
-        for row, text in enumerate(batch):
-            ids[row, : len(text)] = text
-            mask[row, : len(text)] = True
-        on_device = torch.from_numpy(mask).to(self.device)
-        states = self._states(torch.from_numpy(ids).to(self.device), on_device)
-        if pooling == "first":
-            return states[:, 0]
-        weights = on_device[..., None].to(states.dtype)
-        return (states * weights).sum(1) / weights.sum(1)
+        for row, each in enumerate(batch):
+            n = len(each.ids)
+            ids[row, :n], types[row, :n], mask[row, :n] = each.ids, each.types, True
+        on_device = [torch.from_numpy(array).to(self.device) for array in (ids, types, mask)]
+        return self._states(*on_device), on_device[2]
 
-    def _states(self, ids: Any, mask: Any) -> Any:
+    def _logits(self, states: Any) -> Any:
+        """The pooler and the classifier of BERT over the first token."""
+        torch = import_torch()
+        lacking = [name for name in CLASSIFIER if name not in self._weights]
+        if lacking:
+            raise EvenrankError(f"{self.model}: not a cross-encoder that can run on a GPU: no {', '.join(lacking)}")
+        return self._linear(torch.tanh(self._linear(states[:, 0], "pooler.dense")), "classifier")
+
+    def _states(self, ids: Any, types: Any, mask: Any) -> Any:
         """The states of all tokens after the last layer; `mask` is false for padding."""
         torch = import_torch()
         functional = torch.nn.functional
         w = self._weights
         n_tokens = ids.shape[1]
         x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:n_tokens]
-        x = self._norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+        x = self._norm(x + w["embeddings.token_type_embeddings.weight"][types], "embeddings.LayerNorm")
         attended = mask[:, None, None, :]
         n_heads = self._n_heads or x.shape[-1] // HEAD_SIZE
         for at in range(self._n_layers):
@@ -131,7 +155,14 @@ class TorchNetwork:
         return tokenizer
 
 
-def _chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+def _pooled(states: Any, mask: Any, pooling: str) -> Any:
+    if pooling == "first":
+        return states[:, 0]
+    weights = mask[..., None].to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1)
+
+
+def _chunks(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
     remaining = iter(texts)
     while chunk := list(islice(remaining, size)):
         yield chunk

@@ -16,7 +16,7 @@ from evenrank.search.learn.model_file import fingerprint, model_path, save
 from evenrank.search.learn.training import check_settings, train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.learn.training_report import TrainingReport, report
-from evenrank.search.model_choice import open_dense, open_reader, use_encoder
+from evenrank.search.model_choice import index_encoder, open_dense, open_reader, use_encoder
 from evenrank.search.relevance import LexicalModel
 from evenrank.settings import parse_settings
 from evenrank.types import FilePath
@@ -78,7 +78,7 @@ def open_extractor(
     engine = open_index(collection)
     if not has_vectors:
         return FeatureExtractor(LexicalModel(engine))
-    used = use_encoder(encoder or EncoderSettings())
+    used = use_encoder(index_encoder(index_folder(collection), encoder))
     dense = open_dense(engine, used.settings, index_folder(collection))
-    reader = open_reader(engine, index_folder(collection)) if has_cross else None
+    reader = open_reader(engine, index_folder(collection), used.settings.device) if has_cross else None
     return FeatureExtractor(LexicalModel(engine), dense, reader)
