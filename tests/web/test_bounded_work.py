@@ -39,7 +39,7 @@ def test_a_trade_off_is_worked_out_once_for_twenty_who_ask_at_once(
 
 
 def test_a_visitor_keeps_a_limited_number_of_lists(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MAX_KEPT", 2)
+    monkeypatch.setattr(kept, "limit_of", lambda store, name: 2)
     statuses = [client.post("/lists", data=QUESTION).status_code for _ in range(3)]
     assert statuses == [303, 303, 400]
 

@@ -26,6 +26,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 )
 @click.option("--wiki-api", metavar="URL", default="", help="The wiki's api.php.  [default: w/api.php below --wiki]")
 @click.option("--sign-in", "sign_in", metavar="FILE", type=FILE, help="Settings of sign-in with a wiki account.")
+@click.option("--admin", "admins", metavar="NAME", multiple=True, help="An account that may administer the server.")
+@click.option("--admin-link", is_flag=True, help="Print a secret link to the administration page.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data.  [default: the dump's date]")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server.")
 @click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
@@ -46,6 +48,8 @@ def command(
     contact: str,
     wiki_api: str,
     sign_in: Path | None,
+    admins: tuple[str, ...],
+    admin_link: bool,
     data_of: str,
     names: tuple[str, ...],
     proxy: str,
@@ -69,6 +73,7 @@ def command(
         from evenrank.web.app import create_app, shared_by_workers
         from evenrank.web.articles.article_facts import save_facts
         from evenrank.web.listen import listen, server_of, show_log
+        from evenrank.web.pages.admin import admin_key
         from evenrank.web.settings import WebSettings
         from evenrank.web.signin.settings import read_sign_in
         from evenrank.web.workers import run_workers
@@ -93,6 +98,8 @@ def command(
         wiki_api=(wiki_api or api_of(site)) if contact else "",
         wiki_contact=contact,
         sign_in=read_sign_in(sign_in) if sign_in else None,
+        admins=admins,
+        has_admin_link=admin_link,
         allowed_hosts=(*WebSettings().allowed_hosts, *names, host),
         allows_addresses=host not in LOOPBACK,
         writes_per_second=rate,
@@ -111,6 +118,8 @@ def command(
     def work() -> None:
         app = create_app(collection, settings, shared)
         say(f"ready after {time.monotonic() - start:.1f} s")
+        if admin_link:
+            say(f"administration: {public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}")
         server_of(app, proxies).run([socket])
 
     with listen(host, port) as socket:

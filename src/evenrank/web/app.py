@@ -29,6 +29,7 @@ from evenrank.web.middleware.hosts import KnownHosts, host_name
 from evenrank.web.middleware.limits import Buckets, LimitBodies, LimitRates
 from evenrank.web.middleware.metrics import RequestCounts
 from evenrank.web.middleware.path_prefix import PathPrefix
+from evenrank.web.pages.admin import keep_retention
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
 from evenrank.web.reload import follow_collection
 from evenrank.web.settings import WebSettings
@@ -72,11 +73,12 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        following = asyncio.create_task(follow_collection(app))
+        tasks = [asyncio.create_task(follow(app)) for follow in (follow_collection, keep_retention)]
         yield
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         if app.state.judging is not None:
             app.state.judging.close()
         app.state.desk.close()

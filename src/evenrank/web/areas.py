@@ -13,6 +13,7 @@ from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.lists.pages import routes as lists
 from evenrank.web.lists.publish_pages import routes as publish
 from evenrank.web.lists.work_pages import routes as work
+from evenrank.web.pages.admin import routes as admin
 from evenrank.web.pages.home import routes as home
 from evenrank.web.pages.manage import routes as manage
 from evenrank.web.pages.monitoring import routes as monitoring
@@ -31,5 +32,6 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     organise,
     people,
     signin,
+    admin,
     monitoring,
 )

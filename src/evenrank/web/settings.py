@@ -47,6 +47,10 @@ class WebSettings:
     """Text file on what counts as relevant; None for the usual guidelines."""
     sign_in: SignInSettings | None = None
     """Where people sign in; None for a server without accounts."""
+    admins: tuple[str, ...] = ()
+    """Accounts that see the administration page."""
+    has_admin_link: bool = False
+    """Whether a secret link leads there, too, for servers without accounts."""
     max_body_bytes: int = 2 * 1024 * 1024
     """Longest request body: about 50,000 titles."""
     reads_per_second: float = 100.0

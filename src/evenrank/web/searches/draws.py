@@ -13,13 +13,20 @@ from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure, page_alignment
+from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.searches.plan import DrawPool, Owed, fill
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.arrays import float64, int32, pack
-from evenrank.web.storage.store import now
+from evenrank.web.storage.store import limit_of, now
 
 SHARPNESS = 2.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
+
+
+class TooManyDrawsError(BadRequestError):
+    """A search that has as many draws as one may have."""
+
+    status_for_bots = 409
 
 
 class NothingLeftError(Exception):
@@ -43,6 +50,8 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
     with desk.store.transaction() as connection:
         query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
         ((number,),) = connection.execute(query, (search.number,)).fetchall()
+        if number > limit_of(desk.store, "max_draws"):
+            raise TooManyDrawsError("This search has as many draws as one may have. Save a new one.")
         is_free = ~np.isin(search.page_ids, left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError

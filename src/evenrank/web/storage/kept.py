@@ -19,7 +19,7 @@ from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.web.storage.arrays import float64, int32, pack, uint16
 from evenrank.web.storage.model_used import ModelUsed, model_from_json
-from evenrank.web.storage.store import MAX_KEPT, new_token, now
+from evenrank.web.storage.store import limit_of, new_token, now
 
 Table = Literal["work_list", "saved_search"]
 
@@ -85,12 +85,30 @@ def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes |
     places = ", ".join(f":{name}" for name in row)
     with store.transaction() as connection:
         (n_kept,) = connection.execute(f"SELECT count(*) FROM {table} WHERE owner = ?", (owner,)).fetchone()
-        if n_kept >= MAX_KEPT:
+        if n_kept >= limit_of(store, "max_kept"):
             raise EvenrankError(f"You keep {n_kept:,} of them already, which is the most that one visitor may keep.")
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
         if table == "work_list" and own.get("series") is None:
             connection.execute("UPDATE work_list SET series = number WHERE token = ?", (token,))
     return token
+
+
+def delete_kept(store: SqliteFile, table: Table, number: int) -> None:
+    """Remove a list with all its versions, or a search with its draws; marks and shares go with it.
+
+    `number` is that under which it is shared: the series of a list, the number of a search.
+    """
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM share WHERE thing = ? AND number = ?", (table, number))
+        if table == "work_list":
+            versions = "SELECT number FROM work_list WHERE series = ?"
+            connection.execute(f"DELETE FROM trade_off WHERE work_list IN ({versions})", (number,))
+            connection.execute("DELETE FROM list_mark WHERE series = ?", (number,))
+            connection.execute("DELETE FROM work_list WHERE series = ?", (number,))
+        else:
+            for part in ("mark", "draw"):
+                connection.execute(f"DELETE FROM {part} WHERE search = ?", (number,))
+            connection.execute("DELETE FROM saved_search WHERE number = ?", (number,))
 
 
 def find_kept(store: SqliteFile, table: Table, token: str) -> sqlite3.Row | None:

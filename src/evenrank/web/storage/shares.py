@@ -8,7 +8,7 @@ from typing import Literal
 from evenrank.errors import EvenrankError
 from evenrank.sqlite import SqliteFile
 from evenrank.web.request.question import question_from_json
-from evenrank.web.storage.kept import Kept, Table
+from evenrank.web.storage.kept import Kept, Table, delete_kept
 from evenrank.web.storage.store import now
 
 ShareRole = Literal["editor", "reader"]
@@ -120,18 +120,7 @@ def hand_to(store: SqliteFile, before: str, person: str) -> None:
 
 def delete(store: SqliteFile, kept: Kept) -> None:
     """Remove it with its versions, draws, marks and shares."""
-    number = number_of(kept)
-    with store.transaction() as connection:
-        connection.execute("DELETE FROM share WHERE thing = ? AND number = ?", (table_of(kept), number))
-        if table_of(kept) == "work_list":
-            versions = "SELECT number FROM work_list WHERE series = ?"
-            connection.execute(f"DELETE FROM trade_off WHERE work_list IN ({versions})", (number,))
-            connection.execute("DELETE FROM list_mark WHERE series = ?", (number,))
-            connection.execute("DELETE FROM work_list WHERE series = ?", (number,))
-        else:
-            for table in ("mark", "draw"):
-                connection.execute(f"DELETE FROM {table} WHERE search = ?", (number,))
-            connection.execute("DELETE FROM saved_search WHERE number = ?", (number,))
+    delete_kept(store, table_of(kept), number_of(kept))
 
 
 def _set(store: SqliteFile, kept: Kept, column: str, value: str | int | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
@@ -20,8 +21,25 @@ WAIT_SECONDS = 4.0
 
 MAX_BYTES = 20 << 30
 """Size at which the store takes nothing more: about a million lists. Visitors are then asked to come back later."""
-MAX_KEPT = 1000
-"""Lists, and saved searches, that one visitor may keep."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit that whoever runs the server may change while it runs."""
+
+    usual: int
+    least: int
+    most: int
+
+
+LIMITS = {
+    "max_kept": Limit(1000, 1, 100_000),
+    "max_draws": Limit(10_000, 1, 1_000_000),
+    "browser_days": Limit(0, 0, 3650),
+    "archive_days": Limit(0, 0, 3650),
+}
+"""Limits by their name in the store: lists, and searches, that one visitor may keep; draws of one search; days after
+which unused things without an account, and archived ones, are removed (0 for never)."""
 
 
 def open_desk_store(path: str | os.PathLike[str]) -> SqliteFile:
@@ -62,6 +80,12 @@ def server_secret(store: SqliteFile) -> str:
     if row is None:
         raise DamagedStoreError(store.path, "it has no secret")
     return str(row[0])
+
+
+def limit_of(store: SqliteFile, name: str) -> int:
+    """A limit as it is set now."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
+    return LIMITS[name].usual if row is None else int(row["value"])
 
 
 def _add_secret(connection: sqlite3.Connection) -> None:
