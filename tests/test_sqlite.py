@@ -126,10 +126,10 @@ def test_damage_is_named_wherever_it_shows(tmp_path: Path) -> None:
     content = bytearray((tmp_path / "file").read_bytes())
     content[8192:40000] = bytes(40000 - 8192)
     (tmp_path / "file").write_bytes(content)
-    with open_file(SqliteFile(tmp_path / "file"), SCHEMA) as store:
-        assert store.check()
-        with pytest.raises(DamagedStoreError, match="doctor"):
-            list(store.connection.execute("SELECT * FROM thing"))
+    with pytest.raises(DamagedStoreError, match="doctor"):
+        open_file(SqliteFile(tmp_path / "file"), SCHEMA)
+    with SqliteFile(tmp_path / "file") as store, pytest.raises(DamagedStoreError, match="doctor"):
+        list(store.connection.execute("SELECT * FROM thing"))
 
 
 @pytest.mark.parametrize("content", [b"\1", b"some text\n" * 400, bytes(4096)])

@@ -1,7 +1,8 @@
 """SQLite files that many threads and processes share: created, versioned, upgraded, checked and closed in one place.
 
 Every thread has a connection of its own, which is closed when the thread ends. Writers of one process queue here, with
-a time limit; errors of SQLite become errors of this package, which say whether waiting helps.
+a time limit; errors of SQLite become errors of this package, which say whether waiting helps. A file that `open_file`
+opens has checksums (`sqlite_checksums.py`) and is compared with them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error
+from evenrank.sqlite_checksums import add_checksums, drop_checksums, find_damage, has_checksums, register
 
 WAIT_SECONDS = 30.0
 """How long a writer waits for another one, unless set otherwise."""
@@ -119,11 +121,8 @@ class SqliteFile:
             connection.rollback()
 
     def check(self) -> list[str]:
-        """What SQLite finds damaged in the file; empty when nothing is."""
-        rows = self.connection.execute("PRAGMA integrity_check(20)").fetchall()
-        found = [str(row[0]) for row in rows]
-        orphans = self.connection.execute("PRAGMA foreign_key_check").fetchmany(20)
-        return [*([] if found == ["ok"] else found), *(f"{row[0]} refers to a missing {row[2]}" for row in orphans)]
+        """What is damaged in the file; empty when nothing is."""
+        return find_damage(self.connection)
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -170,17 +169,20 @@ class SqliteFile:
 
 
 def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
-    """The file behind `store`, ready for use: created if it may be, upgraded, and of this kind and version.
+    """The file behind `store`, ready for use: created if it may be, upgraded, undamaged, of this kind and version.
 
-    Closes the store and raises when the file is something else, damaged, or of a later version.
+    A file made before there were checksums gets them. Closes the store and raises when the file is something else,
+    damaged, or of a later version.
     """
     try:
         if not store.path.is_file() and not may_create:
             raise input_error(store.path, 0, "no such file", schema.fix)
         if may_create:
             store.path.parent.mkdir(parents=True, exist_ok=True)
-        _prepare(store, schema, may_create)
+        _create(store, schema, may_create)
         _refuse_other_kinds(store, schema)
+        _refuse_damage(store)
+        _upgrade(store, schema)
     except OSError as error:
         store.close()
         found = f"cannot be opened as {schema.name}: {error.strerror or error}"
@@ -202,31 +204,54 @@ def kind_of(path: Path, schemas: Iterable[Schema]) -> Schema:
     return found
 
 
-def _prepare(store: SqliteFile, schema: Schema, may_create: bool) -> None:
-    """Create or upgrade the tables, in one transaction; nothing is written to a file that needs neither."""
+def _create(store: SqliteFile, schema: Schema, may_create: bool) -> None:
+    """Make the tables of a new file, in one transaction."""
     try:
-        version, is_empty = _version(store.connection), _is_empty(store.connection)
+        is_empty = _is_empty(store.connection)
     except DamagedStoreError as error:
         raise input_error(store.path, 0, f"cannot be opened as {schema.name}: {error.reason}", schema.fix) from error
-    if not (is_empty and may_create) and not (_has_table(store.connection, schema) and 0 < version < schema.version):
+    if not (is_empty and may_create):
         return
     with store.transaction() as connection:
         if _is_empty(connection):
             _run(connection, schema.script)
             schema.first_rows(connection)
             connection.execute(f"PRAGMA user_version = {schema.version}")
-        for step in range(_version(connection) + 1, schema.version + 1):
-            _run(connection, schema.upgrades[step])
-            connection.execute(f"PRAGMA user_version = {step}")
+            add_checksums(connection)
 
 
 def _refuse_other_kinds(store: SqliteFile, schema: Schema) -> None:
     if not _has_table(store.connection, schema):
         raise input_error(store.path, 0, f"not {schema.name}", schema.fix)
     version = _version(store.connection)
-    if version != schema.version:
+    if not 0 < version <= schema.version:
         found = f"{schema.name} of version {version}, not {schema.version}"
         raise input_error(store.path, 0, found, "use the evenrank that made it, or a newer one")
+
+
+def _refuse_damage(store: SqliteFile) -> None:
+    if found := store.check():
+        raise DamagedStoreError(store.path, found[0])
+
+
+def _upgrade(store: SqliteFile, schema: Schema) -> None:
+    """Bring the tables up to date and give them checksums, in one transaction; most files need neither."""
+
+    def is_ready(connection: sqlite3.Connection) -> bool:
+        is_checked = has_checksums(connection) or not _can_write(store.path)
+        return is_checked and _version(connection) == schema.version
+
+    if is_ready(store.connection):
+        return
+    with store.transaction() as connection:
+        if is_ready(connection):  # another process was faster
+            return
+        if has_checksums(connection):
+            drop_checksums(connection)
+        for step in range(_version(connection) + 1, schema.version + 1):
+            _run(connection, schema.upgrades[step])
+            connection.execute(f"PRAGMA user_version = {step}")
+        add_checksums(connection)
 
 
 def read_only(path: Path) -> sqlite3.Connection:
@@ -248,6 +273,7 @@ def _open_uri(path: Path, option: str) -> sqlite3.Connection:
         _raise(path, error)
     assert isinstance(connection, _Connection)
     connection.path = path
+    register(connection)
     return connection
 
 

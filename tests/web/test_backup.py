@@ -14,17 +14,16 @@ from tests.web.conftest import UNLIMITED, client_of, posted
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
-from evenrank.errors import InputError
+from evenrank.errors import DamagedStoreError, InputError
+from evenrank.sqlite import Schema, SqliteFile, open_file
 from evenrank.web.desk import open_desk
 from evenrank.web.storage.backup import read_contents, restore_backup, write_backup
-from evenrank.web.storage.store import open_desk_store
+
+PAIRS = Schema("a file of pairs", 1, "CREATE TABLE pair (a INTEGER, b INTEGER);", "pair", "")
 
 
-def counting_store(path: Path) -> sqlite3.Connection:
-    open_desk_store(path).close()
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("CREATE TABLE pair (a INTEGER, b INTEGER)")
-    return connection
+def counting_store(path: Path) -> SqliteFile:
+    return open_file(SqliteFile(path), PAIRS, may_create=True)
 
 
 def test_a_list_survives(generated: Collection, tmp_path: Path) -> None:
@@ -47,17 +46,16 @@ def test_a_list_survives(generated: Collection, tmp_path: Path) -> None:
 
 
 def test_a_backup_is_one_moment(tmp_path: Path) -> None:
-    connection = counting_store(tmp_path / "desk.sqlite")
+    store = counting_store(tmp_path / "desk.sqlite")
     stop = threading.Event()
 
     def write() -> None:
         number = 0
         while not stop.is_set():
             number += 1
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("INSERT INTO pair VALUES (?, 0)", (number,))
-            connection.execute("UPDATE pair SET b = a WHERE a = ?", (number,))
-            connection.execute("COMMIT")
+            with store.transaction() as connection:
+                connection.execute("INSERT INTO pair VALUES (?, 0)", (number,))
+                connection.execute("UPDATE pair SET b = a WHERE a = ?", (number,))
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -74,7 +72,7 @@ def test_a_backup_is_one_moment(tmp_path: Path) -> None:
         restored.close()
         assert n_rows == (newest or 0)
         assert not n_torn
-    connection.close()
+    store.close()
 
 
 @pytest.fixture
@@ -93,9 +91,9 @@ def test_files_that_are_there_or_in_use_are_kept(backup: Path, tmp_path: Path) -
     target = tmp_path / "desk.sqlite"
     with pytest.raises(InputError, match="--force"):
         restore_backup(backup, {"store": target})
-    using = sqlite3.connect(target)
-    using.execute("INSERT INTO pair VALUES (1, 1)")
-    using.commit()
+    using = counting_store(target)
+    with using.transaction() as connection:
+        connection.execute("INSERT INTO pair VALUES (1, 1)")
     with pytest.raises(InputError, match="stop the server"):
         restore_backup(backup, {"store": target}, replace=True)
     using.close()
@@ -137,3 +135,14 @@ def test_what_is_missing_is_said(backup: Path, tmp_path: Path) -> None:
     shown = CliRunner().invoke(cli, ["restore", str(backup)]).output
     assert "store, " in shown
     assert "judgments, " in shown
+
+
+def test_a_damaged_store_is_not_backed_up(tmp_path: Path) -> None:
+    path = tmp_path / "desk.sqlite"
+    with counting_store(path) as store, store.transaction() as connection:
+        connection.executemany("INSERT INTO pair VALUES (?, ?)", [(1 << 40, number) for number in range(9)])
+    content = path.read_bytes()
+    path.write_bytes(content.replace((1 << 40).to_bytes(6), (1 << 41).to_bytes(6), 1))
+    with pytest.raises(DamagedStoreError, match="rows of pair are not as they were written"):
+        write_backup(tmp_path / "a.backup", {"store": path})
+    assert sorted(tmp_path.iterdir()) == [path]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import DamagedStoreError, EvenrankError
 
 FINE = "as it was written"
 
@@ -108,16 +108,19 @@ def _check_model(path: Path) -> Finding:
 
 
 def _check_store(path: Path) -> Finding:
-    """A judgments file or a store of work lists, told apart by their tables."""
+    """A judgments file, a store of work lists or a file of article texts, told apart by their tables."""
     from evenrank.assessment.store import judgments_schema
     from evenrank.sqlite import SqliteFile, kind_of, open_file
+    from evenrank.web.assess.texts import SCHEMA as TEXTS
     from evenrank.web.storage.store import desk_schema
 
-    restore = "restore a backup, or save what can be read: sqlite3 FILE .recover"
+    is_made_anew = path.name.endswith(".texts.sqlite")
+    restore = TEXTS.fix if is_made_anew else "restore a backup, or save what can be read: sqlite3 FILE .recover"
     try:
-        schema = kind_of(path, (judgments_schema(), desk_schema()))
-        with open_file(SqliteFile(path), schema) as store:
-            faults = store.check()
+        schema = kind_of(path, (judgments_schema(), desk_schema(), TEXTS))
+        open_file(SqliteFile(path), schema).close()  # compares everything with its checksums
+    except DamagedStoreError as error:
+        return Finding(path, error.reason, restore, True)
     except EvenrankError as error:
         return Finding(path, str(error).removeprefix(f"{path}: "), restore, True)
-    return Finding(path, faults[0] if faults else FINE, restore if faults else "", bool(faults))
+    return Finding(path, FINE)

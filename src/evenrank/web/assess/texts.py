@@ -11,19 +11,27 @@ from pathlib import Path
 
 from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
+from evenrank.errors import DamagedStoreError, InputError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
+from evenrank.sqlite import Schema, open_file
 from evenrank.web.assess.content import ArticleContent, content_of, pack, unpack
 
 VERSION = 1
 """Changes when texts must be taken anew."""
 SMALL_CORPUS_BYTES = 20_000_000
 """Up to this size one process reads the corpus: starting others would take longer."""
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS text (page INTEGER PRIMARY KEY, content BLOB)",  # NULL: not in the corpus
+SCHEMA = Schema(
+    name="a file of article texts",
+    version=1,
+    script="""
+CREATE TABLE source (mark TEXT NOT NULL);
+CREATE TABLE text (page INTEGER PRIMARY KEY, content BLOB);  -- NULL: not in the corpus
+""",
+    table="text",
+    fix="remove it: it is made from the corpus",
 )
 
 
@@ -58,10 +66,8 @@ def texts_path(judgments: Path) -> Path:
 
 def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Texts:
     """The texts of `pages`; those that are missing are looked for in the corpus."""
-    store = Store(path)
+    store = _open_store(path, collection)
     with store.transaction() as connection:
-        for table in _TABLES:
-            connection.execute(table)
         mark = source_mark(collection)
         if [found for (found,) in connection.execute("SELECT mark FROM source")] != [mark]:
             connection.execute("DELETE FROM text")
@@ -69,6 +75,18 @@ def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Tex
             connection.execute("INSERT INTO source VALUES (?)", (mark,))
     add_texts(store, collection, unread(store, pages))
     return Texts(store)
+
+
+def _open_store(path: Path, collection: Collection) -> Store:
+    """The file of texts; one that is damaged, or of an earlier time, is made anew where there is a corpus."""
+    try:
+        return open_file(Store(path), SCHEMA, may_create=True)
+    except (InputError, DamagedStoreError):
+        if collection.corpus is None or not collection.corpus.is_file():
+            raise
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+    return open_file(Store(path), SCHEMA, may_create=True)
 
 
 def unread(store: Store, pages: Container[int]) -> frozenset[int]:

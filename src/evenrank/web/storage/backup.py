@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import IO
 
 import orjson
 
-from evenrank.errors import EvenrankError, input_error
+from evenrank.errors import DamagedStoreError, EvenrankError, input_error
 from evenrank.formats.atomic import atomic_file
-from evenrank.sqlite import read_only
+from evenrank.sqlite import SqliteFile, read_only
+from evenrank.sqlite_checksums import find_damage
 from evenrank.web.storage.store import now
 
 FORMAT = 1
@@ -107,15 +109,14 @@ def _refuse_used(path: Path, replace: bool) -> None:
 
 def _copy(path: Path, copy: Path) -> Path:
     """A consistent copy of a database, by SQLite's own online backup."""
-    source, target = read_only(path), sqlite3.connect(copy)
-    try:
-        source.backup(target)
-        target.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.Error as error:
-        raise EvenrankError(f"{path}: cannot be copied: {error}") from error
-    finally:
-        target.close()
-        source.close()
+    with SqliteFile(path) as source, closing(sqlite3.connect(copy)) as target:
+        try:
+            source.connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            raise EvenrankError(f"{path}: cannot be copied: {error}") from error
+    if found := _damage(copy):
+        raise DamagedStoreError(path, found[0])
     return copy
 
 
@@ -154,13 +155,14 @@ def _check_copy(path: Path, entry: BackedUp) -> None:
     """ValueError for a database that is not what was backed up, or not whole."""
     if _sha256(path) != entry.sha256:
         raise ValueError("it is not what was backed up")
-    connection = sqlite3.connect(path)
-    try:
-        [(verdict,)] = connection.execute("PRAGMA integrity_check(1)").fetchall()
-    finally:
-        connection.close()
-    if verdict != "ok":
-        raise ValueError(verdict)
+    if found := _damage(path):
+        raise ValueError(found[0])
+
+
+def _damage(path: Path) -> list[str]:
+    """What is not as it was written in a database that nobody uses."""
+    with closing(read_only(path)) as connection:
+        return find_damage(connection)
 
 
 def _sha256(path: Path) -> str:
