@@ -102,7 +102,8 @@ def test_marks_of_a_list_survive_a_new_version(own_desk: Desk) -> None:
     assert html.partition(f'id="page-{first}"')[2].partition("</tr>")[0].count("In work") == 1
     wikitext = client.get(f"{newer}.table.wiki").text
     assert "in work" in wikitext
-    assert "not our topic" in wikitext
+    assert f'id="page-{second}"' not in html
+    assert "not our topic" in client.get(f"{path}.table.wiki").text
     client.post(f"{newer}/marks", data={"page_id": str(first), "mark": "none"})
     assert "In work" not in client.get(newer).text
 

@@ -16,6 +16,7 @@ from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
 if TYPE_CHECKING:
+    from evenrank.records import Topic
     from evenrank.search.learn.training_report import TrainingReport
 
 
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of learning: ridge, n_learned, n_forms."
 )
+@click.option(
+    "--marks",
+    metavar="STORE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Store of the web app: learn also from what its visitors marked as done or as off topic.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORMAT
 def command(
@@ -49,6 +56,7 @@ def command(
     pooling: str | None,
     device: str | None,
     pairs: tuple[str, ...],
+    marks: Path | None,
     seed: int,
     form: str,
 ) -> None:
@@ -60,6 +68,7 @@ def command(
     collection = evenrank.Collection.open(folder)
     default = collection.path / "relevance-model.json"
     check_output(collection, output or default, replaceable=default)
+    marked = _read_marks(marks) if marks else []
     learned = evenrank.learn(
         collection,
         output,
@@ -67,6 +76,7 @@ def command(
         cross=cross,
         encoder=encoder_settings(encoder, pooling, device),
         settings=read_pairs(pairs),
+        marked=marked,
         seed=seed,
     )
     print_report(learned.report, form)
@@ -74,6 +84,16 @@ def command(
         say(learned.cost)
     n_topics = learned.report.n_topics
     say(f"{learned.path}: learned from {n_topics} topics, fingerprint {learned.fingerprint}")
+
+
+def _read_marks(store: Path) -> list[Topic]:
+    """The questions of a store that have articles of both kinds."""
+    from evenrank.web.storage.marked_topics import marked_topics
+
+    found = marked_topics(store)
+    n_marks = sum(len(topic.assessed_docs) for topic in found if topic.assessed_docs is not None)
+    say(f"{store}: {len(found):,} marked questions with {n_marks:,} marks")
+    return found
 
 
 def print_report(found: TrainingReport, form: str) -> None:

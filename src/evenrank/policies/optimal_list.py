@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.candidates import Candidates
-from evenrank.policies.optimisation.bands import AT_THE_END, ON_THE_WAY, Effort, thorough_effort
+from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.nested_list import DepthMixture, NestedList, make_list
 from evenrank.policies.policy import Rankings, Request
@@ -66,7 +66,8 @@ def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[
     if settings.proof == "thorough":
         at_depth = (problem.at_depth(depth) for depth in depths)
         return [thorough_effort(part, settings.tolerance, settings.max_iterations) for part in at_depth]
-    return [*(ON_THE_WAY for _ in depths[:-1]), AT_THE_END]
+    on_the_way, at_the_end = (BRIEF, BRIEF_END) if settings.proof == "brief" else (ON_THE_WAY, AT_THE_END)
+    return [*(on_the_way for _ in depths[:-1]), at_the_end]
 
 
 def certificate_of(best: NestedList, mixture: DepthMixture) -> dict[str, float]:

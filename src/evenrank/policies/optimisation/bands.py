@@ -53,6 +53,10 @@ ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1
 """For a depth above the end of a list, where the bound is a by-product."""
 AT_THE_END = Effort(1e-4, max_iterations=60, budget=100, first_width=1.1, width=1.05)
 """For the depth of the whole list."""
+BRIEF = Effort(1e-3, max_iterations=12, budget=12, first_width=1.1, width=1.05, n_rates=1)
+"""One relaxation for a depth above the end of a list, for people who wait."""
+BRIEF_END = Effort(1e-3, max_iterations=30, budget=30, first_width=1.1, width=1.05, n_rates=2)
+"""The same for the whole list."""
 
 
 def thorough_effort(problem: CompoundProblem, tolerance: float, max_iterations: int) -> Effort:

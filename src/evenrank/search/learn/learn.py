@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
+from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.indexing import index_folder, open_index
 from evenrank.search.features import FeatureExtractor
@@ -42,20 +43,22 @@ def learn(
     cross: bool = False,
     encoder: EncoderSettings | None = None,
     settings: Mapping[str, str] | None = None,
+    marked: Sequence[Topic] = (),
     seed: int = 0,
 ) -> Learned:
     """Train a relevance model on the training topics of a collection, which needs an index.
 
     It is saved to `output`, by default to the collection's folder, where `model="learned"` finds it. `dense` adds text
     vectors (implied by an `encoder`), `cross` a cross-encoder as well. `settings` are those of
-    `LearningSettings`, by name.
+    `LearningSettings`, by name. `marked` are further topics of which people marked some pages (`assessed_docs`); of
+    them only these are learned from, and the report is on the collection's own topics.
     """
     opened = given_collection(collection)
     path = model_path(opened) if output is None else Path(output)
     has_vectors = dense or cross or encoder is not None
     chosen = learning_settings(settings or {}, seed)
     extractor = open_extractor(opened, encoder, has_vectors, cross)
-    trained = train_on_topics(extractor, opened.topics, chosen)
+    trained = train_on_topics(extractor, opened.topics, chosen, marked)
     found = report(trained)
     save(trained.state, path)
     cost = str(extractor.dense.cost) if extractor.dense is not None else ""

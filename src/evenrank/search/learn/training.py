@@ -44,6 +44,8 @@ class Example:
     """Whether each candidate is relevant."""
     n_relevant: int
     """Relevant pages of the topic, found or not."""
+    is_partial: bool = False
+    """Whether only judged candidates are here, because nothing is known of the others; calibration leaves it out."""
 
     @property
     def n_scored(self) -> int:
@@ -83,9 +85,15 @@ class Trained:
 
 
 def train_on_topics(
-    extractor: FeatureExtractor, topics: Iterable[Topic], settings: LearningSettings | None = None
+    extractor: FeatureExtractor,
+    topics: Iterable[Topic],
+    settings: LearningSettings | None = None,
+    marked: Iterable[Topic] = (),
 ) -> Trained:
-    """A model trained on the training topics of a collection; an error when there is too little to learn from."""
+    """A model trained on the training topics of a collection; an error when there is too little to learn from.
+
+    Of `marked` topics nothing but the pages in `assessed_docs` is known.
+    """
     settings = settings or LearningSettings()
     check_settings(settings)
     training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
@@ -95,6 +103,8 @@ def train_on_topics(
         for topic in track(training, "topics", len(training), "topic")
         for example in make_examples(extractor, topic, settings)
     ]
+    for topic in marked:
+        examples += make_examples(extractor, topic, settings, judged=topic.assessed_docs)
     return train(examples, extractor, settings)
 
 
@@ -104,10 +114,11 @@ def make_examples(
     settings: LearningSettings,
     n_pages: int = N_PAGES,
     up_to_page_id: int | None = None,
+    judged: NDArray[np.int32] | None = None,
 ) -> list[Example]:
     """A training topic in each of its forms, as search sees it; `up_to_page_id` bounds a judged window."""
     return [
-        make_example(extractor, form, n_pages, up_to_page_id, is_as_given=at == 0)
+        make_example(extractor, form, n_pages, up_to_page_id, is_as_given=at == 0, judged=judged)
         for at, form in enumerate(topic_forms(topic, settings))
     ]
 
@@ -119,14 +130,29 @@ def make_example(
     up_to_page_id: int | None = None,
     *,
     is_as_given: bool = True,
+    judged: NDArray[np.int32] | None = None,
 ) -> Example:
-    """A topic as search sees it, with its judgments."""
+    """A topic as search sees it, with its judgments; of a topic of which only some pages are `judged`, these."""
     found = extractor.candidates(topic, n_pages, up_to_page_id)
     n = len(found.page_ids) if extractor.n_scored is None else extractor.n_scored
     features = extractor.features(topic, Hits(found.page_ids[:n], found.scores[:n]))
     plain = replace(extractor, dense=None, reader=None).features(topic, found)
     labels = np.isin(found.page_ids, topic.rel_docs)
-    return Example(topic.id, is_as_given, found.scores, features, plain, labels, len(topic.rel_docs))
+    made = Example(topic.id, is_as_given, found.scores, features, plain, labels, len(topic.rel_docs))
+    return made if judged is None else _judged_only(made, np.isin(found.page_ids, judged))
+
+
+def _judged_only(example: Example, is_judged: NDArray[np.bool_]) -> Example:
+    """The example without the candidates of which nothing is known."""
+    head = is_judged[: example.n_scored]
+    return replace(
+        example,
+        lexical=example.lexical[is_judged],
+        features={name: values[head] for name, values in example.features.items()},
+        plain={name: values[is_judged] for name, values in example.plain.items()},
+        labels=example.labels[is_judged],
+        is_partial=True,
+    )
 
 
 def train(examples: Sequence[Example], extractor: FeatureExtractor, settings: LearningSettings) -> Trained:
@@ -136,12 +162,14 @@ def train(examples: Sequence[Example], extractor: FeatureExtractor, settings: Le
     model = _fit([example.sample() for example in kept], extractor.names, settings)
     plain_names = replace(extractor, dense=None, reader=None).names
     plain = _fit([example.plain_sample() for example in kept], plain_names, settings)
-    pairs = [(example.scores(model, plain), example.labels) for example in kept]
-    sums = [float(p.sum()) for p in held_out_probabilities(kept, [scores for scores, _ in pairs], settings.seed)]
-    count = fit_count(sums, [example.n_relevant for example in kept], [example.topic_id for example in kept])
+    complete = [example for example in kept if not example.is_partial]
+    _check_number(len({example.topic_id for example in complete}), "completely judged training topics")
+    pairs = [(example.scores(model, plain), example.labels) for example in complete]
+    sums = [float(p.sum()) for p in held_out_probabilities(complete, [scores for scores, _ in pairs], settings.seed)]
+    count = fit_count(sums, [example.n_relevant for example in complete], [example.topic_id for example in complete])
     calibration = fit_calibration(pairs, LEARNED_CALIBRATION)
     state = LearnedState(model, plain, calibration, count, settings, N_PAGES, **_encoders(extractor))
-    return Trained(state, tuple(kept))
+    return Trained(state, tuple(complete))
 
 
 def held_out_probabilities(examples: Sequence[Example], scores: Sequence[Floats], seed: int) -> list[Floats]:

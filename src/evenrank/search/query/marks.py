@@ -67,9 +67,24 @@ def search_with_marks(
     further = np.setdiff1d(resemblance.nearest(k, up_to_page_id), found.page_ids)
     page_ids = np.append(found.page_ids, further)
     base = np.append(found.scores, np.full(len(further), found.scores.min(initial=0.0)))
+    return _ranked(page_ids, scores_with_marks(model, page_ids, base, marks, settings), found, marks)
+
+
+def scores_with_marks(
+    model: RelevanceModel,
+    page_ids: NDArray[np.int32],
+    scores: Floats,
+    marks: Marks,
+    settings: MarkSettings | None = None,
+) -> Floats:
+    """Scores of given pages as the marks suggest, for pages that are fixed already; the higher, the better."""
+    settings = settings or MarkSettings()
     n_marks = len(marks.relevant) + len(marks.not_relevant)
+    if not n_marks or not len(page_ids):
+        return scores
     weight = settings.weight * n_marks / (n_marks + settings.half_at)
-    return _ranked(page_ids, standardise(base) + weight * standardise(resemblance.of(page_ids)), found, marks)
+    resemblance = _Resemblance(model.engine, _encoder_of(model), marks, settings).of(page_ids)
+    return standardise(scores) + weight * standardise(resemblance)
 
 
 def _ranked(page_ids: NDArray[np.int32], scores: Floats, found: ScoredPages, marks: Marks) -> ScoredPages:

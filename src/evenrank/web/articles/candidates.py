@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,12 @@ from evenrank.ranking.job import Prepared
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.search.engine.protocol import Restriction
+from evenrank.search.query.marks import Marks, search_with_marks
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
 from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
-from evenrank.web.articles.reasons import find_reasons
+from evenrank.web.articles.reasons import Reasons, find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import NothingFoundError, Question
 from evenrank.web.sources.brought import Brought, SourceError, bring
@@ -38,26 +40,67 @@ def bring_articles(desk: Desk, question: Question) -> Brought | None:
     return brought
 
 
-def find_for(desk: Desk, question: Question, task: Task, brought: Brought | None = None) -> Prepared:
+NO_MARKS = Marks()
+
+
+class Matches(NamedTuple):
+    """The candidates of a question with its goal, and why each of them is one."""
+
+    prepared: Prepared
+    reasons: Reasons
+    """Beside the candidates."""
+
+
+def find_for(
+    desk: Desk, question: Question, task: Task, brought: Brought | None = None, marks: Marks = NO_MARKS
+) -> Prepared:
     """Candidates and estimated goal of a question; NothingFoundError when no article is left."""
+    return find_matches(desk, question, task, brought, marks).prepared
+
+
+def find_matches(
+    desk: Desk, question: Question, task: Task, brought: Brought | None = None, marks: Marks = NO_MARKS
+) -> Matches:
+    """The same with reasons. Articles that people marked as off topic are left out, and what resembles them falls."""
     is_own = brought is not None and brought.is_restricting
-    found = score_brought(desk, question, brought) if brought and is_own else desk.source.find(question.topic())
+    found = score_brought(desk, question, brought) if brought and is_own else search_pages(desk, question, marks)
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
-    found = take(found, is_wanted(desk, question, found.page_ids, brought))
+    is_kept = is_wanted(desk, question, found.page_ids, brought) & ~np.isin(found.page_ids, marks.not_relevant)
+    found = take(found, is_kept)
     if not len(found):
         text = "No article that matches is of these classes, this size and this importance. Widen the range."
         raise NothingFoundError({"best": text})
+    reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     if not is_own:
-        found = take(found, is_on_topic(desk, question, found))
+        is_kept = is_on_topic(desk, found, reasons) | np.isin(found.page_ids, marks.relevant)
+        found, reasons = take(found, is_kept), reasons.at(is_kept)
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build(desk.collection, 0, task, found, settings))
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
-    return prepared
+    order = np.argsort(found.page_ids)
+    places = order[np.searchsorted(found.page_ids[order], prepared.candidates.page_ids)]
+    return Matches(prepared, reasons.at(places))
 
 
-def is_on_topic(desk: Desk, question: Question, found: Found) -> NDArray[np.bool_]:
+def search_pages(desk: Desk, question: Question, marks: Marks) -> Found:
+    """The pages that the words find, in the order that the marks suggest.
+
+    A page has the score and the probability of the rank it comes to, so a list ends where it would end without marks.
+    """
+    found = desk.source.find(question.topic())
+    if not marks.relevant and not marks.not_relevant:
+        return found
+    ranked = search_with_marks(desk.source.model(), question.topic(), marks, desk.source.n_pages)
+    n = len(ranked)
+    by_rank = [np.sort(values)[::-1] for values in (found.scores, found.relevance)]
+    scores, relevance = (np.append(part, np.full(max(0, n - len(part)), part.min(initial=0.0)))[:n] for part in by_rank)
+    is_marked = np.isin(ranked.page_ids, marks.relevant)
+    return Found(ranked.page_ids, scores, np.where(is_marked, 1.0, relevance))
+
+
+def is_on_topic(desk: Desk, found: Found, reasons: Reasons) -> NDArray[np.bool_]:
     """Whether each page is about the question: it has one of the keywords, and matches well beside the best page.
 
     Search always finds as many pages as it is asked for; a list ends where they are no longer about its subject.
@@ -65,7 +108,6 @@ def is_on_topic(desk: Desk, question: Question, found: Found) -> NDArray[np.bool
     floor = desk.settings.relevance_floor
     if floor <= 0:
         return np.ones(len(found), bool)
-    reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     is_near = found.scores >= floor * found.scores.max()
     has_keyword = reasons.bits > 0
     kept = np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)

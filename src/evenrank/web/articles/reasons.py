@@ -25,6 +25,10 @@ class Reasons:
     words: tuple[str, ...]
     bits: NDArray[np.uint16]
 
+    def at(self, places: NDArray[np.integer] | NDArray[np.bool_]) -> Reasons:
+        """The reasons of some of the pages."""
+        return Reasons(self.words, self.bits[places])
+
     def of(self, index: int) -> list[str]:
         """The keywords of one page."""
         return [word for place, word in enumerate(self.words) if int(self.bits[index]) >> place & 1]

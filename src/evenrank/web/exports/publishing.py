@@ -83,6 +83,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     from evenrank.web.desk import STORE_NAME, open_desk
     from evenrank.web.lists.listing import listing_of
     from evenrank.web.lists.make import make_list
+    from evenrank.web.lists.marks import list_feedback
     from evenrank.web.lists.refresh import newest_version, refresh
     from evenrank.web.lists.work_list import load_list
 
@@ -98,7 +99,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
         if newest.data != desk.data and may_save:
             newest = load_list(desk.store, refresh(desk, newest)) or newest
         elif newest.data != desk.data:
-            made = make_list(desk, newest.question)
+            made = make_list(desk, newest.question, list_feedback(desk.store, newest))
             newest = replace(newest, page_ids=made.page_ids, relevance=made.relevance, reasons=made.reasons)
         return listing_of(desk, newest, settings.public_url)
     finally:

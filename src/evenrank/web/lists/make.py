@@ -14,8 +14,8 @@ from evenrank.policies.policy import Request
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.job import Prepared
 from evenrank.rng import derive
-from evenrank.web.articles.candidates import bring_articles, find_for
-from evenrank.web.articles.reasons import find_reasons
+from evenrank.search.query.marks import Marks
+from evenrank.web.articles.candidates import NO_MARKS, bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure
 from evenrank.web.fairness.comparison import compare
@@ -27,10 +27,10 @@ WORK_WEIGHT = 0.5
 """How much the work that an article needs counts in its worth, beside its relevance."""
 
 
-def make_list(desk: Desk, question: Question) -> WorkList:
-    """The work list of a question; the same question gives the same list."""
+def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkList:
+    """The work list of a question; the same question and marks give the same list."""
     brought = bring_articles(desk, question)
-    prepared = find_for(desk, question, 1, brought)
+    prepared, reasons = find_matches(desk, question, 1, brought, marks)
     candidates, target = prepared
     length = min(question.length or desk.settings.list_length, len(candidates))
     worth = candidates if question.policy == Relevance.name else for_work(candidates)
@@ -42,7 +42,7 @@ def make_list(desk: Desk, question: Question) -> WorkList:
         question=question,
         page_ids=page_ids,
         relevance=candidates.relevance[positions],
-        reasons=find_reasons(desk.source.model().engine, question.topic(), page_ids),
+        reasons=reasons.at(positions),
         target=target.values,
         certificate={**ranked.certificate, **measured(desk, prepared, positions)},
         n_candidates=len(candidates),

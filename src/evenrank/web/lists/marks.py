@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from evenrank.search.query.marks import Marks
 from evenrank.sqlite import SqliteFile
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError
@@ -39,6 +40,17 @@ def marks_of(store: SqliteFile, work_list: WorkList, visitor: str) -> dict[int, 
     return {
         row["page_id"]: ListMark(row["kind"], row["editor"] == visitor, row["name"], row["created"]) for row in rows
     }
+
+
+def list_feedback(store: SqliteFile, work_list: WorkList) -> Marks:
+    """What the work says of relevance, for the next version: what somebody took on is on topic, what is marked so is
+    not. Finished articles say nothing, so that they do not come to the top."""
+    query = "SELECT page_id, kind FROM list_mark WHERE series = ? ORDER BY page_id"
+    rows = store.connection.execute(query, (work_list.series,)).fetchall()
+    return Marks(
+        relevant=tuple(row["page_id"] for row in rows if row["kind"] in ("claimed", "doing")),
+        not_relevant=tuple(row["page_id"] for row in rows if row["kind"] == "off-topic"),
+    )
 
 
 def list_statuses(store: SqliteFile, work_list: WorkList) -> dict[int, str] | None:

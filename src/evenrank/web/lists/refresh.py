@@ -12,6 +12,7 @@ from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS
 from evenrank.web.desk import Desk
 from evenrank.web.lists.make import make_list
+from evenrank.web.lists.marks import list_feedback
 from evenrank.web.lists.work_list import WorkList, save_list, versions_of
 
 
@@ -35,9 +36,9 @@ class Difference:
 
 
 def refresh(desk: Desk, work_list: WorkList) -> str:
-    """Make a list again with the data of now, as the next version of it; gives the token of its link."""
+    """Make a list again with the data and the marks of now, as the next version of it; gives the token of its link."""
     made = replace(
-        make_list(desk, work_list.question),
+        make_list(desk, work_list.question, list_feedback(desk.store, work_list)),
         series=work_list.series,
         name=work_list.name,
         is_private=work_list.is_private,

@@ -13,7 +13,7 @@ from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.charts import Plot, around, plot
 from evenrank.web.lists.work_list import WorkList
-from evenrank.web.request.question import STRONG
+from evenrank.web.request.question import QUICK
 
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
@@ -69,7 +69,7 @@ def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
 
 def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
     candidates, target = find_for(desk, work_list.question, 1, bring_articles(desk, work_list.question))
-    found = frontier(candidates, target, Request(1, 1, len(work_list.page_ids)), WEIGHTS, STRONG)
+    found = frontier(candidates, target, Request(1, 1, len(work_list.page_ids)), WEIGHTS, QUICK)
     points = [(point.fairness, point.relevance_share, point.measure) for point in found]
     with desk.store.transaction() as connection:
         record = orjson.dumps(points).decode()

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 from evenrank.records import WORK_ORDER
 from evenrank.web.desk import desk_of
 from evenrank.web.lists.campaign import campaign_of
-from evenrank.web.lists.marks import NONE, marks_of, release, set_list_mark
+from evenrank.web.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
 from evenrank.web.lists.read import requested_list
 from evenrank.web.lists.refresh import Difference, difference, newest_version, previous_version, refresh
 from evenrank.web.lists.work_list import WorkList
@@ -66,6 +66,7 @@ def ask_to_refresh(request: Request) -> Response:
         newest=newest,
         newest_address=own(request, list_path(newest.reader if work_list.is_read_only else newest.token)),
         has_newer_data=newest.data != desk.data,
+        n_off_topic=len(list_feedback(desk.store, work_list).not_relevant),
         role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from evenrank.rng import derive
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure, page_alignment
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.searches.feedback import relevance_by_marks
 from evenrank.web.searches.plan import DrawPool, Owed, fill
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.arrays import float64, int32, pack
@@ -47,6 +48,7 @@ class Draw:
 
 def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> Draw:
     """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
+    relevance = relevance_by_marks(desk, search)
     with desk.store.transaction() as connection:
         query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
         ((number,),) = connection.execute(query, (search.number,)).fetchall()
@@ -55,7 +57,8 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
         is_free = ~np.isin(search.page_ids, left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError
-        positions = choose(desk, search, number, is_free, shown_lately(connection, search))
+        seen = replace(search, relevance=relevance)
+        positions = choose(desk, seen, number, is_free, shown_lately(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
         exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search))
         connection.execute(

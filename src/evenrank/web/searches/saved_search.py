@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
 from evenrank.sqlite import SqliteFile
-from evenrank.web.articles.candidates import bring_articles, find_for
-from evenrank.web.articles.reasons import find_reasons
+from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.plan import Kinds, make_plan
@@ -43,7 +42,7 @@ class SavedSearch(Kept):
 def make_search(desk: Desk, question: Question) -> SavedSearch:
     """The saved search of a question."""
     brought = bring_articles(desk, question)
-    prepared = find_for(desk, question, 2, brought)
+    prepared, reasons = find_matches(desk, question, 2, brought)
     candidates = prepared.candidates
     length = min(desk.settings.draw_length, len(candidates))
     plan, certificate = make_plan(prepared, question.fairness, desk.settings.n_planned_draws, length)
@@ -51,7 +50,7 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
         question=question,
         page_ids=candidates.page_ids,
         relevance=candidates.relevance,
-        reasons=find_reasons(desk.source.model().engine, question.topic(), candidates.page_ids),
+        reasons=reasons,
         plan=plan,
         kinds=candidates.alignment.page_type.astype(np.uint16),
         target=prepared.target.values,
