@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.robustness.commands import PROGRAM
@@ -39,3 +40,22 @@ def kill_at(words: Sequence[object], call: str, number: int) -> bool:
     traced = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
     traced += ["-e", f"inject={call}:signal=SIGKILL:when={number}", *PROGRAM, *map(str, words)]
     return subprocess.run(traced, capture_output=True, timeout=180).returncode != 0
+
+
+@contextmanager
+def killed_server(words: Sequence[object], call: str, number: int) -> Iterator[int]:
+    """The port of a server that is killed when one of its threads makes its `number`-th such call.
+
+    If it is still alive at the end, it is stopped as a user would.
+    """
+    traced = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+    traced += ["-e", f"inject={call}:signal=SIGKILL:when={number}", *PROGRAM, "serve", *map(str, words)]
+    server = subprocess.Popen(traced, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert server.stdout is not None
+    try:
+        found = re.search(r":(\d+)/", server.stdout.readline())
+        yield int(found[1]) if found else 0  # 0: killed before it could say
+    finally:
+        server.terminate()
+        server.wait(60)
+        server.stdout.close()

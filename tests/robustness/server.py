@@ -7,8 +7,9 @@ import os
 import re
 import socket
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.robustness.commands import PROGRAM
@@ -90,6 +91,15 @@ def is_closed(opened: socket.socket, timeout: float) -> bool:
 
 def n_descriptors(process: int) -> int:
     return len(os.listdir(f"/proc/{process}/fd"))
+
+
+def open_files(process: int) -> Counter[str]:
+    """Open descriptors by the name of their file; those without one by their kind, such as `socket`."""
+    found: Counter[str] = Counter()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            found[re.sub(r":\[\d+\]$", "", os.readlink(entry)).rpartition("/")[2]] += 1
+    return found
 
 
 def memory_mib(process: int) -> float:

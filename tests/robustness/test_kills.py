@@ -6,14 +6,19 @@ After the kill the old result is whole, or the new one; after the next run of th
 
 from __future__ import annotations
 
+import http.client
 import os
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import orjson
 import pytest
 from tests.robustness.commands import leftovers, run
-from tests.robustness.kill_points import count_calls, has_strace, kill_at
+from tests.robustness.kill_points import count_calls, has_strace, kill_at, killed_server
+from tests.robustness.server import QUESTION, get, post, serving
 from tests.robustness.small_files import import_words, small_files
 from tests.robustness.test_annotate_records import entity, small_inputs
 
@@ -23,6 +28,7 @@ from evenrank.collection.import_files import import_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.runs import read_run
 from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.web.storage.store import open_desk_store
 
 N_KILLS = int(os.environ.get("EVENRANK_KILLS", "2"))
 """Kills of each command, spread over its calls; 0 kills at every one."""
@@ -138,3 +144,44 @@ def test_old_or_new_never_neither(base: Path, tmp_path: Path, name: str) -> None
         assert again.returncode == 0, (call, number, again.stderr)
         CHECKS[name](place)
         assert leftovers(place) == [], (call, number)
+
+
+SERVER_CALLS = ("pwrite64", "fdatasync", "fsync", "unlink")
+"""Calls with which the server's store is written and its log is merged."""
+
+
+def server_points() -> list[tuple[str, int]]:
+    """Where the server is killed: while it makes its store, and while it answers."""
+    every = [(call, number) for number in (1, 2, 3, 5, 8, 12, 18, 26, 36, 48) for call in SERVER_CALLS]
+    return every if not N_KILLS else [("pwrite64", 36), ("fdatasync", 8)][:N_KILLS]
+
+
+@pytest.mark.parametrize(("call", "number"), server_points())
+def test_what_a_killed_server_answered_is_stored(base: Path, tmp_path: Path, call: str, number: int) -> None:
+    """A visitor keeps a search and draws from it until the server dies; then it is started again."""
+    store = tmp_path / "desk.sqlite"
+    words = [base / "c", "--port", 0, "--rate", 100000, "--store", store]
+    token, n_draws = "", 0
+    with killed_server(words, call, number) as port, suppress(OSError, http.client.HTTPException):
+        for attempt in range(100 if port else 0):
+            try:
+                status, text = post(port, "/api/searches", orjson.dumps(QUESTION))
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.1 if attempt < 99 else 0)
+        if port and status in (200, 201):
+            token = orjson.loads(text)["token"]
+        while token and n_draws < 25:
+            status, text = post(port, f"/api/searches/{token}/draws", orjson.dumps({"editor": "ann"}))
+            assert status in (200, 201, 409), text
+            n_draws += status != 409
+            if status == 409:
+                break
+    with serving(base / "c", "--store", store) as (_, port):
+        if token:
+            assert get(port, f"/api/searches/{token}")[0] == 200
+        assert post(port, "/api/searches", orjson.dumps(QUESTION))[0] in (200, 201)
+    with open_desk_store(store) as kept:
+        (n_kept,) = kept.connection.execute("SELECT count(*) FROM draw").fetchone()
+    assert n_draws <= n_kept <= n_draws + 1
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(("-wal", "-shm", ".tmp"))] == []

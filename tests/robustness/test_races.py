@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
+import orjson
 import pytest
 from tests.robustness.commands import leftovers, run, start
+from tests.robustness.server import QUESTION, post, serving
 from tests.robustness.small_files import small_files
+from tests.robustness.test_annotate_records import entity, small_inputs
 
 from evenrank.assessment.store import open_store
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
 from evenrank.formats.runs import read_run
 from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.search.learn.model_file import load
+from evenrank.web.storage.store import open_desk_store
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rank = ["rank", made / "c", "--task", 1, "--policy", "relevance", "--topics", "all", "-o", made / "run.tsv"]
     assert run(rank).returncode == 0
     (made / "qrels").write_text("".join(f"1 0 {page} {page % 2}\n" for page in range(1, 300)))
+    small_inputs(made, [entity(7)])
     return made
 
 
@@ -50,6 +59,15 @@ def _is_collection(place: Path) -> bool:
     return len(Collection.open(place / "out").topics) > 0
 
 
+def _is_model(place: Path) -> bool:
+    load(place / "out")
+    return True
+
+
+def _is_metadata(place: Path) -> bool:
+    return len(gzip.decompress((place / "out").read_bytes()).splitlines()) == 5
+
+
 CASES: dict[str, tuple[list[object], Callable[[Path], bool]]] = {
     "rank": (["rank", "C", "--task", 1, "--policy", "relevance", "--topics", "all", "--force", "-o", "OUT"], _is_run),
     "convert": (["run", "convert", "RUN", "OUT", "--force"], _is_run),
@@ -57,6 +75,8 @@ CASES: dict[str, tuple[list[object], Callable[[Path], bool]]] = {
     "judgments import": (["judgments", "import", "OUT", "QRELS"], _has_votes),
     "generate": (["collection", "generate", "OUT", "--pages", 300, "--topics", 4], _is_collection),
     "index": (["index", "OUT"], _is_indexed),
+    "learn": (["learn", "C", "-o", "OUT"], _is_model),
+    "annotate": (["annotate", "OUT", "--dump", "DUMP", "--workers", 1], _is_metadata),
 }
 
 
@@ -67,6 +87,7 @@ def test_two_at_once(folder: Path, tmp_path: Path, name: str) -> None:
         shutil.copytree(folder / "c", tmp_path / "out")
         shutil.rmtree(tmp_path / "out" / "index")
     places = {"C": folder / "c", "RUN": folder / "run.tsv", "OUT": tmp_path / "out", "QRELS": folder / "qrels"}
+    places["DUMP"] = folder / "dump.xml"
     command = [places.get(str(word), word) for word in words]
     both = [start(command), start(command)]
     answers = [process.communicate(timeout=180) for process in both]
@@ -76,3 +97,25 @@ def test_two_at_once(folder: Path, tmp_path: Path, name: str) -> None:
     assert not any("Traceback" in errors or "panicked" in errors for _, errors in answers), answers
     assert is_whole(tmp_path)
     assert leftovers(tmp_path) == []
+
+
+def test_two_servers_on_one_store(folder: Path, tmp_path: Path) -> None:
+    """Both make the store, then draw from one search at once: each answered draw is there, with its own number."""
+    store = tmp_path / "desk.sqlite"
+    with ExitStack() as stack, ThreadPoolExecutor(8) as visitors:
+        servers = [serving(folder / "c", "--store", store) for _ in range(2)]
+        ports = [port for _, port in visitors.map(stack.enter_context, servers)]
+        status, text = post(ports[0], "/api/searches", orjson.dumps(QUESTION))
+        assert status in (200, 201), text
+        path = f"/api/searches/{orjson.loads(text)['token']}/draws"
+
+        def draw(number: int) -> int:
+            status, text = post(ports[number % 2], path, orjson.dumps({"editor": f"editor {number}"}))
+            assert status in (200, 201), text
+            return int(orjson.loads(text)["number"])
+
+        drawn = list(visitors.map(draw, range(24)))
+    assert sorted(drawn) == list(range(1, 25))
+    with open_desk_store(store) as kept:
+        assert kept.connection.execute("SELECT count(*) FROM draw").fetchone()[0] == 24
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(("-wal", "-shm", ".tmp"))] == []

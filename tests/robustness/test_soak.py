@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from tests.robustness.soak import growth, lost, soak
+from tests.robustness.soak import MOST_OF_A_STORE, growth, leaks, lost, soak
 
 
 def test_nothing_is_lost_beside_slow_clients(tmp_path: Path) -> None:
@@ -17,6 +18,7 @@ def test_nothing_is_lost_beside_slow_clients(tmp_path: Path) -> None:
     assert sum(state.draws.values()) > 0
     assert state.votes
     assert lost(tmp_path, state) == (0, 0)
+    assert leaks(state.left_open) == {}
 
 
 def test_growth_compares_the_second_quarter_with_the_last() -> None:
@@ -24,3 +26,9 @@ def test_growth_compares_the_second_quarter_with_the_last() -> None:
     assert growth(flat) == (0.0, 0.0)
     rising = [(float(second), second, 100.0 + second) for second in range(100)]
     assert growth(rising) == (50.0, 50.0)
+
+
+def test_descriptors_that_nothing_explains_are_leaks() -> None:
+    assert leaks(Counter({"desk.sqlite": MOST_OF_A_STORE, "desk.sqlite-wal": 2, "socket": 3})) == {}
+    assert leaks(Counter({"desk.sqlite": MOST_OF_A_STORE + 1})) == {"desk.sqlite": MOST_OF_A_STORE + 1}
+    assert leaks(Counter({"desk.sqlite-wal": 20})) == {"desk.sqlite-wal": 20}

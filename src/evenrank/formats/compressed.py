@@ -20,6 +20,8 @@ MAX_RATIO = 200
 """Largest ratio of content to compressed bytes; real files reach about 50, a file made to fill the memory 1,000."""
 FREE_BYTES = 1 << 26
 """Content that is taken at any ratio."""
+HEAD = 8
+"""First bytes of a file that tell how it is packed."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TRY_AGAIN = "download or copy it again and compare its size and checksum"
 
@@ -68,12 +70,25 @@ class Decompressed(io.RawIOBase):
         self.size_bytes = os.fstat(self._file.fileno()).st_size
         self.n_file_bytes = 0
         self.n_content_bytes = 0
-        head = _read_head(self._file)
+        head = self._read_head()
         self._head = b"" if self._file.seekable() else head
         self.compression = compression_of(head)
         self._refuse_unread(head)
         self._stream: Decompressor | None = None
         self._ahead = b""
+
+    def _read_head(self) -> bytes:
+        """The first bytes, read once more where the file allows it; a pipe does not, and gives them in pieces."""
+        head = b""
+        try:
+            while len(head) < HEAD and (piece := self._file.read(HEAD - len(head))):
+                head += piece
+            if self._file.seekable():
+                self._file.seek(0)
+        except OSError as error:
+            self._file.close()
+            raise self._damaged(error.strerror or str(error)) from error
+        return head
 
     def _refuse_unread(self, head: bytes) -> None:
         for magic, name in UNREAD.items():
@@ -124,7 +139,8 @@ class Decompressed(io.RawIOBase):
             if not self._ahead:
                 return False
             magic, start = DECOMPRESSORS[self.compression]
-            self._ahead += self._from_file(len(magic)) if len(self._ahead) < len(magic) else b""
+            while len(self._ahead) < len(magic) and (more := self._from_file(len(magic))):
+                self._ahead += more
             if not self._ahead.startswith(magic):
                 raise self._damaged(f"bytes after the end of the {self.compression} data")
             self._stream = start()
@@ -164,20 +180,6 @@ class Decompressed(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
-
-
-HEAD = 8
-"""First bytes of a file that tell how it is packed."""
-
-
-def _read_head(file: BinaryIO) -> bytes:
-    """The first bytes, read once more where the file allows it; a pipe does not, and gives them in pieces."""
-    head = b""
-    while len(head) < HEAD and (piece := file.read(HEAD - len(head))):
-        head += piece
-    if file.seekable():
-        file.seek(0)
-    return head
 
 
 def _open(path: Path) -> BinaryIO:

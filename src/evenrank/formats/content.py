@@ -48,8 +48,11 @@ class Chunk(NamedTuple):
 
 def read_head(path: str | os.PathLike[str]) -> bytes:
     """The first bytes of the content, enough to tell what it is."""
+    head = b""
     with Decompressed(path) as source:
-        return source.read_some(HEAD)
+        while len(head) < HEAD and (piece := source.read_some(HEAD - len(head))):
+            head += piece
+    return head
 
 
 def read_chunks(path: str | os.PathLike[str], start: Position, faults: FaultLog) -> Iterator[Chunk]:

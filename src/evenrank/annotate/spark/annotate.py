@@ -11,6 +11,7 @@ from evenrank.annotate.about import Report
 from evenrank.annotate.labeller import (
     Counted,
     check_inputs,
+    only_run,
     quality_model,
     stages,
     unfinished_work,
@@ -50,27 +51,29 @@ def annotate_on_spark(
     """Write the metadata file `out` and its sidecar; the session's executors read, join and write.
 
     The tables of finished inputs are kept in a folder beside `out` until the end: after a crash the same call
-    resumes with the first unfinished input. Executors must see that folder and the dumps under the same paths.
+    resumes with the first unfinished input. A second run on the same output is refused. Executors must see that folder
+    and the dumps under the same paths.
     """
     from pyspark.errors import PySparkException
 
     settings = settings or AnnotateSettings()
     model = quality_model(settings)
     check_inputs(inputs)
-    work = work_folder(out, is_fresh)
-    _check_purpose(work, inputs, settings)
-    send_package(session)
-    to_do = stages(inputs, settings)
-    folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
-    try:
-        tallies = {stage.name: _read(session, stage, folders[stage.name]) for stage in to_do}
-        report = _write(session, out, folders, tallies, inputs, settings, model)
-    except InputError:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-    except PySparkException as error:
-        raise EvenrankError(f"Spark failed: {first_line(error)} (finished inputs are kept in {work})") from error
-    shutil.rmtree(work)
+    with only_run(out):
+        work = work_folder(out, is_fresh)
+        _check_purpose(work, inputs, settings)
+        send_package(session)
+        to_do = stages(inputs, settings)
+        folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
+        try:
+            tallies = {stage.name: _read(session, stage, folders[stage.name]) for stage in to_do}
+            report = _write(session, out, folders, tallies, inputs, settings, model)
+        except InputError:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+        except PySparkException as error:
+            raise EvenrankError(f"Spark failed: {first_line(error)} (finished inputs are kept in {work})") from error
+        shutil.rmtree(work)
     return report
 
 
