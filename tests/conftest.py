@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.postgres_server import remove_tables, running_postgres
+from tools.fleet.postgres import PostgresServer
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
@@ -55,3 +58,17 @@ def published_folder() -> Path:
 def worked_examples(published_folder: Path) -> dict[str, Any]:
     examples: dict[str, Any] = json.loads((published_folder / "worked_examples.json").read_text("utf-8"))
     return examples
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of this test session."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def empty_postgres(postgres: PostgresServer) -> str:
+    """The address of a database without tables."""
+    remove_tables(postgres)
+    return postgres.url

@@ -10,7 +10,7 @@ EvenrankError
 ├── NoModelError             the collection has no learned model
 ├── ExistingFileError        a file that would be overwritten
 ├── MissingExtraError        an optional package that is not installed
-└── StoreError               a SQLite file: StoreUnavailableError, DamagedStoreError
+└── StoreError               a store: StoreUnavailableError (UncertainStoreError), DamagedStoreError
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class MissingExtraError(EvenrankError):
 
 
 class StoreError(EvenrankError):
-    """Something about an SQLite file of ours; `reason` says what without naming the file."""
+    """Something about a store of ours, a file or a database; `reason` says what without naming the file."""
 
     def __init__(self, path: object, reason: str, fix: str) -> None:
         super().__init__(f"{path}: {reason} ({fix})")
@@ -129,6 +129,14 @@ class StoreUnavailableError(StoreError):
 
     def __init__(self, path: object, reason: str) -> None:
         super().__init__(path, f"not stored: {reason}", "nothing was changed: make room or wait, then try again")
+
+
+class UncertainStoreError(StoreUnavailableError):
+    """The connection to a database was lost while it was storing: it stored everything, or nothing."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        fix = "look whether it is there before trying again"
+        StoreError.__init__(self, path, f"stored completely or not at all: {reason}", fix)
 
 
 class DamagedStoreError(StoreError):

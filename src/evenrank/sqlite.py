@@ -58,8 +58,10 @@ class Schema:
     """What to do about a file of another kind."""
     upgrades: Mapping[int, str] = field(default_factory=dict)
     """SQL that leads to each version from the one before it."""
-    first_rows: Callable[[sqlite3.Connection], object] = lambda connection: None
+    first_rows: Callable[[Any], object] = lambda connection: None
     """What a new file holds."""
+    namespace: str = ""
+    """Schema of PostgreSQL that has the tables, for kinds that may be there too."""
 
 
 class SqliteFile:
@@ -97,8 +99,11 @@ class SqliteFile:
         return held.connection
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A write that is stored completely when the block ends without an error, and safely on the disk by then."""
+    def transaction(self, turn: tuple[str, object] | None = None) -> Iterator[sqlite3.Connection]:
+        """A write that is stored completely when the block ends without an error, and safely on the disk by then.
+
+        Writes to a file always happen one after the other; `turn` is for databases that allow more.
+        """
         connection = self.connection
         with self._turn() as seconds_left:
             self._begin(connection, seconds_left)
@@ -119,6 +124,13 @@ class SqliteFile:
             yield
         finally:
             connection.rollback()
+
+    def size_bytes(self) -> int:
+        """How much room the file takes; 0 when that cannot be seen."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
 
     def check(self) -> list[str]:
         """What is damaged in the file; empty when nothing is."""

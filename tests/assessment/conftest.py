@@ -23,10 +23,23 @@ POOL = Pool(
 )
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where judgments are kept. Files that test votes and races override this, to always use both databases."""
+    return new_location(request, tmp_path)
+
+
+def new_location(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """A file that is not there yet, or a database without tables."""
+    if request.param == "sqlite":
+        return tmp_path / "judgments.sqlite"
+    return str(request.getfixturevalue("empty_postgres"))
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(location: Path | str) -> Iterator[Store]:
     """Topics 101 and 102, six pages of tier 1 and four of tier 2 each; assessors Ada and Ben; nothing assigned."""
-    with create_store(tmp_path / "judgments.sqlite", seed=7) as opened:
+    with create_store(location, seed=7) as opened:
         load_pool(opened, POOL, {101: "Mountains", 102: "Rivers"})
         for name in ("Ada", "Ben"):
             add_assessor(opened, name)

@@ -9,17 +9,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
+import pytest
+from tests.assessment.conftest import new_location
+
 from evenrank.assessment.assessors import name_assessors
-from evenrank.assessment.store import Store, create_store, open_store
+from evenrank.assessment.store import Store, create_store, open_store, seed_of
 from evenrank.assessment.votes import Vote, all_votes, cast_vote
 
 WRITER = Path(__file__).with_name("vote_writer.py")
-N_THREADS, N_VOTES = 2, 60
+N_THREADS, N_VOTES = 2, 25
 ENDLESS = 10**6
 
 
-def start(store: Path, name: str, n_votes: int = N_VOTES) -> subprocess.Popen[str]:
-    command = [sys.executable, WRITER, store, name, str(N_THREADS), str(n_votes)]
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    return new_location(request, tmp_path)
+
+
+def start(store: Path | str, name: str, n_votes: int = N_VOTES, cast: str = "cast_vote") -> subprocess.Popen[str]:
+    command = [sys.executable, WRITER, store, name, str(N_THREADS), str(n_votes), cast]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -29,18 +37,17 @@ def acknowledged(output: IO[str] | None) -> list[str]:
     return [line.strip() for line in output if line.endswith("\n")]
 
 
-def stored(path: Path) -> Counter[str]:
-    with open_store(path) as store:
-        assert store.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+def stored(location: Path | str) -> Counter[str]:
+    with open_store(location) as store:
+        assert store.check() == []
         return Counter(vote.token for vote in all_votes(store))
 
 
-def test_writers_killed_in_the_middle_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "judgments.sqlite"
-    with create_store(path) as store:
+def test_writers_killed_in_the_middle_lose_nothing_and_repeat_nothing(location: Path | str) -> None:
+    with create_store(location) as store:
         name_assessors(store, ["Ada"])
-    doomed = [start(path, name, ENDLESS) for name in ("w0", "w1")]
-    others = [start(path, name) for name in ("w2", "w3")]
+    doomed = [start(location, name, ENDLESS) for name in ("w0", "w1")]
+    others = [start(location, name) for name in ("w2", "w3")]
     answered: list[str] = []
     for writer in doomed:
         assert writer.stdout is not None
@@ -48,17 +55,26 @@ def test_writers_killed_in_the_middle_lose_nothing_and_repeat_nothing(tmp_path: 
         writer.kill()  # SIGKILL
     answered += [token for writer in (*doomed, *others) for token in acknowledged(writer.stdout)]
     assert [writer.wait() for writer in (*doomed, *others)] == [-9, -9, 0, 0]
-    found = stored(path)
+    found = stored(location)
     assert set(answered) <= set(found)
     assert set(found.values()) == {1}
 
-    for writer in [start(path, name) for name in ("w0", "w1")]:  # clients without an answer send all again
+    for writer in [start(location, name) for name in ("w0", "w1")]:  # clients without an answer send all again
         assert len(acknowledged(writer.stdout)) == N_THREADS * N_VOTES
         assert writer.wait() == 0
     wanted = {f"w{w}-{thread}-{number}" for w in range(4) for thread in range(N_THREADS) for number in range(N_VOTES)}
-    again = stored(path)
+    again = stored(location)
     assert set(again) == set(found) | wanted
     assert set(again.values()) == {1}
+
+
+def test_the_same_votes_sent_by_four_processes_are_stored_once(location: Path | str) -> None:
+    with create_store(location) as store:
+        name_assessors(store, ["Ada"])
+    writers = [start(location, "same", 10, "cast_or_change") for _ in range(4)]
+    assert [len(acknowledged(writer.stdout)) for writer in writers] == [20, 20, 20, 20]
+    assert [writer.wait() for writer in writers] == [0, 0, 0, 0]
+    assert stored(location) == Counter({f"same-{thread}-{number}": 1 for thread in range(2) for number in range(10)})
 
 
 def test_one_vote_from_many_threads_is_stored_once(store: Store) -> None:
@@ -68,10 +84,10 @@ def test_one_vote_from_many_threads_is_stored_once(store: Store) -> None:
     assert len(list(all_votes(store))) == 1
 
 
-def test_a_file_created_by_many_at_once_is_created_once(tmp_path: Path) -> None:
+def test_a_store_created_by_many_at_once_is_created_once(location: Path | str) -> None:
     def create(seed: int) -> int:
-        with create_store(tmp_path / "judgments.sqlite", seed) as store:
-            return store.seed
+        with create_store(location, seed) as store:
+            return seed_of(store)
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(create, range(16)))) == 1

@@ -7,13 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.assessment.conftest import new_location
 
 from evenrank.assessment.settle import settle
-from evenrank.assessment.store import Store, create_store, open_store
+from evenrank.assessment.store import Store, create_store, open_store, seed_of
 from evenrank.assessment.votes import Vote, all_votes, cast_vote, cast_votes, current_votes, undo_last, votes_on
 from evenrank.errors import EvenrankError
 
 YES = Vote("t1", 101, 10, "Ada", "graded", 1, "clear", 4.5, "2026-01-01T00:00:00.000Z")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    return new_location(request, tmp_path)
 
 
 def test_a_vote_comes_back_as_it_was_cast(store: Store) -> None:
@@ -130,5 +136,5 @@ def test_other_files_are_not_opened(tmp_path: Path) -> None:
 def test_creating_again_opens_what_is_there(store: Store) -> None:
     cast_vote(store, YES)
     with create_store(store.path, seed=99) as again:
-        assert again.seed == 7
+        assert seed_of(again) == 7
         assert list(all_votes(again)) == [YES]

@@ -24,7 +24,7 @@ from evenrank.web.listen import listen
 
 @contextmanager
 def serving(
-    collection: Path, store: Path, *options: str
+    collection: Path, store: Path | str, *options: str
 ) -> Iterator[tuple[http.client.HTTPConnection, subprocess.Popen[str]]]:
     words = ["-m", "evenrank.cli.main", "serve", str(collection), "--port", "0", "--store", str(store), *options]
     process = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evenrank.assessment.pool import Pool, whole_tiers
-from evenrank.assessment.store import Store
+from evenrank.assessment.store import Store, seed_of
 from evenrank.errors import EvenrankError
 from evenrank.rng import derive
 
@@ -91,8 +91,8 @@ def assign(store: Store, names: Sequence[str], overlap: Overlap | None = None) -
         owners = "SELECT topic, min(assessor) FROM assignment WHERE reason = 'primary' GROUP BY topic"
         sizes = dict(connection.execute("SELECT topic, count(*) FROM item GROUP BY topic").fetchall())
         primary = divide_topics(sizes, names, dict(connection.execute(owners).fetchall()))
-        plan = list(plan_assignments(pages, primary, names, overlap or Overlap(), store.seed))
-        connection.executemany("INSERT INTO assignment VALUES (?, ?, ?, ?, ?)", _shuffled(plan, store.seed))
+        plan = list(plan_assignments(pages, primary, names, overlap or Overlap(), seed_of(store)))
+        connection.executemany("INSERT INTO assignment VALUES (?, ?, ?, ?, ?)", _shuffled(plan, seed_of(store)))
         return len(plan)
 
 
@@ -117,6 +117,6 @@ def hand_over(store: Store, topic: int, giver: str, taker: str) -> int:
             [(giver, topic, page) for page, _ in open_pages],
         )
         connection.executemany(
-            "INSERT INTO assignment VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", _shuffled(plan, store.seed)
+            "INSERT INTO assignment VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", _shuffled(plan, seed_of(store))
         )
         return len(plan)

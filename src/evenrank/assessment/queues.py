@@ -15,7 +15,7 @@ SELECT a.topic, a.page, v.outcome, v.grade FROM assignment a
 JOIN item i ON i.topic = a.topic AND i.page = a.page
 LEFT JOIN current_vote v
   ON v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page AND v.method <> 'adjudication'
-WHERE a.assessor = :assessor AND (:topic IS NULL OR a.topic = :topic)
+WHERE a.assessor = :assessor AND (CAST(:topic AS INTEGER) IS NULL OR a.topic = :topic)
 ORDER BY a.topic, i.tier, a.position, a.page
 """
 """Topic by topic and tier by tier, so that a tier is complete as early as it can be; shuffled inside a tier."""
@@ -101,9 +101,9 @@ def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueIte
 def progress_of(store: Store, assessor: str) -> list[TopicProgress]:
     """How far the assessor is, topic by topic."""
     rows = store.connection.execute(
-        f"""SELECT q.topic, t.title, count(*), count(q.outcome) - coalesce(sum(q.outcome = 'skipped'), 0),
-              coalesce(sum(q.outcome = 'skipped'), 0)
-            FROM ({QUEUE}) q JOIN topic t ON t.id = q.topic GROUP BY q.topic ORDER BY q.topic""",
+        f"""SELECT q.topic, t.title, count(*), count(q.outcome) FILTER (WHERE q.outcome <> 'skipped'),
+              count(*) FILTER (WHERE q.outcome = 'skipped')
+            FROM ({QUEUE}) q JOIN topic t ON t.id = q.topic GROUP BY q.topic, t.title ORDER BY q.topic""",
         {"assessor": assessor, "topic": None},
     )
     return [TopicProgress(*row) for row in rows]

@@ -1,35 +1,34 @@
-"""A judgments file: an SQLite file of votes, safe for many threads and processes at once."""
+"""A judgments file: votes in an SQLite file or in PostgreSQL, safe for many threads and processes at once."""
 
 from __future__ import annotations
 
-import os
 from importlib.resources import files
 
+from evenrank.database import Database, Location, open_database
 from evenrank.errors import DamagedStoreError
-from evenrank.sqlite import WAIT_SECONDS, Schema, SqliteFile, open_file
+from evenrank.sqlite import WAIT_SECONDS, Schema
+
+Store = Database
+"""An open judgments file."""
 
 
-class Store(SqliteFile):
-    """An open judgments file."""
-
-    @property
-    def seed(self) -> int:
-        """The start of all shuffling and sampling in this file."""
-        row = self.connection.execute("SELECT value FROM setting WHERE name = 'seed'").fetchone()
-        try:
-            return int(row[0])
-        except (TypeError, ValueError) as error:
-            raise DamagedStoreError(self.path, "it has no seed") from error
-
-
-def create_store(path: str | os.PathLike[str], seed: int = 0) -> Store:
+def create_store(location: Location, seed: int = 0) -> Store:
     """A new, empty judgments file; opens the one that is there."""
-    return open_file(Store(path), judgments_schema(seed), may_create=True)
+    return open_database(location, judgments_schema(seed), may_create=True)
 
 
-def open_store(path: str | os.PathLike[str], wait_seconds: float = WAIT_SECONDS) -> Store:
-    """The judgments file at `path`."""
-    return open_file(Store(path, wait_seconds=wait_seconds), judgments_schema())
+def open_store(location: Location, wait_seconds: float = WAIT_SECONDS) -> Store:
+    """The judgments file at a location."""
+    return open_database(location, judgments_schema(), wait_seconds=wait_seconds)
+
+
+def seed_of(store: Store) -> int:
+    """The start of all shuffling and sampling in this file."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = 'seed'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError) as error:
+        raise DamagedStoreError(store.path, "it has no seed") from error
 
 
 def judgments_schema(seed: int = 0) -> Schema:
@@ -41,4 +40,5 @@ def judgments_schema(seed: int = 0) -> Schema:
         table="vote",
         fix="make one with evenrank judgments create",
         first_rows=lambda connection: connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),)),
+        namespace="evenrank_judgments",
     )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from evenrank.assessment.store import Store
+from evenrank.database import Connection, Turn
 from evenrank.errors import EvenrankError
 
 Outcome = Literal["graded", "unassessable", "skipped", "withdrawn"]
@@ -44,6 +45,11 @@ INSERT = f"INSERT INTO vote ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}'
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM"
 
 
+def turn_of(assessor: str) -> Turn:
+    """What votes queue by: two of one assessor never overlap, so that the later one is known to be the later one."""
+    return "assessor", assessor
+
+
 def utc_now() -> str:
     """The present time as votes carry it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -57,7 +63,8 @@ def cast_votes(store: Store, votes: Iterable[Vote]) -> int:
 
 def cast_vote(store: Store, vote: Vote) -> bool:
     """Whether the vote was new; once this returns, it is on the disk."""
-    return cast_votes(store, [vote]) == 1
+    with store.transaction(turn_of(vote.assessor)) as connection:
+        return _insert(connection, vote)
 
 
 def cast_or_change(store: Store, vote: Vote) -> Vote | None:
@@ -66,7 +73,7 @@ def cast_or_change(store: Store, vote: Vote) -> Vote | None:
     Sent again, it is not stored again (and gives None). A vote that is known but no longer counts was given again on
     a page that a browser had kept: that is a change of mind, and gets a token of its own.
     """
-    with store.transaction() as connection:
+    with store.transaction(turn_of(vote.assessor)) as connection:
         before = own_vote(store, vote)
         if before is not None and before.token.startswith(vote.token):
             return None
@@ -86,7 +93,7 @@ def own_vote(store: Store, like: Vote) -> Vote | None:
     return None if row is None else Vote(*row)
 
 
-def _insert(connection: sqlite3.Connection, vote: Vote) -> bool:
+def _insert(connection: Connection, vote: Vote) -> bool:
     known = connection.execute(f"{SELECT} vote WHERE token = ?", (vote.token,)).fetchone()
     if known is not None:
         if not _is_same(Vote(*known), vote):
@@ -110,7 +117,7 @@ def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
 
     An earlier vote on the same page counts again. The same `token` withdraws once.
     """
-    with store.transaction() as connection:
+    with store.transaction(turn_of(assessor)) as connection:
         again = f"{SELECT} vote WHERE token = (SELECT undoes FROM vote WHERE token = ?)"
         if (row := connection.execute(again, (token,)).fetchone()) is not None:
             return Vote(*row)

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from evenrank.cli.option_types import STORE
 
 
 @click.command("backup")
 @click.argument("target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--store", type=FILE, help="Lists and searches of the web app, e.g. DIR/desk.sqlite.")
-@click.option("--judgments", type=FILE, help="Judgments file.")
-def command(target: Path, store: Path | None, judgments: Path | None) -> None:
+@click.option("--store", type=STORE, metavar="FILE|URL", help="Lists and searches, e.g. DIR/desk.sqlite.")
+@click.option("--judgments", type=STORE, metavar="FILE|URL", help="Judgments.")
+def command(target: Path, store: Path | str | None, judgments: Path | str | None) -> None:
     """Copy the web app's store, the judgments or both into FILE, also while the server runs.
 
-    Secret links are in it, so only its owner can read it. The collection is not: it is made from its sources by
-    `evenrank collection import`.
+    Of a PostgreSQL database (postgresql://USER@HOST/NAME), FILE has the same content as of an SQLite file, so that
+    either can be restored to the other. Secret links are in it, so only its owner can read it. The collection is not:
+    it is made from its sources by `evenrank collection import`.
     """
     from evenrank.web.storage.backup import write_backup
 

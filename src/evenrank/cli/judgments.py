@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
-from evenrank.cli.option_types import SEED, FiniteRange
+from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
 
 if TYPE_CHECKING:
@@ -23,15 +23,18 @@ FORMS = ["qrels", "topics", "votes"]
 
 @click.group(name="judgments")
 def command() -> None:
-    """Votes of assessors in one file: made, filled, brought in and out, checked for agreement."""
+    """Votes of assessors in one file: made, filled, brought in and out, checked for agreement.
+
+    STORE is a file, or the address of a PostgreSQL database: postgresql://USER@HOST/NAME.
+    """
 
 
 @command.command()
-@click.argument("store", type=NEW_FILE)
+@click.argument("store", type=NEW_STORE)
 @click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
 @click.option("--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="For topic titles.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Start of all shuffling and sampling.")
-def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
+def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> None:
     """Make a judgments file, or add the new pages of a grown pool to it."""
     from evenrank.assessment.assignments import load_pool
     from evenrank.assessment.pool_file import read_pool
@@ -45,11 +48,11 @@ def create(store: Path, pool: Path, collection: str | None, seed: int) -> None:
 
 
 @command.command()
-@click.argument("store", type=FILE)
+@click.argument("store", type=STORE)
 @click.argument("name")
 @click.option("--organiser", is_flag=True, help="May also see the state of the work and settle disagreements.")
 @click.option("--url", metavar="URL", help="Address of the server: print the whole link, not only its secret.")
-def assessor(store: Path, name: str, organiser: bool, url: str | None) -> None:
+def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> None:
     """Print the secret of a new link for NAME; an earlier link stops working."""
     from evenrank.assessment.assessors import add_assessor
     from evenrank.assessment.store import open_store
@@ -60,10 +63,10 @@ def assessor(store: Path, name: str, organiser: bool, url: str | None) -> None:
 
 
 @command.command()
-@click.argument("store", type=FILE)
+@click.argument("store", type=STORE)
 @click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
 @click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
-def assign(store: Path, overlap: float, judges: int) -> None:
+def assign(store: Path | str, overlap: float, judges: int) -> None:
     """Give every page that nobody has yet to an assessor, and a sample of them to several."""
     from evenrank.assessment.assessors import assessors
     from evenrank.assessment.assignments import Overlap
@@ -77,9 +80,9 @@ def assign(store: Path, overlap: float, judges: int) -> None:
 
 
 @command.command()
-@click.argument("store", type=FILE)
+@click.argument("store", type=STORE)
 @FORMAT
-def progress(store: Path, form: str) -> None:
+def progress(store: Path | str, form: str) -> None:
     """How far the work is: each tier of each topic, and each assessor."""
     from evenrank.assessment.coverage import coverage, max_tiers, pace
     from evenrank.assessment.store import open_store
@@ -101,30 +104,30 @@ def _seconds(value: float | None) -> str:
 
 
 @command.command(name="import")
-@click.argument("store", type=NEW_FILE)
+@click.argument("store", type=NEW_STORE)
 @click.argument("file", type=FILE)
 @click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
 @click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
-def import_(store: Path, file: Path, form: str, name: str) -> None:
+def import_(store: Path | str, file: Path, form: str, name: str) -> None:
     """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
     from evenrank.assessment.imports import IMPORTS
     from evenrank.assessment.store import create_store
 
-    is_new = not store.exists()
+    is_new = isinstance(store, Path) and not store.exists()
     try:
         with create_store(store) as opened:
             say(f"{IMPORTS[form](opened, file, name):,} new votes")
     except BaseException:
         if is_new:
-            store.unlink(missing_ok=True)
+            Path(store).unlink(missing_ok=True)
         raise
 
 
 @command.command()
-@click.argument("store", type=FILE)
+@click.argument("store", type=STORE)
 @click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
 @click.option("-o", "--output", type=NEW_FILE, required=True)
-def export(store: Path, form: str, output: Path) -> None:
+def export(store: Path | str, form: str, output: Path) -> None:
     """Write settled grades (qrels, topics) or every vote (votes); what is undecided is never a 0."""
     from evenrank.assessment.exports import EXPORTS, left_out
     from evenrank.assessment.store import open_store
@@ -138,10 +141,10 @@ def export(store: Path, form: str, output: Path) -> None:
 
 
 @command.command()
-@click.argument("store", type=FILE)
+@click.argument("store", type=STORE)
 @click.option("--resamples", type=click.IntRange(min=100), default=9999, show_default=True, help="Of the intervals.")
 @FORMAT
-def agreement(store: Path, resamples: int, form: str) -> None:
+def agreement(store: Path | str, resamples: int, form: str) -> None:
     """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
     from evenrank.assessment.agreement import agreement as measure
     from evenrank.assessment.agreement_coefficients import Bootstrap

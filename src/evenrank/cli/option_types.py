@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +28,18 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class StoreLocation(NamedPath):
+    """A file, or the address of a PostgreSQL database, which stays text."""
+
+    def __init__(self, *, exists: bool = False) -> None:
+        super().__init__(exists=exists, dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from evenrank.database import is_address
+
+        return value if is_address(value) else super().convert(value, param, ctx)
+
+
 class Seed(click.types.IntParamType):
     """A whole number that every file can keep: JSON and SQLite have none of more than 64 bits."""
 
@@ -38,3 +51,5 @@ class Seed(click.types.IntParamType):
 
 
 SEED = Seed()
+STORE = StoreLocation(exists=True)
+NEW_STORE = StoreLocation()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.option_types import STORE
 
 if TYPE_CHECKING:
     from evenrank.assessment.leave_one_out import LeftOut
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-STORE = click.option("--judgments", type=FILE, help="Judgments file; the collection's own judgments when left out.")
+JUDGMENTS = click.option(
+    "--judgments", type=STORE, help="Judgments file; the collection's own judgments when left out."
+)
 
 
 @click.command()
 @click.argument("collection", metavar="DIR", type=FOLDER)
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option("-k", "depths", type=click.IntRange(min=1), multiple=True, default=(5, 20, 100), show_default=True)
-@STORE
+@JUDGMENTS
 @FORMAT
-def judged(collection: Path, runs: Sequence[Path], depths: Sequence[int], judgments: Path | None, form: str) -> None:
+def judged(
+    collection: Path, runs: Sequence[Path], depths: Sequence[int], judgments: Path | str | None, form: str
+) -> None:
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.assessment.judged import judged_at, judged_pages
     from evenrank.collection.collection import Collection
@@ -48,7 +53,7 @@ def judged(collection: Path, runs: Sequence[Path], depths: Sequence[int], judgme
     return None
 
 
-def topics_with_judgments(collection: Collection, judgments: Path | None) -> tuple[Topic, ...]:
+def topics_with_judgments(collection: Collection, judgments: Path | str | None) -> tuple[Topic, ...]:
     """The topics of the collection; with the judgments of a judgments file, those that it has."""
     from evenrank.assessment.exports import judged_topics
     from evenrank.assessment.store import open_store
@@ -66,7 +71,7 @@ def topics_with_judgments(collection: Collection, judgments: Path | None) -> tup
 @click.option("--protocol", default="official-2021", show_default=True, help="Scoring choices.")
 @click.option("--groups", default="intersection", show_default=True, help="intersection, or names of dimensions.")
 @click.option("--team", "teams", metavar="RUN,RUN...", multiple=True, help="Runs that are left out together.")
-@STORE
+@JUDGMENTS
 @FORMAT
 def leave_one_out(
     collection: Path,
@@ -75,7 +80,7 @@ def leave_one_out(
     protocol: str,
     groups: str,
     teams: Sequence[str],
-    judgments: Path | None,
+    judgments: Path | str | None,
     form: str,
 ) -> None:
     """How a run's score changes without the judgments that only it brought: is the pool fair to later runs?"""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.option_types import STORE
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ PASSWORD = "EVENRANK_WIKI_PASSWORD"
 @click.option("--topic", type=int, help="Topic of RUN.  [default: its only one]")
 @click.option("--rows", type=click.IntRange(min=1), help="Articles published.  [default: all]")
 @click.option("--list", "token", metavar="TOKEN", help="A work list of the web app, made again, in place of RUN.")
-@click.option("--store", type=FILE, help="The web app's file with that list.  [default: DIR/desk.sqlite]")
+@click.option("--store", type=STORE, metavar="FILE|URL", help="The store with that list.  [default: DIR/desk.sqlite]")
 @click.option("--public-url", metavar="URL", default="", help="Address of the web app, for links on the page.")
 @click.option("--api", metavar="URL", help="The wiki's api.php, e.g. https://en.wikipedia.org/w/api.php.")
 @click.option("--user", metavar="NAME", help="Bot password name: Account@purpose (see Special:BotPasswords).")
@@ -50,7 +51,7 @@ def command(
     topic: int | None,
     rows: int | None,
     token: str | None,
-    store: Path | None,
+    store: Path | str | None,
     public_url: str,
     api: str | None,
     user: str | None,

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
-TARGET = click.Path(dir_okay=False, path_type=Path)
+from evenrank.cli.option_types import NEW_STORE
 
 
 @click.command("restore")
 @click.argument("source", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--store", type=TARGET, help="Where lists and searches of the web app go.")
-@click.option("--judgments", type=TARGET, help="Where judgments go.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-def command(source: Path, store: Path | None, judgments: Path | None, force: bool) -> None:
+@click.option("--store", type=NEW_STORE, metavar="FILE|URL", help="Where lists and searches of the web app go.")
+@click.option("--judgments", type=NEW_STORE, metavar="FILE|URL", help="Where judgments go.")
+@click.option("--force", is_flag=True, help="Replace what is there.")
+def command(source: Path, store: Path | str | None, judgments: Path | str | None, force: bool) -> None:
     """Put back what `evenrank backup` saved in FILE, after checking all of it. Stop the server first.
 
     Without --store and --judgments, it says what FILE holds.
     """
+    from evenrank.database import shown_location
     from evenrank.web.storage.backup import read_contents, restore_backup
 
     targets = {kind: path for kind, path in (("store", store), ("judgments", judgments)) if path is not None}
@@ -27,4 +28,4 @@ def command(source: Path, store: Path | None, judgments: Path | None, force: boo
             click.echo(f"{source}: {entry.kind}, {entry.size_bytes:,} bytes")
         return
     for entry in restore_backup(source, targets, replace=force):
-        click.echo(f"{targets[entry.kind]}: {entry.size_bytes:,} bytes")
+        click.echo(f"{shown_location(targets[entry.kind])}: {entry.size_bytes:,} bytes")

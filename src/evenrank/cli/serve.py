@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import FiniteRange
+from evenrank.cli.option_types import NEW_STORE, STORE, FiniteRange
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -19,7 +19,12 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
 @click.option("--public-url", metavar="URL", default="", help="Address under which others reach the app, for links.")
-@click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Lists and draws. [DIR/desk.sqlite]")
+@click.option(
+    "--store",
+    type=NEW_STORE,
+    metavar="FILE|URL",
+    help="Lists and draws. [DIR/desk.sqlite]",
+)
 @click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
 @click.option(
     "--contact", metavar="TEXT", default="", help="Your e-mail or web address; lets people read from the wiki."
@@ -34,7 +39,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
 @click.option("--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
 @model_options
-@click.option("--judgments", type=FILE, help="Judgments file: adds the pages of assessors and organisers.")
+@click.option("--judgments", type=STORE, metavar="FILE|URL", help="Judgments: adds pages of assessors and organisers.")
 @click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
 @click.option("--run", "runs", metavar="RUN", type=FILE, multiple=True, help="A run that organisers see scored.")
 @click.option("--guidelines", type=FILE, help="Text on what counts as relevant, for assessors.")
@@ -43,7 +48,7 @@ def command(
     port: int,
     host: str,
     public_url: str,
-    store: Path | None,
+    store: Path | str | None,
     wiki: str,
     contact: str,
     wiki_api: str,
@@ -59,14 +64,15 @@ def command(
     encoder: Path | None,
     pooling: str | None,
     device: str | None,
-    judgments: Path | None,
+    judgments: Path | str | None,
     pool: Path | None,
     runs: tuple[Path, ...],
     guidelines: Path | None,
 ) -> None:
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
-    Everything saved is in one SQLite file. With --judgments, assessors judge and organisers look on under
+    Everything saved is in one SQLite file, or in a PostgreSQL database that several servers may share
+    (--store postgresql://USER@HOST/NAME). With --judgments, assessors judge and organisers look on under
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
@@ -90,7 +96,7 @@ def command(
     say(f"{collection}: {len(opened):,} articles")
     settings = WebSettings(
         store=store,
-        facts_folder=store.parent if store else None,
+        facts_folder=store.parent if isinstance(store, Path) else None,
         public_url=public_url.rstrip("/"),
         data_of=data_of,
         wiki_site=site,

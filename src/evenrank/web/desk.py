@@ -14,11 +14,11 @@ from starlette.requests import Request
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
+from evenrank.database import Database
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import forget_collection
 from evenrank.ranking.search_source import forget_index
 from evenrank.records import Task
-from evenrank.sqlite import SqliteFile
 from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.data_age import DataAge, data_age
@@ -40,7 +40,7 @@ class Desk:
 
     collection: Collection
     source: DeskSource
-    store: SqliteFile
+    store: Database
     settings: WebSettings
     facts: ArticleFacts | None = None
     """What articles lack; None when it was not counted."""
@@ -121,7 +121,7 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
         raise
 
 
-def open_collection(collection_path: Path, settings: WebSettings, store: SqliteFile) -> Desk:
+def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> Desk:
     """The desk of a collection, as it is on disk now, with a store that is open already."""
     forget_collection()
     forget_index()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenrank.database import Location
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.web.signin.settings import SignInSettings
 
@@ -13,8 +14,8 @@ from evenrank.web.signin.settings import SignInSettings
 class WebSettings:
     """Everything that decides how the app answers, apart from the collection."""
 
-    store: Path | None = None
-    """SQLite file of saved lists and draws; None for `desk.sqlite` in the collection's folder."""
+    store: Location | None = None
+    """SQLite file or PostgreSQL address of saved lists and draws; None for `desk.sqlite` in the collection's folder."""
     facts_folder: Path | None = None
     """Where counts of what articles have are kept; None for the collection's folder."""
     max_counted: int = 200_000
@@ -37,8 +38,8 @@ class WebSettings:
     """Whether the server may be asked by its address in numbers; no other site's name can lead there."""
     reload_seconds: float = 5.0
     """How often the server looks for a new import or index of its collection; 0 never looks."""
-    judgments: Path | None = None
-    """Judgments file for the assessment pages; None leaves them out."""
+    judgments: Location | None = None
+    """Judgments file, or PostgreSQL address of judgments, for the assessment pages; None leaves them out."""
     pool: Path | None = None
     """Pool file behind the judgments, for the organisers' leave-one-run-out test."""
     runs: tuple[Path, ...] = ()

@@ -94,7 +94,8 @@ def open_judging(desk: Desk) -> Judging | None:
     if settings.judgments is None:
         return None
     store = open_store(settings.judgments, WAIT_SECONDS)
-    texts = open_texts(texts_path(settings.judgments), desk.collection, pooled_pages(store))
+    path = texts_path(settings.judgments, settings.facts_folder or desk.collection.path)
+    texts = open_texts(path, desk.collection, pooled_pages(store))
     return Judging(
         desk,
         store,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
+from evenrank.sqlite import SqliteFile
 from evenrank.web.assess.content import ArticleContent
 from evenrank.web.assess.texts import Absence, Texts, add_texts, unread
 
@@ -66,7 +66,7 @@ class LateTexts:
             return thread
 
     def _read(self, wanted: frozenset[int]) -> None:
-        with Store(self.texts.store.path) as store:  # this thread's connection is closed with it
+        with SqliteFile(self.texts.store.path) as store:  # this thread's connection is closed with it
             try:
                 add_texts(store, self.collection, wanted, self._is_over.is_set)
             except Exception:

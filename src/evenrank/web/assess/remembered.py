@@ -32,5 +32,5 @@ class Remembered:
 
 def state_of(store: Store) -> tuple[int, ...]:
     """Numbers that change with every vote, pooled page and assignment."""
-    counts = "SELECT (SELECT max(id) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM assignment)"
+    counts = "SELECT (SELECT count(*) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM assignment)"
     return tuple(number or 0 for number in store.connection.execute(counts).fetchone())

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from evenrank.assessment.store import Store
 from evenrank.collection.collection import Collection
+from evenrank.database import Location, is_address
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
-from evenrank.sqlite import Schema, open_file
+from evenrank.sqlite import Schema, SqliteFile, open_file
 from evenrank.web.assess.content import ArticleContent, content_of, pack, unpack
 
 VERSION = 1
@@ -46,7 +46,7 @@ class Absence(Enum):
 class Texts:
     """Contents by page id."""
 
-    store: Store
+    store: SqliteFile
 
     def find(self, page: int) -> ArticleContent | Absence:
         """The content of a page, or why there is none."""
@@ -59,8 +59,11 @@ class Texts:
         self.store.close()
 
 
-def texts_path(judgments: Path) -> Path:
-    """Where the texts for a judgments file are."""
+def texts_path(judgments: Location, folder: Path) -> Path:
+    """Where the texts for judgments are: beside their file, or in a folder of this machine when they are elsewhere."""
+    if is_address(judgments):
+        return folder / "judgments.texts.sqlite"
+    judgments = Path(judgments)
     return judgments.with_name(f"{judgments.stem}.texts.sqlite")
 
 
@@ -77,25 +80,25 @@ def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Tex
     return Texts(store)
 
 
-def _open_store(path: Path, collection: Collection) -> Store:
+def _open_store(path: Path, collection: Collection) -> SqliteFile:
     """The file of texts; one that is damaged, or of an earlier time, is made anew where there is a corpus."""
     try:
-        return open_file(Store(path), SCHEMA, may_create=True)
+        return open_file(SqliteFile(path), SCHEMA, may_create=True)
     except (InputError, DamagedStoreError):
         if collection.corpus is None or not collection.corpus.is_file():
             raise
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
-    return open_file(Store(path), SCHEMA, may_create=True)
+    return open_file(SqliteFile(path), SCHEMA, may_create=True)
 
 
-def unread(store: Store, pages: Container[int]) -> frozenset[int]:
+def unread(store: SqliteFile, pages: Container[int]) -> frozenset[int]:
     """Those of the pages that the corpus was not searched for yet."""
     return frozenset(pages) - {page for (page,) in store.connection.execute("SELECT page FROM text")}
 
 
 def add_texts(
-    store: Store, collection: Collection, wanted: frozenset[int], is_over: Callable[[], bool] = lambda: False
+    store: SqliteFile, collection: Collection, wanted: frozenset[int], is_over: Callable[[], bool] = lambda: False
 ) -> None:
     """Takes the wanted pages out of the corpus, if it is here. Texts are stored as they are found; a page is gone
     only when the search came to its end."""
@@ -110,7 +113,7 @@ def add_texts(
     _store(store, [{"page": page, "content": None} for page in sorted(unread(store, wanted))])
 
 
-def _store(store: Store, rows: list[dict[str, object]]) -> None:
+def _store(store: SqliteFile, rows: list[dict[str, object]]) -> None:
     with store.transaction() as connection:
         connection.executemany("INSERT OR REPLACE INTO text VALUES (:page, :content)", rows)
 

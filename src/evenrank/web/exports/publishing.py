@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.collection.collection import Collection
+from evenrank.database import is_address
 from evenrank.errors import EvenrankError
 from evenrank.records import Run
 from evenrank.web.articles.article import ArticleList
@@ -88,7 +89,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     from evenrank.web.lists.work_list import load_list
 
     store = settings.store or collection / STORE_NAME
-    if not store.is_file():
+    if not is_address(store) and not Path(store).is_file():
         raise EvenrankError(f"{store}: no such file; name the store of the web app with --store")
     desk = open_desk(collection, settings)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from evenrank.database import Database
 from evenrank.search.query.marks import Marks
-from evenrank.sqlite import SqliteFile
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.storage.store import now
@@ -15,6 +15,13 @@ STATES = ("claimed", "doing", "done", "off-topic")
 NONE = "none"
 LABELS = {"claimed": "claimed", "doing": "in work", "done": "done", "off-topic": "not our topic"}
 """States in words."""
+
+
+UPSERT = (
+    "INSERT INTO list_mark (series, page_id, kind, editor, name, created) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (series, page_id) DO UPDATE "
+    "SET kind = excluded.kind, editor = excluded.editor, name = excluded.name, created = excluded.created"
+)
 
 
 class NotInListError(BadRequestError):
@@ -33,7 +40,7 @@ class ListMark:
     created: str
 
 
-def marks_of(store: SqliteFile, work_list: WorkList, visitor: str) -> dict[int, ListMark]:
+def marks_of(store: Database, work_list: WorkList, visitor: str) -> dict[int, ListMark]:
     """The state of each article that somebody marked, in whatever version of the list."""
     query = "SELECT page_id, kind, editor, name, created FROM list_mark WHERE series = ?"
     rows = store.connection.execute(query, (work_list.series,))
@@ -42,7 +49,7 @@ def marks_of(store: SqliteFile, work_list: WorkList, visitor: str) -> dict[int, 
     }
 
 
-def list_feedback(store: SqliteFile, work_list: WorkList) -> Marks:
+def list_feedback(store: Database, work_list: WorkList) -> Marks:
     """What the work says of relevance, for the next version: what somebody took on is on topic, what is marked so is
     not. Finished articles say nothing, so that they do not come to the top."""
     query = "SELECT page_id, kind FROM list_mark WHERE series = ? ORDER BY page_id"
@@ -53,21 +60,21 @@ def list_feedback(store: SqliteFile, work_list: WorkList) -> Marks:
     )
 
 
-def list_statuses(store: SqliteFile, work_list: WorkList) -> dict[int, str] | None:
+def list_statuses(store: Database, work_list: WorkList) -> dict[int, str] | None:
     """The state of each article in words, with the name of who works on it; None when nobody has begun."""
     marks = marks_of(store, work_list, "")
     words = {page: LABELS[mark.kind] + (f" ({mark.name})" if mark.name else "") for page, mark in marks.items()}
     return words or None
 
 
-def set_list_mark(store: SqliteFile, work_list: WorkList, page_id: int, kind: str, visitor: str, name: str) -> None:
+def set_list_mark(store: Database, work_list: WorkList, page_id: int, kind: str, visitor: str, name: str) -> None:
     """Keep the state of an article; `none` takes it back. What somebody else claimed stays theirs until it is free."""
     if kind not in (*STATES, NONE):
         raise BadRequestError(f"A mark is one of: {', '.join((*STATES, NONE))}.")
     if page_id not in work_list.page_ids:
         raise NotInListError("That article is not in this list.")
     key = (work_list.series, page_id)
-    with store.transaction() as connection:
+    with store.transaction(work_list.turn) as connection:
         query = "SELECT kind, editor FROM list_mark WHERE series = ? AND page_id = ?"
         held = connection.execute(query, key).fetchone()
         if held is not None and held["editor"] != visitor and held["kind"] in ("claimed", "doing"):
@@ -76,16 +83,16 @@ def set_list_mark(store: SqliteFile, work_list: WorkList, page_id: int, kind: st
             connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", key)
         else:
             row = (*key, kind, visitor, name, now())
-            connection.execute("INSERT OR REPLACE INTO list_mark VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute(UPSERT, row)
 
 
-def release(store: SqliteFile, work_list: WorkList, page_id: int) -> None:
+def release(store: Database, work_list: WorkList, page_id: int) -> None:
     """Take back anybody's mark; for whoever owns the list."""
-    with store.transaction() as connection:
+    with store.transaction(work_list.turn) as connection:
         connection.execute("DELETE FROM list_mark WHERE series = ? AND page_id = ?", (work_list.series, page_id))
 
 
-def count_states(store: SqliteFile, work_list: WorkList) -> dict[str, int]:
+def count_states(store: Database, work_list: WorkList) -> dict[str, int]:
     """How many articles are in each state."""
     query = "SELECT kind FROM list_mark WHERE series = ?"
     counts = Counter(row["kind"] for row in store.connection.execute(query, (work_list.series,)))

@@ -15,6 +15,10 @@ from evenrank.web.fairness.charts import Plot, around, plot
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.request.question import QUICK
 
+UPSERT = (
+    "INSERT INTO trade_off (work_list, points) VALUES (?, ?) "
+    "ON CONFLICT (work_list) DO UPDATE SET points = excluded.points"
+)
 WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
 
@@ -71,7 +75,7 @@ def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
     candidates, target = find_for(desk, work_list.question, 1, bring_articles(desk, work_list.question))
     found = frontier(candidates, target, Request(1, 1, len(work_list.page_ids)), WEIGHTS, QUICK)
     points = [(point.fairness, point.relevance_share, point.measure) for point in found]
-    with desk.store.transaction() as connection:
+    with desk.store.transaction(work_list.turn) as connection:
         record = orjson.dumps(points).decode()
-        connection.execute("INSERT OR REPLACE INTO trade_off VALUES (?, ?)", (work_list.number, record))
+        connection.execute(UPSERT, (work_list.number, record))
     return [TradePoint(*point) for point in points]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.sqlite import SqliteFile
+from evenrank.database import Database, Turn
 from evenrank.web.fairness.comparison import Comparison, comparison_from_json
 from evenrank.web.storage.arrays import pack, uint8
 from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep
@@ -27,8 +27,13 @@ class WorkList(Kept):
     series: int = 0
     """Number of the first version of this list; 0 for a list of its own."""
 
+    @property
+    def turn(self) -> Turn:
+        """What writes about its versions and the work on them queue by."""
+        return "list", self.series
 
-def save_list(store: SqliteFile, made: WorkList, owner: str) -> str:
+
+def save_list(store: Database, made: WorkList, owner: str) -> str:
     """Keep a list; gives the token of its link."""
     return keep(
         store,
@@ -42,19 +47,19 @@ def save_list(store: SqliteFile, made: WorkList, owner: str) -> str:
     )
 
 
-def load_list(store: SqliteFile, token: str) -> WorkList | None:
+def load_list(store: Database, token: str) -> WorkList | None:
     """The list behind a link; None when there is none."""
     row = find_kept(store, "work_list", token)
     return None if row is None else list_of_row(row)
 
 
-def versions_of(store: SqliteFile, work_list: WorkList) -> list[WorkList]:
+def versions_of(store: Database, work_list: WorkList) -> list[WorkList]:
     """All versions of a list, the oldest first."""
     query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? ORDER BY number"
     return [list_of_row(row) for row in store.connection.execute(query, (work_list.series,))]
 
 
-def list_of_row(row: sqlite3.Row) -> WorkList:
+def list_of_row(row: Any) -> WorkList:
     return WorkList(
         **fields_of(row),
         n_candidates=row["n_candidates"],

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from evenrank.sqlite import SqliteFile
+from evenrank.database import Database
 from evenrank.web.desk import desk_of
 from evenrank.web.request.visitor import visitor_of
 from evenrank.web.storage.kept import Kept
@@ -19,7 +19,7 @@ Role = Literal["owner", "editor", "worker", "reader", ""]
 K = TypeVar("K", bound=Kept)
 
 
-def requested(load: Callable[[SqliteFile, str], K | None], request: Request) -> K:
+def requested(load: Callable[[Database, str], K | None], request: Request) -> K:
     """What the token in the address names; 404 when there is none, or when it is another's private one."""
     kept = load(desk_of(request).store, request.path_params["token"])
     if kept is None or not role_of(request, kept):

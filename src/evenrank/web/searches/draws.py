@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.database import Connection
 from evenrank.exposure import discounts
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
@@ -49,7 +50,7 @@ class Draw:
 def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> Draw:
     """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
     relevance = relevance_by_marks(desk, search)
-    with desk.store.transaction() as connection:
+    with desk.store.transaction(search.turn) as connection:
         query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
         ((number,),) = connection.execute(query, (search.number,)).fetchall()
         if number > limit_of(desk.store, "max_draws"):
@@ -102,26 +103,26 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     return Owed(goal - given, ee_loss(by_kind @ kind_rows, goal), kind_rows, weights)
 
 
-def left_out(connection: sqlite3.Connection, search: int, editor: str) -> list[int]:
+def left_out(connection: Connection, search: int, editor: str) -> list[int]:
     """Pages that this editor is not shown again: done by anybody, or not wanted by this editor."""
     query = "SELECT page_id FROM mark WHERE search = ? AND (kind IN ('done', 'off-topic') OR editor = ?)"
     return [row["page_id"] for row in connection.execute(query, (search, editor))]
 
 
-def shown_lately(connection: sqlite3.Connection, search: SavedSearch) -> NDArray[np.int32]:
+def shown_lately(connection: Connection, search: SavedSearch) -> NDArray[np.int32]:
     """Pages of the draws of the last round of the plan."""
     query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
     return int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))))
 
 
-def load_draw(connection: sqlite3.Connection, search: SavedSearch, number: int) -> Draw | None:
+def load_draw(connection: Connection, search: SavedSearch, number: int) -> Draw | None:
     """A draw that was made; None when it was not."""
     query = "SELECT pages, created, editor, name FROM draw WHERE search = ? AND number = ?"
     row = connection.execute(query, (search.number, number)).fetchone()
     return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"], row["name"])
 
 
-def all_draws(connection: sqlite3.Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def all_draws(connection: Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Pages of all draws of a search, and the exposure of each draw (draw by group)."""
     query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
     rows = connection.execute(query, (search.number,)).fetchall()
@@ -129,9 +130,7 @@ def all_draws(connection: sqlite3.Connection, search: SavedSearch) -> tuple[NDAr
     return int32(b"".join(row["pages"] for row in rows)), exposures
 
 
-def draws_of(
-    connection: sqlite3.Connection, search: SavedSearch, before: int = 0, limit: int = 50
-) -> list[sqlite3.Row]:
+def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit: int = 50) -> list[Any]:
     """Number, time and editor's name of draws, the newest first; with `before`, those that were made earlier."""
     query = "SELECT number, created, name FROM draw WHERE search = ? AND number < ? ORDER BY number DESC LIMIT ?"
     return connection.execute(query, (search.number, before or 2**62, limit)).fetchall()

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.database import Database
 from evenrank.search.query.marks import Marks, scores_with_marks
-from evenrank.sqlite import SqliteFile
 from evenrank.web.desk import Desk
 from evenrank.web.searches.saved_search import SavedSearch
 
@@ -16,7 +16,7 @@ MOST_REMEMBERED = 64
 """Searches whose relevance is remembered, as their marks are now."""
 
 
-def search_feedback(store: SqliteFile, search: SavedSearch) -> Marks:
+def search_feedback(store: Database, search: SavedSearch) -> Marks:
     """What the marks of all editors say: done articles are on topic, those marked so are not."""
     query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ? ORDER BY page_id"
     rows = store.connection.execute(query, (search.number,)).fetchall()

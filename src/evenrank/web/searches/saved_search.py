@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.database import Database, Turn
 from evenrank.exposure import discounts
-from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
@@ -27,6 +27,11 @@ class SavedSearch(Kept):
     kinds: Kinds
     """Kind of each candidate."""
     n_draws: int = 0
+
+    @property
+    def turn(self) -> Turn:
+        """What its draws and marks queue by."""
+        return "search", self.number
 
     @property
     def wanted_exposure(self) -> NDArray[np.float64]:
@@ -61,13 +66,13 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
     )
 
 
-def save_search(store: SqliteFile, made: SavedSearch, owner: str) -> str:
+def save_search(store: Database, made: SavedSearch, owner: str) -> str:
     """Keep a search; gives the token of its link."""
     plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
     return keep(store, "saved_search", made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
 
 
-def load_search(store: SqliteFile, token: str) -> SavedSearch | None:
+def load_search(store: Database, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
     row = find_kept(store, "saved_search", token)
     if row is None:

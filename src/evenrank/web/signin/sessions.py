@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.sqlite import SqliteFile
+from evenrank.database import Database
 from evenrank.web.request.visitor import Person
 from evenrank.web.signin.provider import Tokens
 from evenrank.web.storage.shares import PREFIX, hand_to
@@ -24,11 +24,11 @@ def person_key(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def start_session(store: SqliteFile, name: str, tokens: Tokens, browser: str) -> str:
+def start_session(store: Database, name: str, tokens: Tokens, browser: str) -> str:
     """Begin a session and give its cookie; what the browser made before belongs to the person from now on."""
     cookie, key = secrets.token_urlsafe(32), person_key(name)
     expires = (datetime.now(UTC) + LIFETIME).strftime("%Y-%m-%d %H:%M:%S")
-    with store.transaction() as connection:
+    with store.transaction(("person", key)) as connection:
         connection.execute("DELETE FROM session WHERE expires < ?", (now(),))
         connection.execute(
             "INSERT INTO person VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET last_seen = excluded.last_seen",
@@ -40,14 +40,14 @@ def start_session(store: SqliteFile, name: str, tokens: Tokens, browser: str) ->
     return cookie
 
 
-def find_person(store: SqliteFile, cookie: str) -> Person | None:
+def find_person(store: Database, cookie: str) -> Person | None:
     """Who has this cookie; None for a cookie that was never given, has ended, or was signed out."""
     query = "SELECT key, name FROM session JOIN person ON key = person WHERE digest = ? AND expires > ?"
     row = store.connection.execute(query, (digest(cookie), now())).fetchone()
     return None if row is None else Person(row["key"], row["name"])
 
 
-def tokens_of(store: SqliteFile, cookie: str) -> Tokens | None:
+def tokens_of(store: Database, cookie: str) -> Tokens | None:
     """The tokens of a session."""
     row = store.connection.execute(
         "SELECT access FROM session WHERE digest = ? AND expires > ?", (digest(cookie), now())
@@ -55,19 +55,19 @@ def tokens_of(store: SqliteFile, cookie: str) -> Tokens | None:
     return None if row is None or not row["access"] else unseal(cookie, row["access"])
 
 
-def keep_tokens(store: SqliteFile, cookie: str, tokens: Tokens) -> None:
+def keep_tokens(store: Database, cookie: str, tokens: Tokens) -> None:
     """Replace the tokens of a session."""
     with store.transaction() as connection:
         connection.execute("UPDATE session SET access = ? WHERE digest = ?", (seal(cookie, tokens), digest(cookie)))
 
 
-def end_session(store: SqliteFile, cookie: str) -> None:
+def end_session(store: Database, cookie: str) -> None:
     """Sign out in this browser."""
     with store.transaction() as connection:
         connection.execute("DELETE FROM session WHERE digest = ?", (digest(cookie),))
 
 
-def end_sessions_of(store: SqliteFile, key: str) -> None:
+def end_sessions_of(store: Database, key: str) -> None:
     """Sign somebody out everywhere."""
     with store.transaction() as connection:
         connection.execute("DELETE FROM session WHERE person = ?", (key,))

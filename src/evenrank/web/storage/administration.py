@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.sqlite import SqliteFile
+from evenrank.database import Database
 from evenrank.web.storage.kept import Table, delete_kept
 from evenrank.web.storage.shares import PREFIX
 from evenrank.web.storage.store import LIMITS, limit_of, new_token, now
@@ -66,7 +66,7 @@ class Totals:
     size_bytes: int
 
 
-def totals(store: SqliteFile) -> Totals:
+def totals(store: Database) -> Totals:
     """The store in numbers."""
 
     def count(query: str) -> int:
@@ -80,18 +80,11 @@ def totals(store: SqliteFile) -> Totals:
         n_marks=count("SELECT count(*) FROM mark") + count("SELECT count(*) FROM list_mark"),
         n_people=count("SELECT count(*) FROM person"),
         n_browsers=count(f"SELECT count(*) FROM ({owners}) o WHERE owner NOT LIKE '{PREFIX}%'"),
-        size_bytes=_file_size(store),
+        size_bytes=store.size_bytes(),
     )
 
 
-def _file_size(store: SqliteFile) -> int:
-    try:
-        return store.path.stat().st_size
-    except OSError:
-        return 0
-
-
-def accounts(store: SqliteFile, words: str = "", limit: int = 50) -> list[Account]:
+def accounts(store: Database, words: str = "", limit: int = 50) -> list[Account]:
     """People who signed in, those first who were here last; with `words`, those whose names have them."""
     query = (
         "SELECT p.key, p.name, p.created, p.last_seen, "
@@ -109,7 +102,7 @@ def accounts(store: SqliteFile, words: str = "", limit: int = 50) -> list[Accoun
     return found[:limit]
 
 
-def entries(store: SqliteFile, words: str = "", limit: int = 50) -> tuple[list[Entry], int]:
+def entries(store: Database, words: str = "", limit: int = 50) -> tuple[list[Entry], int]:
     """Lists and searches, those used last first, and how many there are; with `words`, those whose title or owner has
     them. Private ones are found by their owner only."""
     found = sorted(
@@ -122,7 +115,7 @@ def entries(store: SqliteFile, words: str = "", limit: int = 50) -> tuple[list[E
     return kept[:limit], len(kept)
 
 
-def _entries(store: SqliteFile, thing: Table) -> Iterator[Entry]:
+def _entries(store: Database, thing: Table) -> Iterator[Entry]:
     """The lists, each by its newest version, or the searches."""
     key, used = _KEY[thing], last_used(store, thing)
     columns = f"{key} AS shared, max(number) AS newest, count(*) AS n, min(created) AS first"
@@ -149,7 +142,7 @@ def _entries(store: SqliteFile, thing: Table) -> Iterator[Entry]:
         )
 
 
-def last_used(store: SqliteFile, thing: Table) -> dict[int, str]:
+def last_used(store: Database, thing: Table) -> dict[int, str]:
     """When each list or search was last made, drawn or marked; reading leaves no trace."""
     used: dict[int, str] = {}
     for table, column in ((thing, _KEY[thing]), *_WORK[thing]):
@@ -158,7 +151,7 @@ def last_used(store: SqliteFile, thing: Table) -> dict[int, str]:
     return used
 
 
-def expired(store: SqliteFile, at: datetime | None = None) -> list[tuple[Table, int]]:
+def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, int]]:
     """What the limits on retention say is to be removed now: unused things without an account, and archived ones."""
     at = at or datetime.now(UTC)
     rules = {"browser_days": f"owner NOT LIKE '{PREFIX}%'", "archive_days": "archived IS NOT NULL"}
@@ -177,7 +170,7 @@ def expired(store: SqliteFile, at: datetime | None = None) -> list[tuple[Table, 
     return list(found)
 
 
-def remove_expired(store: SqliteFile, at: datetime | None = None) -> int:
+def remove_expired(store: Database, at: datetime | None = None) -> int:
     """Remove what is expired; gives how many lists and searches that were."""
     gone = expired(store, at)
     for thing, number in gone:
@@ -185,7 +178,7 @@ def remove_expired(store: SqliteFile, at: datetime | None = None) -> int:
     return len(gone)
 
 
-def remove_person(store: SqliteFile, key: str) -> None:
+def remove_person(store: Database, key: str) -> None:
     """Remove an account with everything it owns; marks and draws it made for others stay without its name."""
     for thing in TABLES:
         query = f"SELECT DISTINCT {_KEY[thing]} AS shared_number FROM {thing} WHERE owner = ?"
@@ -200,7 +193,7 @@ def remove_person(store: SqliteFile, key: str) -> None:
         connection.execute("DELETE FROM person WHERE key = ?", (key,))
 
 
-def set_limits(store: SqliteFile, values: Mapping[str, int]) -> None:
+def set_limits(store: Database, values: Mapping[str, int]) -> None:
     """Keep limits, for all workers of the server at once."""
     with store.transaction() as connection:
         for name, value in values.items():

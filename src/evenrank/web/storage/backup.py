@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,15 +17,17 @@ from typing import IO
 
 import orjson
 
+from evenrank.assessment.store import judgments_schema
+from evenrank.database import Location, is_address
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
 from evenrank.formats.atomic import atomic_file
-from evenrank.sqlite import SqliteFile, read_only
+from evenrank.sqlite import Schema, SqliteFile, read_only
 from evenrank.sqlite_checksums import find_damage
-from evenrank.web.storage.store import now
+from evenrank.web.storage.store import desk_schema, now
 
 FORMAT = 1
 CONTENTS = "contents.json"
-KINDS = ("store", "judgments")
+SCHEMAS: dict[str, Callable[[], Schema]] = {"store": desk_schema, "judgments": judgments_schema}
 """What a backup may hold: lists and searches of the web app, and judgments."""
 MAX_BYTES = 64 << 30
 """Longest database that is restored."""
@@ -41,13 +43,13 @@ class BackedUp:
     sha256: str
 
 
-def write_backup(target: Path, databases: Mapping[str, Path]) -> list[BackedUp]:
+def write_backup(target: Path, databases: Mapping[str, Location]) -> list[BackedUp]:
     """Copy databases (kind → file) into one file; the server may go on writing meanwhile."""
-    missing = [path for path in databases.values() if not path.is_file()]
+    missing = [path for path in databases.values() if not is_address(path) and not Path(path).is_file()]
     if missing:
         raise input_error(missing[0], 0, "no such file", "name the file of the server")
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        copies = {kind: _copy(path, Path(folder) / kind) for kind, path in databases.items()}
+        copies = {kind: _copy(kind, path, Path(folder) / kind) for kind, path in databases.items()}
         entries = [BackedUp(kind, copy.stat().st_size, _sha256(copy)) for kind, copy in copies.items()]
         contents = {
             "format": FORMAT,
@@ -75,8 +77,8 @@ def read_contents(source: Path) -> list[BackedUp]:
         raise input_error(source, 0, f"not a backup: {error}", "name a file that `evenrank backup` wrote") from error
 
 
-def restore_backup(source: Path, targets: Mapping[str, Path], *, replace: bool = False) -> list[BackedUp]:
-    """Put databases of a backup back (kind → file), all checked before the first is replaced.
+def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bool = False) -> list[BackedUp]:
+    """Put databases of a backup back (kind → file or address), all checked before the first is replaced.
 
     A file that is there is replaced only if `replace` says so, and never while its write-ahead log is there: then a
     server is using it, or was killed and must be started once to finish what it was writing.
@@ -85,18 +87,30 @@ def restore_backup(source: Path, targets: Mapping[str, Path], *, replace: bool =
     absent = sorted(set(targets) - {entry.kind for entry in entries})
     if absent:
         raise input_error(source, 0, f"no {' and no '.join(absent)} in this backup", "leave that option out")
-    for kind in targets:
-        _refuse_used(targets[kind], replace)
+    for target in targets.values():
+        if not is_address(target):
+            _refuse_used(Path(target), replace)
     unpacked: dict[str, Path] = {}
     try:
         for entry in entries:
-            unpacked[entry.kind] = _unpack(source, entry, targets[entry.kind])
+            target = targets[entry.kind]
+            beside = Path(tempfile.gettempdir()) / entry.kind if is_address(target) else Path(target)
+            unpacked[entry.kind] = _unpack(source, entry, beside)
         for kind, path in unpacked.items():
-            os.replace(path, targets[kind])
+            _put_back(kind, path, targets[kind], replace)
     finally:
         for path in unpacked.values():
             path.unlink(missing_ok=True)
     return entries
+
+
+def _put_back(kind: str, path: Path, target: Location, replace: bool) -> None:
+    if is_address(target):
+        from evenrank.web.storage.transfer import copy_in
+
+        copy_in(path, str(target), SCHEMAS[kind](), replace=replace)
+    else:
+        os.replace(path, target)
 
 
 def _refuse_used(path: Path, replace: bool) -> None:
@@ -107,8 +121,13 @@ def _refuse_used(path: Path, replace: bool) -> None:
         raise input_error(path, 0, f"in use: {log.name} is there", "stop the server first")
 
 
-def _copy(path: Path, copy: Path) -> Path:
-    """A consistent copy of a database, by SQLite's own online backup."""
+def _copy(kind: str, location: Location, copy: Path) -> Path:
+    """A consistent copy of a database: of a file, by SQLite's own online backup."""
+    path = copy.with_suffix(".rows") if is_address(location) else Path(location)
+    if is_address(location):
+        from evenrank.web.storage.transfer import copy_out
+
+        copy_out(str(location), SCHEMAS[kind](), path)
     with SqliteFile(path) as source, closing(sqlite3.connect(copy)) as target:
         try:
             source.connection.backup(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +11,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.database import Database
 from evenrank.errors import EvenrankError
-from evenrank.sqlite import SqliteFile
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
@@ -78,12 +77,12 @@ class Kept:
         return importance_from_json(self.brought)
 
 
-def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
+def keep(store: Database, table: Table, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
     """Keep a new row with the columns that only its table has; gives the token of its link."""
     token = new_token()
     row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
     places = ", ".join(f":{name}" for name in row)
-    with store.transaction() as connection:
+    with store.transaction(("owner", owner)) as connection:
         (n_kept,) = connection.execute(f"SELECT count(*) FROM {table} WHERE owner = ?", (owner,)).fetchone()
         if n_kept >= limit_of(store, "max_kept"):
             raise EvenrankError(f"You keep {n_kept:,} of them already, which is the most that one visitor may keep.")
@@ -93,7 +92,7 @@ def keep(store: SqliteFile, table: Table, made: Kept, owner: str, **own: bytes |
     return token
 
 
-def delete_kept(store: SqliteFile, table: Table, number: int) -> None:
+def delete_kept(store: Database, table: Table, number: int) -> None:
     """Remove a list with all its versions, or a search with its draws; marks and shares go with it.
 
     `number` is that under which it is shared: the series of a list, the number of a search.
@@ -111,14 +110,13 @@ def delete_kept(store: SqliteFile, table: Table, number: int) -> None:
             connection.execute("DELETE FROM saved_search WHERE number = ?", (number,))
 
 
-def find_kept(store: SqliteFile, table: Table, token: str) -> sqlite3.Row | None:
+def find_kept(store: Database, table: Table, token: str) -> Any:
     """The row behind a link, be it the full one or the one that can only read; None when there is none."""
     query = f"SELECT *, token <> ? AS is_read_only FROM {table} WHERE token = ? OR reader = ?"
-    row: sqlite3.Row | None = store.connection.execute(query, (token, token, token)).fetchone()
-    return row
+    return store.connection.execute(query, (token, token, token)).fetchone()
 
 
-def fields_of(row: sqlite3.Row) -> dict[str, Any]:
+def fields_of(row: Any) -> dict[str, Any]:
     """The fields of `Kept` in a row."""
     return {
         "question": question_from_json(row["question"]),

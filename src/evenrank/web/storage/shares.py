@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from evenrank.database import Database
 from evenrank.errors import EvenrankError
-from evenrank.sqlite import SqliteFile
 from evenrank.web.request.question import question_from_json
 from evenrank.web.storage.kept import Kept, Table, delete_kept
 from evenrank.web.storage.store import now
@@ -14,6 +14,12 @@ from evenrank.web.storage.store import now
 ShareRole = Literal["editor", "reader"]
 PREFIX = "wiki:"
 """In front of the names of people who sign in with their account of the wiki."""
+
+
+UPSERT = (
+    "INSERT INTO share (thing, number, person, role) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (thing, number, person) DO UPDATE SET role = excluded.role"
+)
 
 
 def table_of(kept: Kept) -> Table:
@@ -26,27 +32,27 @@ def number_of(kept: Kept) -> int:
     return int(getattr(kept, "series", 0) or kept.number)
 
 
-def role_in(store: SqliteFile, kept: Kept, person: str) -> str:
+def role_in(store: Database, kept: Kept, person: str) -> str:
     """The role of somebody with whom it is shared; empty for anybody else."""
     query = "SELECT role FROM share WHERE thing = ? AND number = ? AND person = ?"
     row = store.connection.execute(query, (table_of(kept), number_of(kept), person)).fetchone()
     return str(row["role"]) if row else ""
 
 
-def shares_of(store: SqliteFile, kept: Kept) -> list[tuple[str, str]]:
+def shares_of(store: Database, kept: Kept) -> list[tuple[str, str]]:
     """(person, role) of everybody with whom it is shared."""
     query = "SELECT person, role FROM share WHERE thing = ? AND number = ? ORDER BY person"
     return [(row["person"], row["role"]) for row in store.connection.execute(query, (table_of(kept), number_of(kept)))]
 
 
-def share_with(store: SqliteFile, kept: Kept, person: str, role: ShareRole | None) -> None:
+def share_with(store: Database, kept: Kept, person: str, role: ShareRole | None) -> None:
     """Share with a person, or stop doing so."""
     key = (table_of(kept), number_of(kept), person)
     with store.transaction() as connection:
         if role is None:
             connection.execute("DELETE FROM share WHERE thing = ? AND number = ? AND person = ?", key)
         else:
-            connection.execute("INSERT OR REPLACE INTO share VALUES (?, ?, ?, ?)", (*key, role))
+            connection.execute(UPSERT, (*key, role))
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Owned:
     """`owner`, `editor` or `reader`."""
 
 
-def found_again(store: SqliteFile, person: str, words: str = "", limit: int = 200) -> list[Owned]:
+def found_again(store: Database, person: str, words: str = "", limit: int = 200) -> list[Owned]:
     """The lists and searches that somebody owns or shares, the newest first; of a list its newest version."""
     rows = []
     tables: tuple[Table, ...] = ("work_list", "saved_search")
@@ -96,34 +102,34 @@ def found_again(store: SqliteFile, person: str, words: str = "", limit: int = 20
     return sorted(kept, key=lambda row: row.created, reverse=True)[:limit]
 
 
-def rename(store: SqliteFile, kept: Kept, name: str) -> None:
+def rename(store: Database, kept: Kept, name: str) -> None:
     """Another title."""
     _set(store, kept, "name", name or None)
 
 
-def archive(store: SqliteFile, kept: Kept, is_archived: bool) -> None:
+def archive(store: Database, kept: Kept, is_archived: bool) -> None:
     """Put it away, or take it out again."""
     _set(store, kept, "archived", now() if is_archived else None)
 
 
-def make_private(store: SqliteFile, kept: Kept, is_private: bool) -> None:
+def make_private(store: Database, kept: Kept, is_private: bool) -> None:
     """Whether only the owner, and those it is shared with, may see it."""
     _set(store, kept, "is_private", int(is_private))
 
 
-def hand_to(store: SqliteFile, before: str, person: str) -> None:
+def hand_to(store: Database, before: str, person: str) -> None:
     """Everything that a browser owns becomes a person's, who signed in there."""
     with store.transaction() as connection:
         for table in ("work_list", "saved_search"):
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner = ?", (person, before))
 
 
-def delete(store: SqliteFile, kept: Kept) -> None:
+def delete(store: Database, kept: Kept) -> None:
     """Remove it with its versions, draws, marks and shares."""
     delete_kept(store, table_of(kept), number_of(kept))
 
 
-def _set(store: SqliteFile, kept: Kept, column: str, value: str | int | None) -> None:
+def _set(store: Database, kept: Kept, column: str, value: str | int | None) -> None:
     if column not in ("name", "archived", "is_private"):
         raise EvenrankError(f"no such column: {column}")
     key = "series" if table_of(kept) == "work_list" else "number"

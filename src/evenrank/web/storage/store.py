@@ -1,16 +1,15 @@
-"""The desk's SQLite file: work lists, saved searches, draws and marks."""
+"""The desk's store, in an SQLite file or in PostgreSQL: work lists, saved searches, draws and marks."""
 
 from __future__ import annotations
 
-import os
 import secrets
-import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
+from evenrank.database import Connection, Database, Location, open_database
 from evenrank.errors import DamagedStoreError
-from evenrank.sqlite import Schema, SqliteFile, open_file
+from evenrank.sqlite import Schema
 
 VERSION = 3
 """A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
@@ -42,9 +41,9 @@ LIMITS = {
 which unused things without an account, and archived ones, are removed (0 for never)."""
 
 
-def open_desk_store(path: str | os.PathLike[str]) -> SqliteFile:
-    """The store in a file, made if it is not there; an error when the file is something else."""
-    return open_file(SqliteFile(path, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES), desk_schema(), may_create=True)
+def open_desk_store(location: Location) -> Database:
+    """The store at a location, made if it is not there; an error when something else is there."""
+    return open_database(location, desk_schema(), may_create=True, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES)
 
 
 def desk_schema() -> Schema:
@@ -61,6 +60,7 @@ def desk_schema() -> Schema:
         fix="name another file with --store",
         upgrades={version: read(f"upgrade_{version}.sql") for version in range(2, VERSION + 1)},
         first_rows=_add_secret,
+        namespace="evenrank_desk",
     )
 
 
@@ -74,19 +74,19 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def server_secret(store: SqliteFile) -> str:
-    """The secret that all draws are seeded with; it never leaves the file."""
+def server_secret(store: Database) -> str:
+    """The secret that all draws are seeded with; it never leaves the store."""
     row = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
     if row is None:
         raise DamagedStoreError(store.path, "it has no secret")
     return str(row[0])
 
 
-def limit_of(store: SqliteFile, name: str) -> int:
+def limit_of(store: Database, name: str) -> int:
     """A limit as it is set now."""
     row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
     return LIMITS[name].usual if row is None else int(row["value"])
 
 
-def _add_secret(connection: sqlite3.Connection) -> None:
+def _add_secret(connection: Connection) -> None:
     connection.execute("INSERT INTO setting VALUES ('secret', ?)", (secrets.token_hex(32),))
