@@ -28,6 +28,7 @@ matrix:  ## the tests on every Python at hand, with the oldest and the newest de
 
 test-long: fuzz kills matrix  ## everything that takes too long for every change
 	$(BIN)/python -m pytest -q -m long
+	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/web
 	$(MAKE) soak MINUTES=60
 
 sbom: $(VENV)/run.stamp  ## what is installed, as CycloneDX JSON

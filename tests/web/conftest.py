@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,9 +34,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 @pytest.fixture(scope="session")
-def opened(generated: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A desk that tests share; each has lists and searches of its own."""
-    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path_factory.mktemp("desk") / "desk.sqlite"))
+def opened(
+    generated: Collection, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Desk]:
+    """A desk that tests share, on SQLite or (EVENRANK_TEST_STORE=postgresql) on PostgreSQL."""
+    store: Path | str = tmp_path_factory.mktemp("desk") / "desk.sqlite"
+    if os.environ.get("EVENRANK_TEST_STORE") == "postgresql":
+        store = request.getfixturevalue("postgres").url
+    desk = open_desk(generated.path, replace(UNLIMITED, store=store))
     yield desk
     desk.close()
 
