@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenrank import errors
     from evenrank.alignment.dimensions import DIMENSIONS
+    from evenrank.alignment.own_dimension import read_dimension
     from evenrank.annotate.labeller import annotate
     from evenrank.annotate.settings import AnnotateSettings
     from evenrank.annotate.settings import Inputs as AnnotateInputs
@@ -106,6 +107,7 @@ _HOME_OF = {
     "pool": "assessment.pool_runs",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
+    "read_dimension": "alignment.own_dimension",
     "read_pool": "assessment.pool_file",
     "read_run": "formats.runs",
     "report": "evaluation.report.make",
@@ -172,6 +174,7 @@ __all__ = [
     "pool",
     "qrels_frame",
     "rank",
+    "read_dimension",
     "read_pool",
     "read_run",
     "report",

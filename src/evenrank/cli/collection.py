@@ -8,6 +8,7 @@ import click
 import orjson
 
 import evenrank
+from evenrank.alignment.own_dimension import OPTION_FORM
 from evenrank.cli.option_types import SEED, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
@@ -42,6 +43,14 @@ def _warn(text: str) -> None:
 @click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
 @click.option("--language", metavar="CODE", help="Language of the articles.  [default: what a dump says, else en]")
+@click.option(
+    "--dimension",
+    "dimensions",
+    metavar=OPTION_FORM,
+    multiple=True,
+    help="A dimension of your own: its name, the metadata field with its groups, and a TOML file with the share of "
+    "each group; may be repeated.",
+)
 def import_command(
     folder: Path,
     metadata: Path,
@@ -50,6 +59,7 @@ def import_command(
     qrels: tuple[Path, ...],
     corpus: Path | None,
     language: str | None,
+    dimensions: tuple[str, ...],
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
 
@@ -59,7 +69,9 @@ def import_command(
     """
     from evenrank.collection.describe import table_text
 
-    files = evenrank.ImportFiles(metadata, topics, eval_topics, corpus, qrels, language)
+    files = evenrank.ImportFiles(
+        metadata, topics, eval_topics, corpus, qrels, language, tuple(map(evenrank.read_dimension, dimensions))
+    )
     collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))
 

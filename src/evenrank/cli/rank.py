@@ -122,4 +122,4 @@ def command(
     for note in ranked.notes:
         warn(note)
     ranked.write(output, with_record=has_record)
-    say(f"{output}: {policy} on {len(ranked.topics)} topics")
+    say(f"{output}: {policy} on {len(ranked.topics)} topic{'s' * (len(ranked.topics) != 1)}")

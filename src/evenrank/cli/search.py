@@ -13,19 +13,22 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.listing import print_listing
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.talk import say
+from evenrank.settings import read_pairs
 
 if TYPE_CHECKING:
     from evenrank.search.query.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-CAUTION = "note: gender is incomplete and coarse data about people; use the result for totals only"
+CAUTION = "note: data about people are incomplete and coarse; use the result for totals only"
 N_REASONS = 4
 """Words and features shown of each article in a table."""
 
 
 def group_options(command: Command) -> Command:
     """Add an option for each dimension: only articles of one of its groups."""
+    own = "Only articles of this group of a dimension, such as a collection's own; may be repeated."
+    command = click.option("--group", "pairs", metavar="DIMENSION=NAME", multiple=True, help=own)(command)
     for name, dimension in reversed(DIMENSIONS.items()):
         text = f"Only articles of this group: {', '.join(dimension.groups[1:4])}, …"
         if name == "gender":
@@ -52,14 +55,16 @@ def command(
     device: str | None,
     why: bool,
     form: str,
+    pairs: tuple[str, ...],
     **groups: str | None,
 ) -> None:
     """Find the articles of the collection DIR that WORDS describe."""
     collection = evenrank.Collection.open(folder)
     choice = chosen_model(collection, model, encoder, pooling, device)
-    if groups["gender"]:
-        say(CAUTION)
     wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
+    wanted |= read_pairs(pairs)
+    if any(name in wanted and dimension.is_personal for name, dimension in collection.known_dimensions.items()):
+        say(CAUTION)
     found = evenrank.search(collection, words, n_pages, groups=wanted, model=choice, why=why)
     rows = list(found.rows)
     for row, reason in zip(rows, found.reasons, strict=False):

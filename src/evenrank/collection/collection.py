@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.own_dimension import own_dimension
 from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_titles, load_topics
 from evenrank.collection.checksums import check_file, damaged
 from evenrank.collection.group_counts import GroupCounts, counts_files
@@ -143,7 +144,23 @@ class Collection:
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions that the pages are annotated with."""
-        return tuple(DIMENSIONS[name] for name in self.manifest.dimensions)
+        return tuple(self.known_dimensions[name] for name in self.manifest.dimensions)
+
+    @cached_property
+    def known_dimensions(self) -> dict[str, Dimension]:
+        """All dimensions by name: Evenrank's and the collection's own."""
+        own = self.manifest.own_dimensions
+        return {**DIMENSIONS, **{name: own_dimension(name, record) for name, record in own.items()}}
+
+    def has_groups(self, dimension: str) -> bool:
+        """Whether the metadata say anything about a dimension."""
+        return dimension in self.masks and dimension not in self.manifest.absent
+
+    def default_groups(self, usual: Iterable[str]) -> tuple[str, ...]:
+        """The dimensions to use where none are named: the usual ones, or its own if it has none of those."""
+        names = tuple(usual)
+        own = tuple(self.manifest.own_dimensions)
+        return own if own and not any(map(self.has_groups, names)) else names
 
     def space(self, groups: str = "intersection") -> GroupSpace:
         """The group space of `geography`, `gender`, …; of `intersection` (geography and gender); or of several
@@ -156,7 +173,7 @@ class Collection:
                 raise UnknownNameError("dimension", name, ["intersection", *self.masks], f"of {self.path}")
             if names.count(name) > 1:
                 raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
-        return GroupSpace(tuple(DIMENSIONS[name] for name in names))
+        return GroupSpace(tuple(self.known_dimensions[name] for name in names))
 
     def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
         """The row of each page; −1 for a page that has no metadata."""

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import align
+from evenrank.alignment.dimension import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.collection.official import official_counts
 from evenrank.records import WORK_ORDER
 
 BLOCK = 1 << 20
+TABLE = ("geography", "gender")
+"""Dimensions whose groups are a table, one by the other; those of other dimensions are a line each."""
 WARNING = (
     "Gender comes from Wikidata, in four coarse categories; assigning it to people has errors, biases and ethical "
     "concerns.\nContinents are often missing, not at random. Use both as totals only (see the docs, Limitations)."
@@ -31,6 +34,9 @@ def describe(collection: Collection) -> dict[str, Any]:
         "dimensions": list(collection.manifest.dimensions),
         "geography_by_gender": {
             geography: dict(zip(names[1], row, strict=True)) for geography, row in zip(names[0], joint, strict=True)
+        },
+        "groups": {
+            d.name: dict(zip(d.groups, single_counts(collection, d), strict=True)) for d in collection.dimensions
         },
         "quality": quality_counts(collection),
         "has_text": collection.corpus is not None,
@@ -57,6 +63,14 @@ def group_counts(collection: Collection) -> list[list[int]]:
     return counts
 
 
+def single_counts(collection: Collection, dimension: Dimension) -> list[int]:
+    """Pages by the groups of one dimension; a page of two groups counts in both."""
+    masks, counts = np.unique(collection.masks[dimension.name], return_counts=True)
+    bits = (masks.astype(np.int64)[:, None] >> np.arange(len(dimension.groups))) & 1
+    found: list[int] = (counts @ bits).tolist()
+    return found
+
+
 def quality_counts(collection: Collection) -> dict[str, int]:
     """Pages by quality class."""
     counts = np.bincount(collection.quality_class, minlength=len(WORK_ORDER) + 1)
@@ -71,10 +85,18 @@ def table_text(collection: Collection) -> str:
     for split, name in (("train", "training"), ("eval", "evaluation")):
         topics, judgments = counts[f"{split}_topics"], counts[f"{split}_judgments"]
         lines.append(f"{topics} {name} topics with {judgments:,} relevant pages")
-    lines += ["", _group_table(facts["geography_by_gender"]), ""]
-    lines.append("quality: " + "   ".join(f"{name} {n:,}" for name, n in facts["quality"].items()))
+    lines.append("")
+    is_of_wiki = not collection.manifest.own_dimensions or any(map(collection.has_groups, TABLE))
+    if is_of_wiki:
+        lines += [_group_table(facts["geography_by_gender"]), ""]
+    lines += [f"{name}: {_counted(groups)}" for name, groups in facts["groups"].items() if name not in TABLE]
+    lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
-    return "\n".join([*lines, "", WARNING])
+    return "\n".join([*lines, "", WARNING] if is_of_wiki else lines)
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return "   ".join(f"{name} {n:,}" for name, n in counts.items())
 
 
 def _corpus_part(counts: dict[str, int]) -> str:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.own_dimension import own_record
 from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
@@ -48,6 +50,8 @@ class ImportFiles:
     """Judgments in four columns, which replace those of the topic files."""
     language: str | None = None
     """Code of the language of the articles; None for what the corpus says of itself, else English."""
+    dimensions: tuple[Dimension, ...] = ()
+    """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
 
 
 def import_collection(
@@ -75,8 +79,11 @@ def import_locked(
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
     topics = _read_all_topics(files)
-    metadata = read_pages(files.metadata, warn)
-    _warn_of_odd(files.metadata, metadata, warn)
+    _refuse_repeated(files.dimensions)
+    metadata = read_pages(files.metadata, warn, files.dimensions)
+    known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
+    _refuse_missing_fields(files, metadata)
+    _warn_of_odd(files.metadata, metadata, known, warn)
     fresh = _new_data_folder(folder)
     final = _free_name(folder, _previous(folder))
     try:
@@ -88,7 +95,7 @@ def import_locked(
         facts = folder_facts(fresh)
         sync_tree(fresh)
         os.replace(fresh, final)
-        absent = tuple(name for name in dimensions if DIMENSIONS[name].field not in metadata.fields)
+        absent = tuple(name for name in dimensions if known[name].field not in metadata.fields)
         write_manifest(
             folder,
             Manifest(
@@ -102,6 +109,7 @@ def import_locked(
                 counted=tuple(metadata.counts),
                 absent=absent,
                 data_date=data_date((files.corpus, files.metadata)),
+                own_dimensions={dimension.name: own_record(dimension) for dimension in files.dimensions},
                 language=language,
             ),
         )
@@ -153,13 +161,30 @@ def _refuse_pipes(files: ImportFiles) -> None:
         raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
 
 
-def _warn_of_odd(path: Path, metadata: Metadata, warn: Callable[[str], object]) -> None:
+def _refuse_repeated(dimensions: tuple[Dimension, ...]) -> None:
+    names = [dimension.name for dimension in dimensions]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise EvenrankError(f"dimension {', '.join(repeated)} is given twice (give each name once)")
+
+
+def _refuse_missing_fields(files: ImportFiles, metadata: Metadata) -> None:
+    """InputError when no record has the field of a dimension that the user asked for."""
+    missing = [dimension for dimension in files.dimensions if dimension.field not in metadata.fields]
+    if missing:
+        has = ", ".join(sorted(metadata.fields)[:20])
+        found = [f"no record has the field {one.field!r} of the dimension {one.name}" for one in missing]
+        raise InputError([Fault(str(files.metadata), 0, text, f"its fields are {has}") for text in found])
+
+
+def _warn_of_odd(
+    path: Path, metadata: Metadata, dimensions: dict[str, Dimension], warn: Callable[[str], object]
+) -> None:
     if metadata.n_repeated:
         warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
-    known = [name for name in metadata.masks if DIMENSIONS[name].field in metadata.fields]
+    known = [name for name in metadata.masks if dimensions[name].field in metadata.fields]
     if not known:
         warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")
-    elif "sub-region" not in known:  # metadata of 2022 have sub-regions in place of continents
+    elif "sub-region" not in known and set(known) & set(ALWAYS):  # metadata of 2022 have sub-regions, not continents
         for name in ALWAYS:
             if name not in known:
                 warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")

@@ -51,6 +51,8 @@ class Manifest:
     """Dimensions whose field is nowhere in the metadata, so that every page is unknown."""
     data_date: str | None = None
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
+    own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Dimensions of the user's own by name: field, label, source and shares (`alignment.own_dimension`)."""
     language: str = "en"
     """Code of the language of the articles."""
     format_version: int = FORMAT_VERSION
@@ -98,6 +100,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
     record = asdict(manifest)
     version = record.pop("format_version")
+    if not manifest.own_dimensions:
+        del record["own_dimensions"]
     record |= {"format_version": version, CHECKSUM: record_checksum(record)}
     with atomic_file(folder / FILE_NAME) as file:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from evenrank.alignment.dimension import Dimension
@@ -15,22 +15,22 @@ ALWAYS = ("geography", "gender")
 OPTIONAL = tuple(name for name in DIMENSIONS if name not in ALWAYS)
 
 
-def read_pages(path: Path, warn: Callable[[str], object]) -> Metadata:
+def read_pages(path: Path, warn: Callable[[str], object], own: Sequence[Dimension] = ()) -> Metadata:
     """The metadata with the dimensions whose fields are in it; read again if some field only comes up late.
 
     A field that only has the name of an optional dimension's is a field of the user's own: `warn` receives a note,
-    and the file is read again without that dimension.
+    and the file is read again without that dimension. `own` are dimensions of the user's own, which are always read.
     """
     fields = first_fields(path)
     foreign = set[str]()
     while True:
         try:
-            metadata = _read_once(path, _annotated(fields, foreign))
+            metadata = _read_once(path, [*_annotated(fields, foreign), *own])
         except ForeignFieldError as error:
             foreign.add(error.dimension)
             warn(f"{error}; so the dimension {error.dimension} is left out of the collection")
             continue
-        if len(_annotated(metadata.fields, foreign)) == len(metadata.masks):
+        if len(_annotated(metadata.fields, foreign)) + len(own) == len(metadata.masks):
             return metadata
         fields = metadata.fields
 

@@ -69,6 +69,7 @@ def evaluate_attributes(
     listed = measures if isinstance(measures, str) else tuple(measures)
     overall = evaluate(opened, loaded, chosen, measures=listed)
     quick = replace(chosen, n_resamples=QUICK)
-    names = [*chosen.dimensions, *dict(chosen.sets)]
+    scored = opened.default_groups(chosen.dimensions)
+    names = [*scored, *(dict(chosen.sets) if scored == chosen.dimensions else ())]
     parts = {name: evaluate(opened, loaded, quick, name, measures=listed) for name in names}
     return AttributeResults(overall, parts)

@@ -8,7 +8,6 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, TypedDict, get_type_hints
 
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.exposure import Attention, parse_attention
 from evenrank.protocol import Protocol
@@ -108,8 +107,6 @@ def _check_range(name: str, value: Any) -> None:
         raise ValueError(f"{value} is too small (at least {least})")
     if type(value) is int and name != "interval_seed" and value > MOST:
         raise ValueError(f"{value} is too large (at most {MOST:,})")
-    if name == "normalised" and value != "all" and (unknown := sorted(set(value) - set(DIMENSIONS))):
-        raise UnknownNameError("dimension", ", ".join(unknown), ["all", "none", *DIMENSIONS])
     if name == "confidence" and not 0.0 < value < 1.0:
         raise ValueError(f"{value} is not between 0 and 1")
     if name == "log_base" and not value > 1.0:

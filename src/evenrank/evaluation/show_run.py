@@ -85,8 +85,13 @@ def _topic(collection: Collection, run: Run, topic: int, k: int) -> ShownTopic:
         n_pages=len(distinct),
         pages=tuple(_pages(collection, rankings[0][:k])),
         quality={name: int(count) for name, count in zip((*WORK_ORDER, "none"), counts, strict=True)},
-        groups={name: _by_group(collection, rows, name) for name in collection.masks},
+        groups={name: _by_group(collection, rows, name) for name in _shown_dimensions(collection)},
     )
+
+
+def _shown_dimensions(collection: Collection) -> list[str]:
+    """The dimensions that the metadata say something about; all of them when there is none."""
+    return [name for name in collection.masks if collection.has_groups(name)] or list(collection.masks)
 
 
 def _pages(collection: Collection, page_ids: NDArray[np.int32]) -> list[ShownPage]:

@@ -16,7 +16,7 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.candidates import Candidates
 from evenrank.policies.text_vectors import text_vectors
-from evenrank.ranking.groups import beliefs_about, cells_within, is_within, parse_restriction
+from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, Task
 from evenrank.search.engine.indexing import index_folder, open_index
@@ -74,7 +74,7 @@ def build(
     with_text: bool = False,
 ) -> tuple[Candidates, EstimatedTarget]:
     """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
-    space = known_dimensions(settings.information)
+    space = known_dimensions(settings.information, collection.known_dimensions)
     if settings.within:
         found = found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
     candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
@@ -111,7 +111,7 @@ def field_concentrations(
     n_counted = max(FIELD_PAGES, int(np.ceil(2.0 * candidates.relevance.sum())))
     relevance[np.argsort(-relevance, kind="stable")[n_counted:]] = 0.0
     mass = candidates.alignment.total(relevance)
-    restricted = parse_restriction(settings.within)
+    restricted = restricted_dimensions(settings.within)
     return tuple(one for one in concentrations(mass, space) if one.dimension not in restricted)
 
 

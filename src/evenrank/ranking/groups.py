@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
-from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
@@ -22,7 +23,7 @@ PRIOR_PAGES = 20.0
 """Weight, in pages, of the whole collection in what is believed of pages that look alike: few of them say little."""
 
 
-def parse_restriction(within: Sequence[str]) -> dict[str, int]:
+def parse_restriction(within: Sequence[str], known: Mapping[str, Dimension] = DIMENSIONS) -> dict[str, int]:
     """Allowed groups of each dimension as a mask, from `dimension=group`; `known` is any group but the unknown one.
 
     Several groups of one dimension are alternatives.
@@ -32,7 +33,7 @@ def parse_restriction(within: Sequence[str]) -> dict[str, int]:
     for text in within:
         name, _, group = (part.strip() for part in text.partition("="))
         try:
-            dimension = known_dimensions((name,)).dimensions[0]
+            dimension = known_dimensions((name,), known).dimensions[0]
             mask = (1 << len(dimension.groups)) - 2 if group.casefold() == "known" else dimension.mask_of(group)
         except KeyError:
             wrong.append(f"within {text!r}: choose a group of {name} from {', '.join(dimension.groups)}, or known")
@@ -49,21 +50,27 @@ def parse_restriction(within: Sequence[str]) -> dict[str, int]:
 def is_within(collection: Collection, rows: NDArray[np.intp], within: Sequence[str]) -> NDArray[np.bool_]:
     """Which pages a restriction leaves; pages without metadata are unknown in every dimension."""
     kept = np.ones(len(rows), np.bool_)
-    restrictions = parse_restriction(within)
+    restrictions = parse_restriction(within, collection.known_dimensions)
     lacking = [name for name in restrictions if name not in collection.masks]
     if lacking:
         has = ", ".join(sorted(collection.masks))
         raise EvenrankError(f"within: the collection has no {' and no '.join(lacking)} (it has {has})")
     for name, allowed in restrictions.items():
-        (masks,) = collection.masks_of(rows, known_dimensions((name,)), UNKNOWN_MASK)
+        (masks,) = collection.masks_of(rows, collection.space(name), UNKNOWN_MASK)
         kept &= (masks & np.array(allowed, masks.dtype)) != 0
     return kept
 
 
+def restricted_dimensions(within: Sequence[str]) -> set[str]:
+    """Names of the dimensions that a restriction concerns."""
+    return {text.partition("=")[0].strip() for text in within}
+
+
 def cells_within(space: GroupSpace, within: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which groups a restriction leaves; None without one that concerns these dimensions."""
-    allowed = parse_restriction(within)
-    if not any(dimension.name in allowed for dimension in space.dimensions):
+    known = {dimension.name: dimension for dimension in space.dimensions}
+    allowed = parse_restriction([text for text in within if restricted_dimensions([text]) <= set(known)], known)
+    if not allowed:
         return None
     cells = np.ones((), np.bool_)
     for dimension in space.dimensions:
@@ -94,7 +101,7 @@ def beliefs_about(
     codes = _codes(known_masks, space)
     present, page_type = np.unique(codes, return_inverse=True)
     table = _hidden_by_look(collection.path, tuple(names), tuple(hidden))
-    wide = known_dimensions((*names, *hidden))
+    wide = known_dimensions((*names, *hidden), collection.known_dimensions)
     look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
     expected, variance, own_share = [], [], []
     for number, code in enumerate(present.tolist()):
@@ -144,7 +151,7 @@ def _hidden_by_look(path: Path, known: tuple[str, ...], hidden: tuple[str, ...])
     """Totals over the collection, worked out once in each process."""
     collection = Collection.open(path)
     rows = np.arange(len(collection.page_ids))
-    space, others = known_dimensions(known), known_dimensions(hidden)
+    space, others = (known_dimensions(names, collection.known_dimensions) for names in (known, hidden))
     looks = _codes(collection.masks_of(rows, space, UNKNOWN_MASK), space)
     hidden_masks = collection.masks_of(rows, others, UNKNOWN_MASK)
     combined = _codes(hidden_masks, others)

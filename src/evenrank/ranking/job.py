@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.parallel import map_batches
 from evenrank.policies.candidates import Candidates
@@ -91,6 +92,10 @@ class RankingJob:
     def collection(self) -> Collection:
         return _opened(self.collection_path)
 
+    @property
+    def _space(self) -> GroupSpace:
+        return known_dimensions(self.settings.information, self.collection.known_dimensions)
+
     def _found(self, topic: Topic) -> Found:
         """Candidates of a topic; the source is not shown the judgments."""
         question = replace(topic, rel_docs=no_pages(), assessed_docs=None)
@@ -147,7 +152,7 @@ class RankingJob:
         found = self._found(topic)
         if not len(found):
             return None
-        space, certain = known_dimensions(self.settings.information), np.ones(len(topic.rel_docs))
+        space, certain = self._space, np.ones(len(topic.rel_docs))
         relevant = Found(topic.rel_docs, certain, certain)
         judged = make_candidates(self.collection, topic.id, relevant, space, self.settings.divided)
         wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))

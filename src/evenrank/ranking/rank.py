@@ -182,7 +182,7 @@ def make_job(
     of_build = {name: text for name, text in texts.items() if name in shared}
     of_policy = {name: text for name, text in texts.items() if name not in shared}
     build, configured = _both(
-        lambda: _build_settings(served, of_build, target), lambda: _policy(policy, task, of_policy, served)
+        lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
     choice = choose_model(collection, model) if isinstance(model, str) else model
     request = request_of(served, task)
@@ -205,16 +205,18 @@ def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
 
 
 def _build_settings(
-    protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
+    collection: Collection, protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
 ) -> BuildSettings:
     """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
-    given = dict(texts)
-    choice = choose_target(given.pop("target", target))
-    wanted = candidate_settings(protocol)
+    given, known = dict(texts), collection.known_dimensions
+    choice = choose_target(given.pop("target", target), known)
+    wanted = candidate_settings(protocol, known)
+    default = collection.default_groups(BuildSettings().information)
+    wanted |= {"information": default, "scored": default}
     if choice.is_table:
         wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
-    parse_restriction(settings.within)
+    parse_restriction(settings.within, known)
     return settings
 
 

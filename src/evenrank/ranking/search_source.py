@@ -32,6 +32,8 @@ class SearchSource:
     """Pages of the plain search; those that the groups need come on top."""
     dimensions: tuple[str, ...]
     """Dimensions whose groups are searched for."""
+    group_counts: tuple[tuple[str, int], ...] = ()
+    """Number of known groups of those dimensions that are the collection's own."""
     calibration: Calibration | None = None
     """Map from scores to probabilities; None takes those of the model, which are by rank if it is untrained."""
     choice: ModelChoice = UNTRAINED
@@ -44,7 +46,7 @@ class SearchSource:
 
     def candidates(self) -> CandidateSettings:
         """How many pages are looked at."""
-        return CandidateSettings(self.n_pages, dimensions=self.dimensions)
+        return CandidateSettings(self.n_pages, dimensions=self.dimensions, group_counts=self.group_counts)
 
     def model(self) -> RelevanceModel:
         """The model behind this source."""
@@ -83,7 +85,14 @@ def search_source(
 ) -> SearchSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
     dimensions = tuple(name for name in information if name in collection.masks)
-    return calibrated(SearchSource(collection.path, n_pages, dimensions, choice=choice), collection.topics)
+    source = SearchSource(collection.path, n_pages, dimensions, own_group_counts(collection), choice=choice)
+    return calibrated(source, collection.topics)
+
+
+def own_group_counts(collection: Collection) -> tuple[tuple[str, int], ...]:
+    """Name and number of known groups of each dimension that is the collection's own."""
+    known = collection.known_dimensions
+    return tuple((name, len(known[name].groups) - 1) for name in collection.manifest.own_dimensions)
 
 
 def calibrated(source: Source, topics: Iterable[Topic]) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 
 from evenrank.alignment.dimensions import DIMENSIONS
@@ -28,10 +29,10 @@ def request_of(protocol: Protocol, task: Task) -> Request:
     return Request(task, protocol.n_rankings(task), protocol.length(task))
 
 
-def candidate_settings(protocol: Protocol) -> dict[str, object]:
+def candidate_settings(protocol: Protocol, dimensions: Iterable[str] = tuple(DIMENSIONS)) -> dict[str, object]:
     """Settings of the candidates (`BuildSettings`) that count pages as the protocol does."""
     return {
-        "divided": tuple(name for name in DIMENSIONS if protocol.normalises(name)),
+        "divided": tuple(name for name in dimensions if protocol.normalises(name)),
         "keep_unknown": protocol.keeps_unknown_task1,
     }
 

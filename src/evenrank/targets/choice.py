@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -67,11 +67,13 @@ class Concentration:
     """A finer dimension that could take its place; empty when there is none."""
 
 
-def choose_target(target: str | os.PathLike[str] | TargetChoice) -> TargetChoice:
+def choose_target(
+    target: str | os.PathLike[str] | TargetChoice, known: Mapping[str, Dimension] = DIMENSIONS
+) -> TargetChoice:
     """A choice from a word (`track`, `field`, `equal`, `world`) or the path of a table; all faults at once.
 
     A table has a line per group: its name, then its share, separated by a tab or a comma. Groups are those of one
-    dimension (`Africa`), or of several joined by `|` (`Africa|female`).
+    dimension (`Africa`), or of several joined by `|` (`Africa|female`); `known` are the dimensions looked through.
     """
     if isinstance(target, TargetChoice):
         return target
@@ -80,10 +82,10 @@ def choose_target(target: str | os.PathLike[str] | TargetChoice) -> TargetChoice
     path = Path(target)
     if not path.is_file():
         raise EvenrankError(f"no target {os.fspath(target)!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)")
-    return read_table(path)
+    return read_table(path, known)
 
 
-def read_table(path: Path) -> TargetChoice:
+def read_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
     """The target of a file; InputError with every fault."""
     faults: list[Fault] = []
     rows: list[tuple[int, str, float]] = []
@@ -103,7 +105,7 @@ def read_table(path: Path) -> TargetChoice:
             if not 0.0 <= share <= 1.0:
                 faults.append(Fault(str(path), number, f"the share of {group} is {share:g}", "give one from 0 to 1"))
             rows.append((number, group, share))
-    space, unknown = _space_of(path, rows)
+    space, unknown = _space_of(path, rows, known)
     faults += unknown
     groups = [group for _, group, _ in rows]
     for number, group, _ in rows:
@@ -119,17 +121,19 @@ def read_table(path: Path) -> TargetChoice:
     return TargetChoice(path.name, tuple(dimension.name for dimension in space.dimensions), shares)
 
 
-def _space_of(path: Path, rows: Sequence[tuple[int, str, float]]) -> tuple[GroupSpace, list[Fault]]:
+def _space_of(
+    path: Path, rows: Sequence[tuple[int, str, float]], dimensions: Mapping[str, Dimension]
+) -> tuple[GroupSpace, list[Fault]]:
     """The dimensions whose groups a table names, and a fault for each name that is not one of their groups."""
     if not rows:
         return GroupSpace(()), [Fault(str(path), 0, "no groups", "give a line per group: its name, then its share")]
     n_parts = rows[0][1].count("|") + 1
-    dimensions: list[Dimension] = []
+    chosen: list[Dimension] = []
     for place in range(n_parts):
         words = {group.split("|")[place].casefold() for _, group, _ in rows if group.count("|") + 1 == n_parts}
-        found = max(DIMENSIONS.values(), key=lambda d: len(words & {name.casefold() for name in d.groups}))
-        dimensions.append(found)
-    space = GroupSpace(tuple(dimensions))
+        found = max(dimensions.values(), key=lambda d: len(words & {name.casefold() for name in d.groups}))
+        chosen.append(found)
+    space = GroupSpace(tuple(chosen))
     known = {name.casefold() for name in space.names}
     choices = ", ".join(space.names[:9]) + (", …" if space.n_groups > 9 else "")
     return space, [

@@ -6,12 +6,13 @@ quality class with the expected number of its relevant pages. No judgment is rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import UnknownNameError
@@ -23,15 +24,16 @@ from evenrank.targets.target import EstimatedTarget
 TRACK_TARGET = TargetChoice("track")
 
 
-def known_dimensions(information: Sequence[str]) -> GroupSpace:
+def known_dimensions(information: Sequence[str], known: Mapping[str, Dimension] = DIMENSIONS) -> GroupSpace:
     """The groups a system may tell apart: the product of the named dimensions.
 
-    Participants of the track did not know gender, so `("geography",)` compares with them on equal terms.
+    Participants of the track did not know gender, so `("geography",)` compares with them on equal terms. `known` is
+    where names are looked up: the dimensions of a collection (`Collection.known_dimensions`).
     """
-    unknown = [name for name in information if name not in DIMENSIONS]
+    unknown = [name for name in information if name not in known]
     if unknown or not information:
-        raise UnknownNameError("dimension", ", ".join(unknown), DIMENSIONS)
-    return GroupSpace(tuple(DIMENSIONS[name] for name in dict.fromkeys(information)))
+        raise UnknownNameError("dimension", ", ".join(unknown), known)
+    return GroupSpace(tuple(known[name] for name in dict.fromkeys(information)))
 
 
 def estimated_target(

@@ -91,7 +91,8 @@ class Desk:
 
     def space(self, kept: Kept) -> GroupSpace:
         """The groups that the goal of a list or search is about."""
-        return known_dimensions(dimensions_of(self.collection, kept.question.dimensions))
+        names = dimensions_of(self.collection, kept.question.dimensions)
+        return known_dimensions(names, self.collection.known_dimensions)
 
     @property
     def public_host(self) -> str:

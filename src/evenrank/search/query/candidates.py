@@ -8,7 +8,6 @@ from itertools import combinations, product
 
 import numpy as np
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.search.engine.protocol import Engine, Hits, IndexLayout, Query, Restriction, WeightedTerm
 
@@ -26,6 +25,8 @@ class CandidateSettings:
     """Pages wanted of each group, as far as it has them; 0 searches plainly only."""
     dimensions: tuple[str, ...] = IndexLayout().groups
     """Dimensions whose groups are searched for."""
+    group_counts: tuple[tuple[str, int], ...] = ()
+    """Number of known groups of the dimensions that are the collection's own."""
     has_intersections: bool = True
     """Whether each combination of known groups of two dimensions is a group as well, unless they are too many."""
 
@@ -48,7 +49,8 @@ def find_candidates(
 
 def group_masks(settings: CandidateSettings) -> list[dict[str, int]]:
     """The masks of each group to search for; pages of which nothing is known are no group."""
-    masks = {name: _known_groups(name) for name in settings.dimensions}
+    own = dict(settings.group_counts)
+    masks = {name: _known_groups(own.get(name) or len(DIMENSIONS[name].groups) - 1) for name in settings.dimensions}
     single = [{name: bit} for name, bits in masks.items() for bit in bits]
     if not settings.has_intersections:
         return single
@@ -67,6 +69,5 @@ def merge_hits(found: Sequence[Hits]) -> Hits:
     return Hits(page_ids[best], scores[best])
 
 
-def _known_groups(name: str) -> list[int]:
-    dimension: Dimension = DIMENSIONS[name]
-    return [1 << position for position in range(1, len(dimension.groups))]
+def _known_groups(n_groups: int) -> list[int]:
+    return [1 << position for position in range(1, n_groups + 1)]

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.errors import UnknownNameError
 from evenrank.records import Topic
@@ -54,8 +53,9 @@ def group_restriction(collection: Collection, groups: Mapping[str, str | None]) 
             continue
         if name not in collection.masks:
             raise UnknownNameError("dimension of this collection", name, collection.masks)
+        dimension = collection.known_dimensions[name]
         try:
-            masks[name] = DIMENSIONS[name].mask_of(group)
+            masks[name] = dimension.mask_of(group)
         except KeyError:
-            raise UnknownNameError(f"group of {name}", group, DIMENSIONS[name].groups) from None
+            raise UnknownNameError(f"group of {name}", group, dimension.groups) from None
     return Restriction(groups=masks)

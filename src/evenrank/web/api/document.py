@@ -8,7 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.records import WORK_ORDER
 from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.articles.groups import address_name
@@ -28,6 +30,8 @@ from evenrank.web.request.question import (
 from evenrank.web.searches.marks import MARKS
 from evenrank.web.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 
+Types = dict[str, dict[str, Any]]
+"""JSON schemas of fields by the short names of `openapi.toml`."""
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
     "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",
@@ -59,17 +63,19 @@ def operations() -> list[Operation]:
 
 
 @cache
-def document(dimensions: tuple[str, ...] = ("geography",)) -> dict[str, Any]:
-    """The complete document as plain data, for a collection that shows these dimensions beside articles."""
+def document(
+    shown: tuple[Dimension, ...] = (GEOGRAPHY,), known: tuple[Dimension, ...] = tuple(DIMENSIONS.values())
+) -> dict[str, Any]:
+    """The complete document as plain data, for a collection that shows some of the known dimensions beside articles."""
     table = _table()
     paths: dict[str, dict[str, Any]] = {}
     for entry in table["operation"]:
-        paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry, dimensions)
-    schemas = {name: _schema(fields) for name, fields in table["schema"].items()}
+        paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry, shown)
+    schemas = {name: _schema(fields, _types(known)) for name, fields in table["schema"].items()}
     return {"openapi": "3.1.0", "info": table["info"], "paths": paths, "components": {"schemas": schemas}}
 
 
-def _operation(entry: dict[str, Any], dimensions: tuple[str, ...]) -> dict[str, Any]:
+def _operation(entry: dict[str, Any], dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
     is_post = entry["method"] == "post"
     status = "201" if entry.get("creates") else "200"
     codes = ["404", "429", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
@@ -91,15 +97,15 @@ def _json(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
-def _named(entry: dict[str, Any], dimensions: tuple[str, ...]) -> list[str]:
+def _named(entry: dict[str, Any], dimensions: tuple[Dimension, ...]) -> list[str]:
     """Names of an operation's parameters, with one for each dimension where it says `groups`."""
-    of_groups = [address_name(DIMENSIONS[name]) for name in dimensions]
+    of_groups = [address_name(dimension) for dimension in dimensions]
     parts = [of_groups if name == "groups" else [name] for name in entry.get("parameters", [])]
     return [name for part in parts for name in part]
 
 
-def _parameter(name: str, dimensions: tuple[str, ...]) -> dict[str, Any]:
-    choices = filter_choices(tuple(DIMENSIONS[of] for of in dimensions))
+def _parameter(name: str, dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
+    choices = filter_choices(dimensions)
     in_path = {
         "token": {"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"},
         "number": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
@@ -113,10 +119,10 @@ def _parameter(name: str, dimensions: tuple[str, ...]) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": False, "schema": in_query[name]}
 
 
-def _schema(fields: dict[str, Any]) -> dict[str, Any]:
+def _schema(fields: dict[str, Any], types: Types) -> dict[str, Any]:
     """An object schema from lines `name = type`; an exclamation mark makes a field required."""
     required = [name for name, kind in fields.items() if isinstance(kind, str) and kind.endswith("!")]
-    properties = {name: _type(kind.removesuffix("!")) for name, kind in fields.items() if isinstance(kind, str)}
+    properties = {name: _type(kind.removesuffix("!"), types) for name, kind in fields.items() if isinstance(kind, str)}
     made: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         made["required"] = required
@@ -125,18 +131,27 @@ def _schema(fields: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _type(kind: str) -> dict[str, Any]:
+def _type(kind: str, types: Types) -> dict[str, Any]:
     if kind.startswith("list of "):
-        return {"type": "array", "items": _type(kind.removeprefix("list of "))}
+        return {"type": "array", "items": _type(kind.removeprefix("list of "), types)}
     if kind.endswith(" or null"):
-        return {"anyOf": [_type(kind.removesuffix(" or null")), {"type": "null"}]}
-    return _TYPES.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
+        return {"anyOf": [_type(kind.removesuffix(" or null"), types), {"type": "null"}]}
+    return types.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
 
 
-_WITHIN = [f"{name}={group}" for name, of in DIMENSIONS.items() for group in (*of.groups, "known")]
+def _types(known: tuple[Dimension, ...]) -> Types:
+    """The types of fields by name, with the dimensions that questions may name."""
+    within = [f"{dimension.name}={group}" for dimension in known for group in (*dimension.groups, "known")]
+    return {
+        **_TYPES,
+        "within": {"type": "array", "items": {"type": "string", "enum": within}},
+        "dimensions": {"type": "array", "items": {"type": "string", "enum": [each.name for each in known]}},
+    }
+
+
 _HAS_TEXT = rf"[^\s{NOT_TEXT}]"
 """A character that is left when a text is cleaned."""
-_TYPES: dict[str, dict[str, Any]] = {
+_TYPES: Types = {
     "text": {"type": "string"},
     "title": {"type": "string", "minLength": 1, "maxLength": MAX_TITLE, "pattern": _HAS_TEXT},
     "keywords": {"type": "array", "items": {"type": "string", "maxLength": MAX_KEYWORD}, "maxItems": MAX_KEYWORDS},
@@ -150,14 +165,12 @@ _TYPES: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "policy": {"type": "string", "enum": list(policy_choices())},
     "goal": {"type": "string", "enum": list(goal_choices())},
-    "within": {"type": "array", "items": {"type": "string", "enum": _WITHIN}},
     "class": {"type": "string", "enum": list(WORK_ORDER)},
     "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
     "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
     "depth": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH},
     "kind": {"type": "string", "enum": list(KINDS)},
     "role": {"type": "string", "enum": list(ROLES)},
-    "dimensions": {"type": "array", "items": {"type": "string", "enum": list(DIMENSIONS)}},
     "importance": {"type": "array", "items": {"type": "string", "enum": list(IMPORTANCES)}},
     "sources": {"type": "array", "items": {"$ref": "#/components/schemas/Source"}, "maxItems": MAX_SOURCES},
     "source text": {"type": "string", "minLength": 1, "pattern": r"\S"},

@@ -43,7 +43,7 @@ def json_response(record: dict[str, Any], status: int = 200) -> Response:
 
 def document_of(desk: Desk) -> dict[str, Any]:
     """The document of this server's collection."""
-    return document(tuple(dimension.name for dimension in shown_dimensions(desk.collection)))
+    return document(shown_dimensions(desk.collection), tuple(desk.collection.known_dimensions.values()))
 
 
 def show_document(request: Request) -> Response:
@@ -75,7 +75,9 @@ def show_collection(request: Request) -> Response:
 def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     desk = desk_of(request)
-    token = save_list(desk.store, make_list(desk, parse_question(record)), editor_of({}))
+    token = save_list(
+        desk.store, make_list(desk, parse_question(record, desk.collection.known_dimensions)), editor_of({})
+    )
     return json_response({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
 
 
@@ -101,7 +103,9 @@ def get_trade_off(request: Request) -> Response:
 def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
     desk = desk_of(request)
-    token = save_search(desk.store, make_search(desk, parse_question(record)), editor_of({}))
+    token = save_search(
+        desk.store, make_search(desk, parse_question(record, desk.collection.known_dimensions)), editor_of({})
+    )
     return json_response({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
 
 

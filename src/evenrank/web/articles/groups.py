@@ -20,7 +20,7 @@ def dimensions_of(collection: Collection, chosen: tuple[str, ...]) -> tuple[str,
     """The dimensions of a goal, as far as the collection has them."""
     known = collection.masks
     kept = [name for name in chosen if name in known]
-    return tuple(kept or [name for name in USUAL if name in known] or list(known)[:1])
+    return tuple(kept) or collection.default_groups(name for name in USUAL if name in known) or tuple(known)[:1]
 
 
 def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:

@@ -47,7 +47,9 @@ def create_list(request: Request, fields: Fields) -> Response:
     """Makes a list and goes to its link."""
 
     def make(desk: Desk) -> str:
-        token = save_list(desk.store, make_list(desk, parse_question(fields)), visitor_of(request))
+        token = save_list(
+            desk.store, make_list(desk, parse_question(fields, desk.collection.known_dimensions)), visitor_of(request)
+        )
         return list_path(token)
 
     return answer(request, "list", fields, make)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
 from evenrank.ranking.build import field_concentrations
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine
@@ -112,7 +112,7 @@ def _frequency(engine: Engine, word: str) -> int:
 def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
-        question = parse_question(fields)
+        question = parse_question(fields, desk.collection.known_dimensions)
         candidates, target = find_for(desk, question, 1)
     except QuestionError:
         return None
@@ -127,21 +127,21 @@ def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
     settings = build_settings(desk, question, 1, is_own=False)
-    found = [
-        (one.dimension, readable(one), one.share) for one in field_concentrations(candidates, target.space, settings)
-    ]
+    concentrated = field_concentrations(candidates, target.space, settings)
+    found = [(one.dimension, readable(one, target.space), one.share) for one in concentrated]
     return GoalPreview(tables, found[0] if found else None, question.goal)
 
 
-def readable(one: Concentration) -> str:
+def readable(one: Concentration, space: GroupSpace) -> str:
     """The group of a concentration, in words."""
-    dimension = DIMENSIONS[one.dimension]
+    dimension = space.dimension(one.dimension)
     return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
 def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:
     """What the sources of a form match; None when it has none."""
-    question = parse_question({**fields, "title": fields.get("title") or "untitled"})
+    titled = {**fields, "title": fields.get("title") or "untitled"}
+    question = parse_question(titled, desk.collection.known_dimensions)
     brought = bring_articles(desk, question)
     if brought is None:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.errors import EvenrankError
 from evenrank.policies.optimal import Optimal
@@ -132,8 +133,11 @@ def question_from_json(text: bytes | str) -> Question:
     return Question(**{**record, **lists, "sources": sources_from_data(record.get("sources", ()))})
 
 
-def parse_question(fields: Mapping[str, Any]) -> Question:
-    """A question from form fields or JSON; QuestionError when something is wrong, all of it at once."""
+def parse_question(fields: Mapping[str, Any], known: Mapping[str, Dimension] = DIMENSIONS) -> Question:
+    """A question from form fields or JSON; QuestionError when something is wrong, all of it at once.
+
+    `known` are the dimensions that it may name: those of the collection.
+    """
     faults: dict[str, str] = {}
     title = clean(fields.get("title", ""))
     keywords = split_keywords(fields.get("keywords", ""))
@@ -160,9 +164,9 @@ def parse_question(fields: Mapping[str, Any]) -> Question:
         policy=policy,
         fairness=fairness,
         sources=sources,
-        dimensions=_dimensions(fields, faults),
+        dimensions=_dimensions(fields, known, faults),
         goal=_goal(fields, faults),
-        within=_within(fields, faults),
+        within=_within(fields, known, faults),
         least=least,
         best=best,
         min_size=_whole("min_size", fields, MAX_SIZE, faults),
@@ -203,21 +207,21 @@ def _chosen(name: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple
     return tuple(key for key in known if key in wanted)
 
 
-def _dimensions(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, ...]:
+def _dimensions(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: dict[str, str]) -> tuple[str, ...]:
     given = fields.get("dimensions", [])
-    if any(name not in DIMENSIONS for name in given):
-        faults["dimensions"] = f"Choose dimensions from: {', '.join(DIMENSIONS)}."
-    return _chosen("dimensions", fields, DIMENSIONS) or _chosen("dimension", fields, DIMENSIONS)
+    if any(name not in known for name in given):
+        faults["dimensions"] = f"Choose dimensions from: {', '.join(known)}."
+    return _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
 
 
-def _within(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, ...]:
+def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: dict[str, str]) -> tuple[str, ...]:
     """Groups that articles must be in: a JSON list of `dimension=group`, or fields `within-DIMENSION` of a form."""
     given = fields.get("within")
     chosen = given if isinstance(given, list | tuple) else [
-        f"{name}={fields[f'within-{name}']}" for name in DIMENSIONS if fields.get(f"within-{name}")
+        f"{name}={fields[f'within-{name}']}" for name in known if fields.get(f"within-{name}")
     ]  # fmt: skip
     try:
-        parse_restriction(chosen)
+        parse_restriction(chosen, known)
     except EvenrankError as error:
         faults["within"] = str(error)
     return tuple(map(str, chosen))

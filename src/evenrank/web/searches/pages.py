@@ -41,7 +41,7 @@ def create_search(request: Request, fields: Fields) -> Response:
     """Saves a search and goes to its link."""
 
     def make(desk: Desk) -> str:
-        question = parse_question({**fields, "policy": "optimal"})
+        question = parse_question({**fields, "policy": "optimal"}, desk.collection.known_dimensions)
         return search_path(save_search(desk.store, make_search(desk, question), visitor_of(request)))
 
     return answer(request, "search", fields, make)
