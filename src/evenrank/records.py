@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from evenrank.text_ids import TextIds
 
 Task = Literal[1, 2]
 Split = Literal["train", "eval"]
@@ -42,6 +45,8 @@ class Article:
     url: str
     text: str
     """Wikitext, or plain text."""
+    key: str = ""
+    """The id in the corpus, where ids are text."""
 
 
 def _is_equal(one: object, other: object) -> bool:
@@ -90,6 +95,8 @@ class Run:
     pages: NDArray[np.int32]
     scores: NDArray[np.float64] | None = None
     """Retrieval scores beside `pages`, when the file had them (six-column TREC)."""
+    ids: TextIds | None = field(default=None, repr=False, compare=False)
+    """The ids of pages where they are text; `pages` has their numbers."""
     made_for: str | None = None
     """Protocol that the run was made for, when the record beside its file says so."""
 
@@ -99,6 +106,11 @@ class Run:
     @property
     def n_rankings(self) -> int:
         return len(self.topic_ids)
+
+    def shown_ids(self, pages: NDArray[np.int32]) -> list[int] | list[str]:
+        """Ids of pages as files have them: numbers, or text."""
+        numbers: list[int] = pages.tolist()
+        return numbers if self.ids is None else self.ids.texts(numbers)
 
     def ranking(self, index: int) -> NDArray[np.int32]:
         """Pages of ranking number `index` of the file, rank 1 first."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from evenrank.assessment.pool import Pool, build_pool
 from evenrank.assessment.tiers import TRACK_TIERS, Tier, parse_tier
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection, refuse_text_ids
 from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.formats.run_files import read_runs
 from evenrank.records import Run
@@ -30,6 +30,7 @@ def pool(
     tiers are those of the 2021 track.
     """
     opened = given_collection(collection)
+    refuse_text_ids(opened, "pooling")
     listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
     for run in listed:
         if not isinstance(run, (Run, str, os.PathLike)):

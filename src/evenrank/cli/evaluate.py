@@ -100,7 +100,7 @@ def score_attributes(
         raise click.BadParameter(
             "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
         )
-    loaded = read_runs(runs)
+    loaded = read_runs(runs, opened.text_ids)
     loaded = [judged_part(run, opened) for run in loaded] if judged_only else loaded
     found = evaluate_attributes(opened, loaded, options.protocol, measures=measures, **options.settings)
     if form == "json":

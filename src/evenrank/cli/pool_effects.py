@@ -41,9 +41,10 @@ def judged(
     from evenrank.collection.collection import Collection
     from evenrank.formats.run_files import read_runs
 
-    known = judged_pages(topics_with_judgments(Collection.open(collection), judgments))
+    opened = Collection.open(collection)
+    known = judged_pages(topics_with_judgments(opened, judgments))
     rows: list[dict[str, Any]] = []
-    for run in read_runs(runs):
+    for run in read_runs(runs, opened.text_ids):
         shares = {depth: judged_at(run, known, depth).values() for depth in depths}
         means = {f"judged@{depth}": fmean(values or [nan]) for depth, values in shares.items()}
         rows.append({"run": run.name, "topics": len(shares[depths[0]]), **means})
@@ -93,7 +94,7 @@ def leave_one_out(
 
     opened = Collection.open(collection)
     topics = topics_with_judgments(opened, judgments)
-    loaded = read_runs(runs)
+    loaded = read_runs(runs, opened.text_ids)
     team_of = {name.strip(): team for team in teams for name in team.split(",")}
     if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
         raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")

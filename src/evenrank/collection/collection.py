@@ -23,6 +23,8 @@ from evenrank.collection.manifest import Manifest, read_manifest
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.formats.locking import Lease
 from evenrank.records import Topic
+from evenrank.text_ids import FILE_NAME as IDS_FILE
+from evenrank.text_ids import TextIds, load_text_ids
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
@@ -130,6 +132,26 @@ class Collection:
             return Titles(self.data)
         except DAMAGE as error:
             raise damaged(self.data, error) from error
+
+    @cached_property
+    def text_ids(self) -> TextIds | None:
+        """Ids of pages with their numbers, where ids are text; None where ids are numbers."""
+        if not self.manifest.has_text_ids:
+            return None
+        try:
+            check_file(self.data, IDS_FILE, self.manifest.files)
+            return load_text_ids(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    @property
+    def ids_folder(self) -> Path | None:
+        """Where readers of the corpus find the numbers of ids that are text; None where ids are numbers."""
+        return self.data if self.manifest.has_text_ids else None
+
+    def shown_id(self, page_id: int) -> int | str:
+        """The id of a page as its files have it: the number itself, or text."""
+        return int(page_id) if self.text_ids is None else self.text_ids.text(int(page_id))
 
     def with_topics(self, topics: Iterable[Topic]) -> Collection:
         """The same pages with other topics or judgments."""

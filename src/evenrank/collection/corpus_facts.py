@@ -12,6 +12,7 @@ from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
+from evenrank.text_ids import TextIds
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,21 @@ class CorpusFacts:
     """Records that could not be read."""
 
 
-def read_corpus_facts(path: Path, page_ids: NDArray[np.int32]) -> CorpusFacts:
-    """Facts of each page in `page_ids` (ascending), from one pass over the corpus by all cores."""
+def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds | None = None) -> CorpusFacts:
+    """Facts of each page in `page_ids` (ascending), from one pass over the corpus by all cores.
+
+    With `text_ids` ids are text, and those that are not there yet are added.
+    """
     titles = [b""] * len(page_ids)
     sizes = np.zeros(len(page_ids), np.int32)
     faults = FaultLog()
     n_pages = n_unlisted = 0
     bar = progress_bar(path.stat().st_size if path.is_file() else 0, "corpus", "B", scale=True)
     try:
-        for batch in map_articles(article_facts, path, faults, progress=bar):
-            ids, size_bytes, names = batch.result
+        for batch in map_articles(article_facts, path, faults, progress=bar, has_text_ids=text_ids is not None):
+            ids, size_bytes, names, keys = batch.result
+            if text_ids is not None:
+                ids = text_ids.numbers(keys)
             rows = np.minimum(np.searchsorted(page_ids, ids), len(page_ids) - 1)
             is_listed = page_ids[rows] == ids
             sizes[rows[is_listed]] = size_bytes[is_listed]
@@ -52,10 +58,11 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32]) -> CorpusFacts:
 
 def article_facts(
     articles: tuple[Article, ...],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], list[bytes]]:
-    """Page ids, sizes in bytes and titles of a batch of articles."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[bytes], list[str]]:
+    """Page ids, sizes in bytes, titles and ids that are text of a batch of articles."""
     return (
         np.array([article.page_id for article in articles], np.int32),
         np.array([len(article.text.encode("utf-8", "replace")) for article in articles], np.int32),
         [article.title.encode("utf-8", "replace") for article in articles],
+        [article.key for article in articles],
     )

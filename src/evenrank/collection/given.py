@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.formats.runs import read_run
+from evenrank.records import Run
 from evenrank.types import FilePath
 
 TopicChoice = str | int | Iterable[str | int]
@@ -21,6 +26,29 @@ def given_collection(collection: Collection | FilePath) -> Collection:
     if not isinstance(collection, (str, os.PathLike)):
         raise WrongTypeError(collection, "collection", "a Collection, or the path of its folder")
     return Collection.open(collection)
+
+
+def given_run(collection: Collection, run: Run | FilePath) -> Run:
+    """A run, or the one in a file, whose pages have the numbers that the collection gives them."""
+    ids = collection.text_ids
+    if not isinstance(run, Run):
+        return read_run(run, ids)
+    if run.ids is ids:
+        return run
+    if run.ids is None or ids is None:
+        kinds = ("whole numbers", "text")
+        found, wanted = kinds if run.ids is None else kinds[::-1]
+        raise EvenrankError(f"{run.name}: page ids are {found}, but those of {collection.path} are {wanted}")
+    number = np.concatenate([[0], ids.numbers(run.ids.texts(range(1, len(run.ids) + 1)))]).astype(np.int32)
+    return replace(run, pages=number[run.pages], ids=ids)
+
+
+def refuse_text_ids(collection: Collection, what: str) -> None:
+    """EvenrankError where page ids must be whole numbers."""
+    if collection.manifest.has_text_ids:
+        raise EvenrankError(
+            f"{collection.path}: page ids are text, and {what} needs whole numbers (import metadata with numbers)"
+        )
 
 
 def choose_topics(collection: Collection, wanted: TopicChoice) -> list[int]:

@@ -30,10 +30,11 @@ from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
-from evenrank.formats.metadata import Metadata
+from evenrank.formats.metadata import Metadata, has_text_ids
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.topics import read_topics
 from evenrank.records import LANGUAGE_CODE, NO_CLASS, Topic
+from evenrank.text_ids import TextIds, save_text_ids
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,8 @@ def import_locked(
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
-    topics = _read_all_topics(files)
     _refuse_repeated(files.dimensions)
-    metadata = read_pages(files.metadata, warn, files.dimensions)
+    topics, metadata, ids = _read_topics_and_pages(files, warn)
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
     _refuse_missing_fields(files, metadata)
     _warn_of_odd(files.metadata, metadata, known, warn)
@@ -89,7 +89,9 @@ def import_locked(
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
-        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, warn)
+        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn)
+        if ids is not None:
+            save_text_ids(fresh, ids)
         sources = _sources(folder, files, warn if settings is None else lambda text: None)
         fresh.chmod(folder.stat().st_mode)
         facts = folder_facts(fresh)
@@ -110,6 +112,7 @@ def import_locked(
                 absent=absent,
                 data_date=data_date((files.corpus, files.metadata)),
                 own_dimensions={dimension.name: own_record(dimension) for dimension in files.dimensions},
+                has_text_ids=ids is not None,
                 language=language,
             ),
         )
@@ -192,18 +195,33 @@ def _warn_of_odd(
         warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
 
 
-def _read_all_topics(files: ImportFiles) -> list[Topic]:
-    train = read_topics(files.topics, "train") if files.topics else []
+def _read_topics_and_pages(
+    files: ImportFiles, warn: Callable[[str], object]
+) -> tuple[list[Topic], Metadata, TextIds | None]:
+    """Topics and metadata, and the numbers of page ids if they are text.
+
+    Topics are read first, because they are small and may be wrong. Where ids are text, metadata come first: pages get
+    their numbers there, and equal scores are ranked by number, which must say nothing about relevance.
+    """
+    if not has_text_ids(files.metadata):
+        return _read_all_topics(files), read_pages(files.metadata, warn, files.dimensions), None
+    ids = TextIds()
+    metadata = read_pages(files.metadata, warn, files.dimensions, ids)
+    return _read_all_topics(files, ids), metadata, ids
+
+
+def _read_all_topics(files: ImportFiles, ids: TextIds | None = None) -> list[Topic]:
+    train = read_topics(files.topics, "train", ids) if files.topics else []
     judged: list[Topic] = []
     for path in files.eval_topics:
-        judged = merged(judged, read_topics(path, "eval"))
+        judged = merged(judged, read_topics(path, "eval", ids))
     shared = {topic.id for topic in train} & {topic.id for topic in judged}
     if shared:
         found = f"topic ids {sorted(shared)[:5]} are training topics too"
         raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in files.eval_topics])
     topics = [*train, *judged]
     for path in files.qrels:
-        topics = _judged_by(topics, read_qrels(path))
+        topics = _judged_by(topics, read_qrels(path, ids=ids))
     return topics
 
 
@@ -233,11 +251,15 @@ def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
 
 
 def _save_corpus_facts(
-    folder: Path, metadata: Metadata, corpus: Path | None, warn: Callable[[str], object]
+    folder: Path,
+    metadata: Metadata,
+    corpus: Path | None,
+    ids: TextIds | None,
+    warn: Callable[[str], object],
 ) -> dict[str, int]:
     if corpus is None:
         return {}
-    facts = read_corpus_facts(corpus, metadata.page_ids)
+    facts = read_corpus_facts(corpus, metadata.page_ids, ids)
     if facts.faults.is_cut_off or not facts.n_pages:
         facts.faults.add(corpus, 0, f"{facts.n_pages:,} articles could be read", "nothing was imported")
         facts.faults.raise_if_any()

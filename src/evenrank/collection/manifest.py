@@ -53,6 +53,8 @@ class Manifest:
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
     own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Dimensions of the user's own by name: field, label, source and shares (`alignment.own_dimension`)."""
+    has_text_ids: bool = False
+    """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.text_ids`."""
     language: str = "en"
     """Code of the language of the articles."""
     format_version: int = FORMAT_VERSION
@@ -100,8 +102,9 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in place, in one step: from here on the collection is the new one."""
     record = asdict(manifest)
     version = record.pop("format_version")
-    if not manifest.own_dimensions:
-        del record["own_dimensions"]
+    for name in ("own_dimensions", "has_text_ids"):
+        if not record[name]:
+            del record[name]
     record |= {"format_version": version, CHECKSUM: record_checksum(record)}
     with atomic_file(folder / FILE_NAME) as file:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

@@ -9,23 +9,27 @@ from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.formats.metadata import ForeignFieldError, Metadata, first_fields, read_metadata
 from evenrank.progress import progress_bar
+from evenrank.text_ids import TextIds
 
 ALWAYS = ("geography", "gender")
 """Dimensions that every collection has; the others are kept when their field is in the metadata."""
 OPTIONAL = tuple(name for name in DIMENSIONS if name not in ALWAYS)
 
 
-def read_pages(path: Path, warn: Callable[[str], object], own: Sequence[Dimension] = ()) -> Metadata:
+def read_pages(
+    path: Path, warn: Callable[[str], object], own: Sequence[Dimension] = (), ids: TextIds | None = None
+) -> Metadata:
     """The metadata with the dimensions whose fields are in it; read again if some field only comes up late.
 
     A field that only has the name of an optional dimension's is a field of the user's own: `warn` receives a note,
-    and the file is read again without that dimension. `own` are dimensions of the user's own, which are always read.
+    and the file is read again without that dimension. `own` are dimensions of the user's own, which are always read;
+    with `ids` page ids are text.
     """
     fields = first_fields(path)
     foreign = set[str]()
     while True:
         try:
-            metadata = _read_once(path, [*_annotated(fields, foreign), *own])
+            metadata = _read_once(path, [*_annotated(fields, foreign), *own], ids)
         except ForeignFieldError as error:
             foreign.add(error.dimension)
             warn(f"{error}; so the dimension {error.dimension} is left out of the collection")
@@ -35,10 +39,10 @@ def read_pages(path: Path, warn: Callable[[str], object], own: Sequence[Dimensio
         fields = metadata.fields
 
 
-def _read_once(path: Path, dimensions: list[Dimension]) -> Metadata:
+def _read_once(path: Path, dimensions: list[Dimension], ids: TextIds | None) -> Metadata:
     bar = progress_bar(path.stat().st_size if path.is_file() else 0, "metadata", "B", scale=True)
     try:
-        return read_metadata(path, dimensions, bar.update, OPTIONAL)
+        return read_metadata(path, dimensions, bar.update, OPTIONAL, ids)
     finally:
         bar.close()
 

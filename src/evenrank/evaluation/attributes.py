@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import given_collection
+from evenrank.collection.given import given_collection, given_run
 from evenrank.evaluation.evaluate import evaluate, settle_protocol
 from evenrank.evaluation.given import given_runs
 from evenrank.evaluation.protocol_settings import ProtocolSettings
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.table import Cell, Column, Table
-from evenrank.formats.runs import read_run
 from evenrank.metrics.registry import MAIN, measure_named
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Task
@@ -64,7 +63,7 @@ def evaluate_attributes(
 ) -> AttributeResults:
     """The scores of runs on each dimension of the protocol alone, on each of its sets, and on all of them."""
     opened = given_collection(collection)
-    loaded = [run if isinstance(run, Run) else read_run(run) for run in given_runs(runs)]
+    loaded = [given_run(opened, run) for run in given_runs(runs)]
     chosen = settle_protocol(protocol, **settings)
     listed = measures if isinstance(measures, str) else tuple(measures)
     overall = evaluate(opened, loaded, chosen, measures=listed)

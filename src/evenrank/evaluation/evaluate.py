@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import given_collection
+from evenrank.collection.given import given_collection, given_run
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.evaluation.given import given_runs, joined_groups
 from evenrank.evaluation.group_space import protocol_space
@@ -25,7 +25,6 @@ from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags, score
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.run_notes import listed, run_notes, value_notes
 from evenrank.evaluation.topic_truth import TopicTruth, topic_view
-from evenrank.formats.runs import read_run
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
@@ -57,7 +56,7 @@ def evaluate(
     """
     listed, named = given_runs(runs), joined_groups(groups)
     opened = given_collection(collection)
-    loaded = [run if isinstance(run, Run) else read_run(run) for run in listed]
+    loaded = [given_run(opened, run) for run in listed]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)

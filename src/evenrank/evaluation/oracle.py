@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ def oracle_run(
     length = min(asked.length(task), len(opened))
     repeats = range(1, asked.n_rankings(task) + 1)
     run = Run.from_rankings(name, task, _rankings(opened, topics, task, repeats, length, precision, seed))
+    run = replace(run, ids=opened.text_ids)
     return Oracle(run, dict(_ends(opened, topics, length, precision)))
 
 

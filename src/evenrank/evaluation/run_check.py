@@ -37,7 +37,7 @@ def check_run(
     collection: Collection, path: str | os.PathLike[str], protocol: str | Protocol = DEFAULT_PROTOCOL
 ) -> CheckedRun:
     """All faults of a run file: of its form, of its ids, and of its rankings, by the lengths of the protocol."""
-    rows = read_rows(path)
+    rows = read_rows(path, collection.text_ids)
     if len(rows.pages) == 0:
         return CheckedRun(sorted(rows.faults), [])
     check = _Check(collection, str(path), rows, settle_protocol(protocol))
@@ -84,7 +84,7 @@ class _Check:
         pages, first = np.unique(self.rows.pages, return_index=True)
         for index in np.flatnonzero(self.collection.rows_of(pages) < 0):
             fix = "it can give no exposure; leave it out"
-            yield self._fault(first[index], f"page {pages[index]} has no metadata", fix)
+            yield self._fault(first[index], f"page {self.rows.shown_page(first[index])} has no metadata", fix)
 
     def repeated(self) -> Iterator[Fault]:
         """Pages that stand twice in a ranking, where they stand again."""
@@ -93,7 +93,9 @@ class _Check:
         order = np.argsort(key, kind="stable")
         for place in np.flatnonzero(key[order][1:] == key[order][:-1]) + 1:
             row = order[place]
-            yield self._fault(row, f"page {self.rows.pages[row]} appears twice in {self._named(row)}", "keep the first")
+            yield self._fault(
+                row, f"page {self.rows.shown_page(row)} appears twice in {self._named(row)}", "keep the first"
+            )
 
     def interleaved(self) -> Iterator[Fault]:
         """Lines where a topic or a ranking continues after another one had begun."""

@@ -32,7 +32,7 @@ def score_files(
 
     Topics whose judgments do not say what was judged keep all their pages.
     """
-    runs = read_runs(paths)
+    runs = read_runs(paths, collection.text_ids)
     if judged_only:
         runs = [judged_part(run, collection) for run in runs]
     return evaluate(collection, runs, protocol, groups, measures=measures, **(settings or {}))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import align
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import TopicChoice, choose_topics, given_collection
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection, given_run
 from evenrank.errors import EvenrankError
 from evenrank.formats.run_files import read_runs
 from evenrank.records import NO_CLASS, WORK_ORDER, Run, Task
@@ -28,7 +28,7 @@ class ShownPage:
     """One ranked page."""
 
     rank: int
-    page_id: int
+    page_id: int | str
     title: str
     quality: str
 
@@ -62,7 +62,7 @@ def show_run(
 ) -> list[ShownTopic]:
     """For each topic of a run: the first k pages, and all pages counted by quality and by group."""
     opened = given_collection(collection)
-    loaded = run if isinstance(run, Run) else read_runs([run])[0]
+    loaded = given_run(opened, run) if isinstance(run, Run) else read_runs([run], opened.text_ids)[0]
     answered = list(dict.fromkeys(loaded.topic_ids.tolist()))
     wanted = answered if topics is None else [topic for topic in choose_topics(opened, topics) if topic in answered]
     if not wanted:
@@ -100,7 +100,7 @@ def _pages(collection: Collection, page_ids: NDArray[np.int32]) -> list[ShownPag
     for rank, (page, row) in enumerate(zip(page_ids.tolist(), collection.rows_of(page_ids).tolist(), strict=True), 1):
         title = UNKNOWN_TITLE if row < 0 else NO_TITLE if titles is None else titles[row]
         quality = int(collection.quality_class[row]) if row >= 0 else NO_CLASS
-        found.append(ShownPage(rank, page, title, (*WORK_ORDER, "none")[quality]))
+        found.append(ShownPage(rank, collection.shown_id(page), title, (*WORK_ORDER, "none")[quality]))
     return found
 
 

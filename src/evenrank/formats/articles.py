@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -19,6 +19,7 @@ from evenrank.formats.parsed import ParsedBatch
 from evenrank.parallel import map_batches
 from evenrank.progress import Progress
 from evenrank.records import Article
+from evenrank.text_ids import ALL_OF_A_KIND, loaded_text_ids
 
 R = TypeVar("R")
 
@@ -34,6 +35,10 @@ class ArticleFile:
     """The wiki that a dump comes from."""
     size_bytes: int
     """Size on disk: the total for a progress bar."""
+    has_text_ids: bool = False
+    """Whether the ids of a corpus are text; articles then have their id as `key`."""
+    ids_folder: Path | None = None
+    """Data folder with the numbers of ids that are text; None leaves articles without a number."""
 
     def raw_batches(self, faults: FaultLog, start: Position = START, size: int = BATCH) -> Iterator[RawBatch]:
         """Batches of records as bytes; what cannot be read goes to `faults`."""
@@ -42,16 +47,33 @@ class ArticleFile:
 
     def parse(self, batch: RawBatch) -> ParsedBatch:
         """The articles of a batch; a pure function, for any process."""
-        return parse_corpus(batch) if self.kind == "corpus" else parse_dump(batch, self.site)
+        if self.kind == "dump":
+            return parse_dump(batch, self.site)
+        parsed = parse_corpus(batch, has_text_ids=self.has_text_ids)
+        if self.ids_folder is None:
+            return parsed
+        ids = loaded_text_ids(self.ids_folder)
+        numbered = (replace(article, page_id=ids.number(article.key)) for article in parsed.articles)
+        return parsed._replace(articles=tuple(numbered))
 
 
-def open_articles(path: str | os.PathLike[str]) -> ArticleFile:
-    """The file as corpus or dump, inferred from its content; InputError if it is neither."""
+def open_articles(
+    path: str | os.PathLike[str], *, has_text_ids: bool = False, ids_folder: Path | None = None
+) -> ArticleFile:
+    """The file as corpus or dump, inferred from its content; InputError if it is neither.
+
+    Ids are text with `has_text_ids`, or with an `ids_folder`, which has their numbers.
+    """
     start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
     size_bytes = Path(path).stat().st_size
     if start.startswith(b"{"):
-        return ArticleFile(str(path), "corpus", Site(), size_bytes)
+        has_text_ids = has_text_ids or ids_folder is not None
+        return ArticleFile(str(path), "corpus", Site(), size_bytes, has_text_ids, ids_folder)
     if start.startswith((b"<mediawiki", b"<?xml", b"<page")):
+        if has_text_ids or ids_folder is not None:
+            raise input_error(
+                path, 0, "a dump, whose pages have numbers", f"import metadata with numbers: {ALL_OF_A_KIND}"
+            )
         return ArticleFile(str(path), "dump", read_site(path), size_bytes)
     found = f"a file that starts with {start[:40]!r}" if start else "an empty file"
     fix = "give the track's corpus (JSON lines) or a MediaWiki XML dump, plain, gzip or bzip2"
@@ -64,9 +86,10 @@ def read_articles(
     *,
     start: Position = START,
     progress: Progress | None = None,
+    ids_folder: Path | None = None,
 ) -> Iterator[Article]:
     """The articles of a corpus or dump in the file's order; broken records are skipped and go to `faults`."""
-    for batch in read_parsed(path, faults, start=start, progress=progress):
+    for batch in read_parsed(path, faults, start=start, progress=progress, ids_folder=ids_folder):
         yield from batch.articles
 
 
@@ -77,9 +100,10 @@ def read_parsed(
     start: Position = START,
     size: int = BATCH,
     progress: Progress | None = None,
+    ids_folder: Path | None = None,
 ) -> Iterator[ParsedBatch]:
     """As `read_articles`, batch by batch; `start` at a batch's `end` resumes after it."""
-    source = open_articles(path)
+    source = open_articles(path, ids_folder=ids_folder)
     n_file_bytes = 0
     for raw in source.raw_batches(faults, start, size):
         batch = source.parse(raw)
@@ -105,9 +129,11 @@ def map_articles(
     start: Position = START,
     size: int = BATCH,
     progress: Progress | None = None,
+    has_text_ids: bool = False,
+    ids_folder: Path | None = None,
 ) -> Iterator[MappedBatch[R]]:
     """`function` of the articles of each batch, in the file's order, computed by several processes."""
-    source = open_articles(path)
+    source = open_articles(path, has_text_ids=has_text_ids, ids_folder=ids_folder)
     n_file_bytes = 0
     job = _ParseAndCall(source, function)
     for batch, result, n_articles in map_batches(job, source.raw_batches(faults, start, size), n_workers):

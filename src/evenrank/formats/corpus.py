@@ -15,6 +15,7 @@ from evenrank.formats.compressed import BYTE_ORDER_MARK
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.parsed import ParsedBatch
 from evenrank.records import Article
+from evenrank.text_ids import check_text_id
 
 LARGEST_PAGE_ID = 2**31 - 1
 SHOWN = 60
@@ -29,8 +30,11 @@ class _BrokenRecordError(ValueError):
     """A record that is no article; the message says what was found."""
 
 
-def parse_corpus(batch: RawBatch) -> ParsedBatch:
-    """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped."""
+def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
+    """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped.
+
+    Where ids are text, an article has its id as `key` and no number yet.
+    """
     articles: list[Article] = []
     faults = FaultLog()
     byte = batch.start.byte
@@ -38,7 +42,7 @@ def parse_corpus(batch: RawBatch) -> ParsedBatch:
         try:
             if record and not record.isspace():
                 fields, is_repaired = _load(record)
-                articles.append(_article(fields, _repaired if is_repaired else str))
+                articles.append(_article(fields, _repaired if is_repaired else str, has_text_ids))
                 faults.n_repaired += is_repaired
         except _BrokenRecordError as error:
             faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
@@ -62,13 +66,20 @@ def _load(record: bytes) -> tuple[Any, bool]:
         raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
 
 
-def _article(fields: Any, clean: Callable[[str], str]) -> Article:
+def _article(fields: Any, clean: Callable[[str], str], has_text_ids: bool) -> Article:
     """The article that a JSON value describes; `clean` makes its texts fit to be written."""
     if not isinstance(fields, dict):
         raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
-    page_id = _page_id(fields.get("id"))
+    page_id, key = (0, _text_id(fields.get("id"))) if has_text_ids else (_page_id(fields.get("id")), "")
     title, url, text = _text(fields, "title"), _text(fields, "url", ""), _body(fields)
-    return Article(page_id, clean(title), clean(url), clean(text))
+    return Article(page_id, clean(title), clean(url), clean(text), key)
+
+
+def _text_id(value: object) -> str:
+    try:
+        return check_text_id(value, "id")
+    except ValueError as error:
+        raise _BrokenRecordError(str(error)) from None
 
 
 def _page_id(value: object) -> int:

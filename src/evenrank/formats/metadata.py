@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,9 @@ from evenrank.errors import Fault, InputError
 from evenrank.formats.compressed import Decompressed, line_blocks
 from evenrank.formats.faults import MAX_COUNTED
 from evenrank.formats.field_encoder import MaskField
-from evenrank.formats.json_lines import MAX_FAULTS
+from evenrank.formats.json_lines import MAX_FAULTS, load_record
 from evenrank.formats.metadata_lines import LineReader, ParsedBlock
+from evenrank.text_ids import TextIds
 
 BLOCK_BYTES = 1 << 20
 """Text parsed at once; small enough to stay in the cache."""
@@ -57,18 +59,19 @@ def read_metadata(
     dimensions: Sequence[MaskField],
     on_bytes: Callable[[int], object] = lambda n_file_bytes: None,
     optional: Collection[str] = (),
+    ids: TextIds | None = None,
 ) -> Metadata:
     """The metadata in a JSON-lines file, plain or compressed; InputError lists all faults of the file.
 
     `on_bytes` receives how many bytes of the file were consumed since it was last called. A value that one of the
-    `optional` dimensions does not know ends the reading at once, with ForeignFieldError.
+    `optional` dimensions does not know ends the reading at once, with ForeignFieldError. With `ids` page ids are text.
     """
-    reader = LineReader(dimensions)
+    reader = LineReader(dimensions, ids)
     blocks: list[ParsedBlock] = []
     faults: list[Fault] = []
     n_lines = n_faults = n_pages = 0
     max_pages = max(FREE_PAGES, os.stat(path).st_size // 2 if os.path.exists(path) else 0)
-    for block in _parsed(path, reader, on_bytes):
+    for block in _parsed(path, reader, on_bytes, n_threads=2 if ids is None else 1):
         for name, (line, found) in block.first_unknown.items():
             if name in optional:
                 raise ForeignFieldError(name, Fault(str(path), n_lines + line, found))
@@ -103,12 +106,27 @@ def first_fields(path: str | os.PathLike[str]) -> frozenset[str]:
     return frozenset(reader.fields)
 
 
+def has_text_ids(path: str | os.PathLike[str]) -> bool:
+    """Whether the page ids of a metadata file are text, by its first record that has one."""
+    with Decompressed(path) as source:
+        for block in line_blocks(source, BLOCK_BYTES):
+            for line in block.split(b"\n"):
+                with suppress(ValueError):
+                    if (value := load_record(line).get("page_id")) is not None:
+                        return isinstance(value, str)
+            break
+    return False
+
+
 def _parsed(
-    path: str | os.PathLike[str], reader: LineReader, on_bytes: Callable[[int], object]
+    path: str | os.PathLike[str], reader: LineReader, on_bytes: Callable[[int], object], n_threads: int
 ) -> Iterator[ParsedBlock]:
-    """Parsed blocks in order; decompression and parsing overlap in threads (both release the lock)."""
+    """Parsed blocks in order; decompression and parsing overlap in threads (both release the lock).
+
+    Ids that are text get their numbers in the order of the file, so one thread parses them.
+    """
     pending: deque[Future[ParsedBlock]] = deque()
-    with Decompressed(path) as source, ThreadPoolExecutor(max_workers=2) as pool:
+    with Decompressed(path) as source, ThreadPoolExecutor(max_workers=n_threads) as pool:
         n_told = 0
         for block in line_blocks(source, BLOCK_BYTES):
             pending.append(pool.submit(reader.parse, block))

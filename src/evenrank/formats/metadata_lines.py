@@ -26,6 +26,7 @@ from evenrank.formats.json_lines import MAX_FAULTS, load_record
 from evenrank.formats.regular_lines import RegularLines
 from evenrank.formats.seen_tails import SeenTails
 from evenrank.records import NO_CLASS, WORK_ORDER
+from evenrank.text_ids import TextIds, check_text_id
 
 MAX_PAGE_ID = 2**31 - 1
 MAX_TAIL = 512
@@ -59,9 +60,13 @@ class ParsedBlock:
 
 
 class LineReader:
-    """Parses blocks of lines; remembers the tails and values it has seen, so one reader serves one file."""
+    """Parses blocks of lines; remembers the tails and values it has seen, so one reader serves one file.
 
-    def __init__(self, dimensions: Sequence[MaskField]) -> None:
+    With `ids` page ids are text, and get their numbers there.
+    """
+
+    def __init__(self, dimensions: Sequence[MaskField], ids: TextIds | None = None) -> None:
+        self._ids = ids
         self._dimensions = tuple(dimensions)
         self._encoders = [FieldEncoder(dimension) for dimension in dimensions]
         self._has_counts = any(encoder.has_counts for encoder in self._encoders)
@@ -72,9 +77,9 @@ class LineReader:
 
     def parse(self, block: bytes) -> ParsedBlock:
         """Columns of a block of whole lines."""
-        if self._has_counts and (regular := self._regular_lines(block)) is not None:
+        if self._ids is None and self._has_counts and (regular := self._regular_lines(block)) is not None:
             return regular
-        fast = None if self._has_counts else self._fast_lines(block)
+        fast = None if self._has_counts or self._ids is not None else self._fast_lines(block)
         left = list(enumerate(block.split(b"\n"))) if fast is None else fast.left
         slow = self._slow_lines(left)
         n_lines = fast.n_lines if fast is not None else len(left) - block.endswith(b"\n")
@@ -201,8 +206,9 @@ class LineReader:
         try:
             record = load_record(line)
             self.fields.update(record)
-            page_id, score, quality = _page_id(record), _score(record), _quality_class(record)
+            score, quality = _score(record), _quality_class(record)
             encoded = [encoder(record.get(encoder.field)) for encoder in self._encoders]
+            page_id = _page_id(record, self._ids)
         except orjson.JSONDecodeError as error:
             slow.faults.add(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
         except ValueError as error:
@@ -293,8 +299,10 @@ def _class_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.uint8]:
     return np.array([codes[text] for text in texts[name]], np.uint8)
 
 
-def _page_id(record: dict[str, Any]) -> int:
+def _page_id(record: dict[str, Any], ids: TextIds | None) -> int:
     value = record.get("page_id")
+    if ids is not None:
+        return ids.number(check_text_id(value))
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
         raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
     return value

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.faults import MAX_COUNTED, FaultLog
 from evenrank.formats.json_lines import MAX_FAULTS, read_lines
+from evenrank.text_ids import TextIds, check_text_id
 
 MAX_ID = 2**31 - 1
 MAX_JUDGMENTS = 2_000_000
@@ -15,20 +16,31 @@ MAX_JUDGMENTS = 2_000_000
 
 
 def read_qrels(
-    path: str | os.PathLike[str], min_grade: int | None = None, max_judgments: int = MAX_JUDGMENTS
+    path: str | os.PathLike[str],
+    min_grade: int | None = None,
+    max_judgments: int = MAX_JUDGMENTS,
+    ids: TextIds | None = None,
 ) -> dict[int, dict[int, int]]:
-    """Grades by topic and page; a pair that appears twice must have one grade, and none is below `min_grade`."""
+    """Grades by topic and page; a pair that appears twice must have one grade, and none is below `min_grade`.
+
+    With `ids` page ids are text.
+    """
     grades: dict[int, dict[int, int]] = {}
     faults = FaultLog(MAX_FAULTS)
     for n_read, (number, line) in enumerate(read_lines(path), 1):
         try:
-            topic, page, grade = parse_judgment(line)
+            topic, page, grade = parse_judgment(line, ids)
             if min_grade is not None and grade < min_grade:
                 raise ValueError(f"grade {grade} is below {min_grade}")
             if grades.setdefault(topic, {}).setdefault(page, grade) != grade:
                 raise ValueError(f"topic {topic}, page {page} has another grade further up")
         except ValueError as error:
-            faults.add(path, number, str(error), "give topic 0 page grade, all whole numbers")
+            faults.add(
+                path,
+                number,
+                str(error),
+                "give topic 0 page grade, all whole numbers" if ids is None else "give topic 0 page grade",
+            )
         if n_read > max_judgments:
             faults.add(path, number, f"more than {max_judgments:,} judgments", "is this file of the right kind?")
             break
@@ -40,7 +52,7 @@ def read_qrels(
     return grades
 
 
-def parse_judgment(line: bytes) -> tuple[int, int, int]:
+def parse_judgment(line: bytes, ids: TextIds | None = None) -> tuple[int, int, int]:
     """(topic, page, grade) of one line; ValueError says what is wrong with it."""
     cells = line.split(None, 5)
     if len(cells) != 4:
@@ -49,6 +61,8 @@ def parse_judgment(line: bytes) -> tuple[int, int, int]:
         topic, _, page, grade = (cell.decode() for cell in cells)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
+    if ids is not None:
+        page = str(ids.number(check_text_id(page, "page")))
     if not (topic.isascii() and topic.isdigit() and page.isascii() and page.isdigit()):
         raise ValueError(f"topic {topic[:20]!r} or page {page[:20]!r} is not a whole number")
     if max(len(topic), len(page)) > 10 or max(int(topic), int(page)) > MAX_ID:

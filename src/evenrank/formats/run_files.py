@@ -10,6 +10,7 @@ from pathlib import Path
 from evenrank.errors import Fault, InputError
 from evenrank.formats.runs import read_run, run_name
 from evenrank.records import Run
+from evenrank.text_ids import TextIds
 from evenrank.types import FilePath
 
 
@@ -22,15 +23,15 @@ def split_name(path: FilePath) -> tuple[str, Path]:
     return run_name(text), Path(text)
 
 
-def read_runs(paths: Iterable[FilePath]) -> list[Run]:
-    """The runs in some files; InputError lists the faults of all files."""
+def read_runs(paths: Iterable[FilePath], ids: TextIds | None = None) -> list[Run]:
+    """The runs in some files; InputError lists the faults of all files. With `ids` page ids are text."""
     named = [split_name(path) for path in paths]
     runs: list[Run] = []
     faults: list[Fault] = []
     n_more = 0
     for name, path in named:
         try:
-            runs.append(replace(read_run(path), name=name))
+            runs.append(replace(read_run(path, ids), name=name))
         except InputError as error:
             faults += error.faults
             n_more += error.n_more

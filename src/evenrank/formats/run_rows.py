@@ -17,6 +17,7 @@ from evenrank.formats.byte_arrays import integer_table
 from evenrank.formats.compressed import BYTE_ORDER_MARK, Decompressed
 from evenrank.formats.faults import MAX_COUNTED
 from evenrank.records import Task
+from evenrank.text_ids import TextIds, check_text_id
 
 MAX_ID = 2**31 - 1
 HEADERS: dict[int, tuple[str, ...]] = {2: ("id", "page_id"), 3: ("id", "rep_number", "page_id")}
@@ -50,6 +51,13 @@ class RunRows:
     faults: list[Fault] = field(default_factory=list)
     n_more_faults: int = 0
     """Faults beyond those that are kept."""
+    ids: TextIds | None = None
+    """The ids of pages where they are text; `pages` has their numbers."""
+
+    def shown_page(self, row: int) -> int | str:
+        """The page of a row as the file has it."""
+        page = int(self.pages[row])
+        return page if self.ids is None else self.ids.text(page)
 
     def add_fault(self, fault: Fault) -> None:
         if len(self.faults) < MAX_KEPT_FAULTS:
@@ -58,10 +66,13 @@ class RunRows:
             self.n_more_faults += 1
 
 
-def read_rows(path: str | os.PathLike[str]) -> RunRows:
-    """The rows of a run file, plain or gzip, with or without header; faults are gathered, not raised."""
+def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRows:
+    """The rows of a run file, plain or gzip, with or without header; faults are gathered, not raised.
+
+    With `ids` page ids are text; those that are not there yet are added.
+    """
     text, faults = _content(path)
-    rows = RunRows(faults=faults)
+    rows = RunRows(faults=faults, ids=ids)
     if not text.strip():
         if not faults:
             rows.faults.append(Fault(str(path), 0, "empty file", "give one line per ranked page"))
@@ -70,7 +81,8 @@ def read_rows(path: str | os.PathLike[str]) -> RunRows:
     if n_skipped:
         rows.faults += _header_faults(str(path), text)
     start = text.index(b"\n") + 1 if n_skipped and b"\n" in text else len(text) if n_skipped else 0
-    table = _table(text, start) if b"\t" in text[start : start + 200] else None
+    is_table = ids is None and b"\t" in text[start : start + 200]
+    table = _table(text, start) if is_table else None
     if table is not None:
         lines = np.arange(1 + n_skipped, len(table) + 1 + n_skipped, dtype=np.int64)
         return _from_table(rows, table, lines)
@@ -169,7 +181,9 @@ def _from_lines(rows: RunRows, path: str, text: bytes, start: int, n_skipped: in
             rows.add_fault(Fault(path, number, *fault))
         else:
             n_columns = len(cells)
-            if n_columns == TREC_COLUMNS:
+            if rows.ids is not None and (fault := _number_page(cells, rows.ids)):
+                rows.add_fault(Fault(path, number, *fault))
+            elif n_columns == TREC_COLUMNS:
                 trec.add(rows, path, number, cells)
             elif wrong := next((cell for cell in cells if not _is_id(cell.strip())), None):
                 found = f"{_shown(wrong.strip(), 40)} where a whole number was expected"
@@ -211,6 +225,16 @@ def _is_utf8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _number_page(cells: list[bytes], ids: TextIds) -> tuple[str, str] | None:
+    """Put the number of its page, whose id is text, into the cells of a line; or what is wrong with that id."""
+    place = 2 if len(cells) == TREC_COLUMNS else -1
+    try:
+        cells[place] = str(ids.number(check_text_id(cells[place].decode().strip(), "page"))).encode()
+    except ValueError as error:
+        return str(error), "give pages as the collection has them"
+    return None
 
 
 def _column_fault(cells: list[bytes], n_columns: int, line: bytes) -> tuple[str, str] | None:

@@ -15,17 +15,19 @@ from evenrank.formats.atomic import atomic_file
 from evenrank.formats.run_records import read_protocol
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.records import Run
+from evenrank.text_ids import TextIds
 
 MAX_FAULTS = 50
 
 
-def read_run(path: str | os.PathLike[str]) -> Run:
+def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
     """The run in a file (track TSV or six-column TREC); InputError lists all faults of its form.
 
     Rows of one ranking are gathered wherever they stand; their order in the file is the ranking. TREC rows are
-    ordered by score, then by their rank column.
+    ordered by score, then by their rank column. Page ids are whole numbers; with `ids`, those of a collection
+    (`Collection.text_ids`), they are text.
     """
-    rows = read_rows(path)
+    rows = read_rows(path, ids)
     if rows.faults:
         n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
         raise InputError(rows.faults[:MAX_FAULTS], n_more)
@@ -40,6 +42,12 @@ def run_name(path: str | os.PathLike[str]) -> str:
     for ending in (".gz", ".tsv", ".csv", ".txt", ".run", ".trec"):
         name = name.removesuffix(ending)
     return name or Path(path).name
+
+
+def has_text_pages(path: str | os.PathLike[str]) -> bool:
+    """Whether the pages of a run file are text, by its first row."""
+    rows = read_rows(path, TextIds())
+    return len(rows.pages) > 0 and not str(rows.shown_page(0)).isdigit()
 
 
 def run_of(rows: RunRows, name: str) -> Run:
@@ -57,6 +65,7 @@ def run_of(rows: RunRows, name: str) -> Run:
         starts=np.append(starts, len(order)).astype(np.int64),
         pages=rows.pages[order],
         scores=None if rows.scores is None else rows.scores[order],
+        ids=rows.ids,
     )
 
 
@@ -89,7 +98,7 @@ def _track_text(run: Run) -> bytes:
     lines: list[str] = []
     for topic, repeat, pages in run.rankings():
         prefix = f"{topic}\t" if run.task == 1 else f"{topic}\t{repeat}\t"
-        lines.extend(f"{prefix}{page}\n" for page in pages.tolist())
+        lines.extend(f"{prefix}{page}\n" for page in run.shown_ids(pages))
     return "".join(lines).encode()
 
 
@@ -99,7 +108,7 @@ def _trec_text(run: Run) -> bytes:
     tag = "_".join(run.name.split()) or "run"
     for index, (topic, repeat, pages) in enumerate(run.rankings()):
         iteration = "Q0" if run.task == 1 else str(repeat)
-        for rank, (page, score) in enumerate(zip(pages.tolist(), _scores(run, index), strict=True), 1):
+        for rank, (page, score) in enumerate(zip(run.shown_ids(pages), _scores(run, index), strict=True), 1):
             lines.append(f"{topic} {iteration} {page} {rank} {score!r} {tag}\n")
     return "".join(lines).encode()
 

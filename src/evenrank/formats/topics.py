@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from evenrank.errors import Fault, InputError
 from evenrank.formats.json_lines import MAX_FAULTS, read_records, write_records
 from evenrank.records import Split, Topic, no_pages
+from evenrank.text_ids import TextIds, check_text_id
 
 MAX_ID = 2**31 - 1
 MAX_TOPICS = 100_000
 """Most topics of a file; the track has about a hundred."""
 
 
-def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
+def read_topics(path: str | os.PathLike[str], split: Split, ids: TextIds | None = None) -> list[Topic]:
     """The topics of a JSON-lines file: `trec_topics`, `eval-topics`, `eval-topics-with-qrels`; of 2022 also `reldocs`.
 
-    Unknown extra fields are ignored; repeated page ids are dropped, the first one stays.
+    Unknown extra fields are ignored; repeated page ids are dropped, the first one stays. With `ids` page ids are text.
     """
-    topics = read_records(path, lambda record: parse_topic(record, split), MAX_TOPICS)
+    topics = read_records(path, lambda record: parse_topic(record, split, ids), MAX_TOPICS)
     if not topics:
         raise InputError([Fault(str(path), 0, "no topic in it", "give JSON lines with an id and a title each")])
     seen: set[int] = set()
@@ -34,7 +35,7 @@ def read_topics(path: str | os.PathLike[str], split: Split) -> list[Topic]:
     return topics
 
 
-def parse_topic(record: dict[str, Any], split: Split) -> Topic:
+def parse_topic(record: dict[str, Any], split: Split, ids: TextIds | None = None) -> Topic:
     """A topic from its record; ValueError says what is wrong with it."""
     assessed = record.get("assessed_docs")
     tier = record.get("max_tier")
@@ -45,8 +46,8 @@ def parse_topic(record: dict[str, Any], split: Split) -> Topic:
         scope=_text(record, "scope"),
         homepage=_text(record, "homepage") or _text(record, "url"),
         split=split,
-        rel_docs=_pages(record.get("rel_docs"), "rel_docs"),
-        assessed_docs=None if assessed is None else _pages(assessed, "assessed_docs"),
+        rel_docs=_pages(record.get("rel_docs"), "rel_docs", ids),
+        assessed_docs=None if assessed is None else _pages(assessed, "assessed_docs", ids),
         max_tier=None if tier is None else _whole(record, "max_tier"),
     )
 
@@ -93,10 +94,14 @@ def _keywords(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _pages(value: object, key: str) -> NDArray[np.int32]:
+def _pages(value: object, key: str, ids: TextIds | None) -> NDArray[np.int32]:
     """Page ids without repetition, in the file's order."""
     if value is None or value == []:
         return no_pages()
+    if ids is not None:
+        if not isinstance(value, list):
+            raise ValueError(f"{key} is {_shown(value)}, not a list of page ids")
+        return ids.numbers(dict.fromkeys(check_text_id(page, f"a page of {key}") for page in value))
     if not isinstance(value, list) or not set(map(type, value)) <= {int}:
         raise ValueError(f"{key} is {_shown(value)}, not a list of page ids")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,17 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Run, Split, Task
+from evenrank.text_ids import TextIds, check_text_id
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def run_from_frame(frame: pd.DataFrame, name: str = "run") -> Run:
+def run_from_frame(frame: pd.DataFrame, name: str = "run", ids: TextIds | None = None) -> Run:
     """A run from a result frame: best score first, ties by rank, then by the frame's order.
 
-    `query_id` and `doc_id` are read as well. Needs numbers of topics and pages in the id columns.
+    `query_id` and `doc_id` are read as well. Topics are numbers; so are pages, unless `ids` are those of a collection
+    whose ids are text (`Collection.text_ids`).
     """
     named = frame.rename(columns={"query_id": "qid", "doc_id": "docno"})
     missing = [column for column in ("qid", "docno") if column not in named.columns]
@@ -28,11 +31,12 @@ def run_from_frame(frame: pd.DataFrame, name: str = "run") -> Run:
         there = ", ".join(map(str, frame.columns))
         raise EvenrankError(f"the frame has no column {' or '.join(missing)} (it has: {there})")
     task: Task = 2 if "repeat" in named.columns else 1
-    topics, pages = _whole(named, "qid"), _whole(named, "docno")
+    topics, pages = _whole(named, "qid"), _whole(named, "docno") if ids is None else _text_pages(named, ids)
     repeats = _whole(named, "repeat") if task == 2 else np.ones(len(named), np.int64)
     keys = [named[column].to_numpy() * sign for column, sign in (("rank", 1), ("score", -1)) if column in named.columns]
     order = np.lexsort((*keys, repeats, topics))
-    return Run.from_rankings(name, task, _rankings(topics[order], repeats[order], pages[order]))
+    run = Run.from_rankings(name, task, _rankings(topics[order], repeats[order], pages[order]))
+    return replace(run, ids=ids)
 
 
 def _whole(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
@@ -40,6 +44,13 @@ def _whole(frame: pd.DataFrame, column: str) -> NDArray[np.int64]:
         return np.asarray(frame[column].astype(np.int64), np.int64)
     except (TypeError, ValueError) as error:
         raise EvenrankError(f"column {column} must hold whole numbers: {error}") from error
+
+
+def _text_pages(frame: pd.DataFrame, ids: TextIds) -> NDArray[np.int64]:
+    try:
+        return ids.numbers(check_text_id(page, "docno") for page in frame["docno"]).astype(np.int64)
+    except ValueError as error:
+        raise EvenrankError(f"column docno: {error}") from error
 
 
 def _rankings(
@@ -62,7 +73,7 @@ def run_to_frame(run: Run) -> pd.DataFrame:
     scores = run.scores if run.scores is not None else (np.repeat(lengths, lengths) - ranks).astype(float)
     columns = {
         "qid": np.repeat(run.topic_ids, lengths).astype(str),
-        "docno": run.pages.astype(str),
+        "docno": list(map(str, run.shown_ids(run.pages))),
         "score": scores,
         "rank": ranks,
     }
@@ -80,6 +91,10 @@ def topics_frame(collection: Collection, split: Split | None = None) -> pd.DataF
     return pd.DataFrame(rows, columns=["qid", "query"])
 
 
+def _docnos(collection: Collection, pages: NDArray[np.int32]) -> list[str]:
+    return [str(collection.shown_id(page)) for page in pages.tolist()]
+
+
 def qrels_frame(collection: Collection, split: Split | None = None) -> pd.DataFrame:
     """Judgments as a frame (qid, docno, label): relevant pages 1, pages judged and found not relevant 0."""
     import pandas as pd
@@ -89,5 +104,5 @@ def qrels_frame(collection: Collection, split: Split | None = None) -> pd.DataFr
         if split in (None, topic.split):
             judged = topic.rel_docs if topic.assessed_docs is None else np.union1d(topic.rel_docs, topic.assessed_docs)
             labels = np.isin(judged, topic.rel_docs).astype(int)
-            parts.append(pd.DataFrame({"qid": str(topic.id), "docno": judged.astype(str), "label": labels}))
+            parts.append(pd.DataFrame({"qid": str(topic.id), "docno": _docnos(collection, judged), "label": labels}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["qid", "docno", "label"])

@@ -66,8 +66,8 @@ class CollectionDataset:
         """Articles in the order of the corpus; broken records are skipped."""
         if self.collection.corpus is None:
             raise EvenrankError(f"{self.collection.path}: no corpus (import the collection with --corpus)")
-        for article in read_articles(self.collection.corpus, FaultLog()):
-            yield Doc(str(article.page_id), article.title, article.text, article.url)
+        for article in read_articles(self.collection.corpus, FaultLog(), ids_folder=self.collection.ids_folder):
+            yield Doc(article.key or str(article.page_id), article.title, article.text, article.url)
 
     def docs_count(self) -> int:
         """Number of articles; the first call reads the corpus."""
@@ -108,7 +108,7 @@ class CollectionDataset:
             relevant = set(topic.rel_docs.tolist())
             judged = topic.rel_docs if topic.assessed_docs is None else topic.assessed_docs
             for page_id in judged.tolist():
-                yield Qrel(str(topic.id), str(page_id), int(page_id in relevant))
+                yield Qrel(str(topic.id), str(self.collection.shown_id(page_id)), int(page_id in relevant))
 
     def qrels_dict(self) -> dict[str, dict[str, int]]:
         """Relevance by topic and page."""

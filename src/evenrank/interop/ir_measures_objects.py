@@ -28,7 +28,7 @@ def ir_measure(text: str, collection: Collection) -> Any:
     judged = {topic.id for topic in collection.topics if len(topic.rel_docs)}
 
     def by_topic(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-        scored = run_from_frame(run)
+        scored = run_from_frame(run, ids=collection.text_ids)
         if not judged.issuperset(scored.topic_ids.tolist()) or scored.n_rankings == 0:
             return 0.0
         [topic] = set(scored.topic_ids.tolist())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_run
 from evenrank.errors import NoIndexError
-from evenrank.formats.runs import read_run
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.run_source import calibrated
 from evenrank.ranking.search_source import search_source
@@ -33,7 +34,7 @@ def open_source(
     has_index = index_folder(collection).exists()
     if model != UNTRAINED and not has_index:
         raise NoIndexError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
-    from_run = calibrated(run if isinstance(run, Run) else read_run(run), collection.topics)
+    from_run = calibrated(replace(given_run(collection, run), ids=None), collection.topics)
     if not has_index:
         return from_run
     return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)

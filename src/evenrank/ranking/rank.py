@@ -83,7 +83,7 @@ class RankedTopics:
         rows = [
             (topic, repeat, rank, page)
             for topic, repeat, pages in self.run.rankings()
-            for rank, page in enumerate(pages.tolist(), 1)
+            for rank, page in enumerate(self.run.shown_ids(pages), 1)
         ]
         return pd.DataFrame(rows, columns=["topic", "ranking", "rank", "page_id"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ PARTS = ("evenrank", "numpy", "scipy", "tantivy")
 
 def run_of(job: RankingJob, name: str, results: Iterable[TopicRankings]) -> Run:
     """The rankings of all topics as a run; repeats count from 1, empty rankings are left out."""
-    return Run.from_rankings(
+    run = Run.from_rankings(
         name,
         job.request.task,
         (
@@ -33,6 +33,7 @@ def run_of(job: RankingJob, name: str, results: Iterable[TopicRankings]) -> Run:
             if len(pages)
         ),
     )
+    return replace(run, ids=job.collection.text_ids)
 
 
 def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Sequence[str]) -> dict[str, Any]:

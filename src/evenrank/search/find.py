@@ -34,7 +34,7 @@ class SearchResults:
     """Beside the rows: what brought each article; empty unless it was asked for."""
 
     @property
-    def page_ids(self) -> list[int]:
+    def page_ids(self) -> list[int] | list[str]:
         return [row["page_id"] for row in self.rows]
 
     def __len__(self) -> int:
@@ -76,17 +76,19 @@ def search(
     used = choice.open(LexicalModel(engine, SearchSettings(candidates=per_group)), index_folder(opened))
     shown, found = search_pages(used, topic, k, allowed)
     reasons = explain_found(used, topic, found, shown.page_ids.tolist()) if why else []
-    rows = _rows(engine, shown, has_probabilities=choice.kind == "learned")
+    rows = _rows(opened, engine, shown, has_probabilities=choice.kind == "learned")
     return SearchResults(topic.title, tuple(rows), tuple(reasons))
 
 
-def _rows(engine: Engine, shown: ScoredPages, *, has_probabilities: bool) -> list[dict[str, Any]]:
+def _rows(
+    collection: Collection, engine: Engine, shown: ScoredPages, *, has_probabilities: bool
+) -> list[dict[str, Any]]:
     """One row for each page."""
     titles = {page.page_id: page.title for page in engine.stored(shown.page_ids.tolist()) if page is not None}
     columns = (shown.page_ids.tolist(), shown.scores.tolist(), shown.probabilities.tolist())
     rows = []
     for rank, (page, score, probability) in enumerate(zip(*columns, strict=True), 1):
-        row: dict[str, Any] = {"rank": rank, "page_id": page, "score": round(score, 4)}
+        row: dict[str, Any] = {"rank": rank, "page_id": collection.shown_id(page), "score": round(score, 4)}
         if has_probabilities:
             row["probability"] = round(probability, 4)
         rows.append({**row, "title": titles.get(page, "")})

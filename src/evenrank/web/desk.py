@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
+from evenrank.collection.given import refuse_text_ids
 from evenrank.database import Database
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import forget_collection
@@ -127,6 +128,7 @@ def open_collection(collection_path: Path, settings: WebSettings, store: Databas
     forget_collection()
     forget_index()
     collection = Collection.open(collection_path)
+    refuse_text_ids(collection, "the web app")
     source = desk_source(collection, settings.n_candidates, settings.model)
     goals = learned_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)

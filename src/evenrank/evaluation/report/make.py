@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import given_collection
+from evenrank.collection.given import given_collection, given_run
 from evenrank.evaluation.attributes import evaluate_attributes
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.given import given_runs
@@ -43,8 +43,8 @@ def report(
     refuse_other_folder(Path(folder))
     opened = given_collection(collection)
     listed = given_runs(runs)
-    loaded = [run for run in listed if isinstance(run, Run)]
-    loaded += read_runs([run for run in listed if not isinstance(run, Run)])
+    loaded = [given_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]
     results = evaluate(opened, loaded, protocol, groups, **settings)

@@ -113,7 +113,15 @@ def _build(
     start = build.reached.position
     n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus) else n_threads
     function = partial(page_fields, namespaces=namespaces_of(collection.corpus))
-    batches = map_articles(function, collection.corpus, faults, n_workers=n_workers, start=start, progress=progress)
+    batches = map_articles(
+        function,
+        collection.corpus,
+        faults,
+        n_workers=n_workers,
+        start=start,
+        progress=progress,
+        ids_folder=collection.ids_folder,
+    )
     end = start
     for batch in batches:
         end = batch.end

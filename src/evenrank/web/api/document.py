@@ -66,7 +66,7 @@ def operations() -> list[Operation]:
 def document(
     shown: tuple[Dimension, ...] = (GEOGRAPHY,), known: tuple[Dimension, ...] = tuple(DIMENSIONS.values())
 ) -> dict[str, Any]:
-    """The complete document as plain data, for a collection that shows some of the known dimensions beside articles."""
+    """The complete document as plain data, for a collection that shows some of its dimensions beside articles."""
     table = _table()
     paths: dict[str, dict[str, Any]] = {}
     for entry in table["operation"]:

@@ -43,7 +43,7 @@ def json_response(record: dict[str, Any], status: int = 200) -> Response:
 
 def document_of(desk: Desk) -> dict[str, Any]:
     """The document of this server's collection."""
-    return document(shown_dimensions(desk.collection), tuple(desk.collection.known_dimensions.values()))
+    return document(shown_dimensions(desk.collection), desk.collection.dimensions)
 
 
 def show_document(request: Request) -> Response:
