@@ -107,9 +107,9 @@ def test_runs_made_elsewhere_are_matched_by_their_text(
     expected = evenrank.evaluate(text, run).runs[0].topics
     for other in (elsewhere, from_frame):
         assert evenrank.evaluate(text, other).runs[0].topics == expected
-    with pytest.raises(EvenrankError, match="page ids are text, but those of .* are whole numbers"):
+    with pytest.raises(EvenrankError, match=r"page ids are text, but those of .* are whole numbers"):
         evenrank.evaluate(numbers, run)
-    with pytest.raises(EvenrankError, match="page ids are whole numbers, but those of .* are text"):
+    with pytest.raises(EvenrankError, match=r"page ids are whole numbers, but those of .* are text"):
         evenrank.evaluate(text, evenrank.oracle_run(numbers, 1, 0.5).run)
 
 
@@ -152,7 +152,7 @@ def test_what_needs_numbers_says_so(both: tuple[evenrank.Collection, evenrank.Co
     ("name", "line", "record", "message"),
     [
         ("metadata", 4, {"page_id": 7}, "page_id is 7, a whole number, where others are text"),
-        ("metadata", 2, {"page_id": "two words"}, "has a blank or a control character"),
+        ("metadata", 2, {"page_id": "two words"}, "page_id 'two words' has a blank or a control character"),
         ("metadata", 3, {"page_id": ""}, "page_id is '', not text"),
         ("topics", 2, {"id": 9, "title": "x", "rel_docs": ["a", 7]}, "a page of rel_docs is 7, a whole number"),
     ],

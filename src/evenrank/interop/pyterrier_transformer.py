@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.relevance import RelevanceModel
+from evenrank.text_ids import TextIds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +33,10 @@ class EvenrankRetrieve(_Base):  # type: ignore[misc]
     transform_inputs: ClassVar[list[list[str]]] = [["qid", "query"], ["qid", "title"]]
     """Columns that are needed; PyTerrier checks pipelines with them."""
 
-    def __init__(self, model: RelevanceModel, n_pages: int = 1000) -> None:
+    def __init__(self, model: RelevanceModel, n_pages: int = 1000, ids: TextIds | None = None) -> None:
+        """`ids` are those of a collection whose page ids are text (`Collection.text_ids`)."""
         super().__init__()
-        self.model, self.n_pages = model, n_pages
+        self.model, self.n_pages, self.ids = model, n_pages, ids
 
     def __repr__(self) -> str:
         return f"EvenrankRetrieve({type(self.model).__name__}, n_pages={self.n_pages})"
@@ -50,7 +52,8 @@ class EvenrankRetrieve(_Base):  # type: ignore[misc]
     def _results(self, query: dict[Hashable, Any]) -> list[dict[Hashable, Any]]:
         found = self.model.score(_topic(query), self.n_pages).first(self.n_pages)
         common = query | {"qid": str(query["qid"]), "query": query.get("query", query.get("title", ""))}
-        docnos = map(str, found.page_ids.tolist())
+        pages = found.page_ids.tolist()
+        docnos = map(str, pages if self.ids is None else self.ids.texts(pages))
         columns = (docnos, found.scores.tolist(), range(len(found)), found.probabilities.tolist())
         return [common | dict(zip(RESULTS, values, strict=True)) for values in zip(*columns, strict=True)]
 

@@ -111,7 +111,11 @@ def _build(
         return opened
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
-    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus) else n_threads
+    n_workers = (
+        1
+        if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus, ids_folder=collection.ids_folder)
+        else n_threads
+    )
     function = partial(page_fields, namespaces=namespaces_of(collection.corpus))
     batches = map_articles(
         function,
@@ -134,9 +138,9 @@ def _build(
     return opened
 
 
-def is_plain(corpus: Path, n_bytes: int = 1 << 18) -> bool:
+def is_plain(corpus: Path, n_bytes: int = 1 << 18, ids_folder: Path | None = None) -> bool:
     """Whether most articles at the start of a corpus are text without markup."""
-    source = open_articles(corpus)
+    source = open_articles(corpus, ids_folder=ids_folder)
     head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
     articles = source.parse(head).articles if head else ()
     return 2 * sum(has_markup(article.text) for article in articles) < len(articles)
