@@ -32,8 +32,7 @@ from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.stage import Stage, run_locally
 from evenrank.annotate.store import WorkStore
-from evenrank.formats.batches import RawBatch
-from evenrank.formats.content import START
+from evenrank.formats.content import START, RawBatch
 from evenrank.formats.wikidata import read_entity
 from evenrank.parallel import n_cores
 from evenrank.rng import derive

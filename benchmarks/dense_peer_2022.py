@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from evenrank.alignment.sparse import SparseAlignment
-from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
+from evenrank.evaluation.ranked_pages import align_pages
 from evenrank.exposure import discounts
 from evenrank.protocol import OFFICIAL_2022
 from evenrank.records import Run

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.cli.listing import aligned
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate

@@ -17,13 +17,13 @@ import numpy as np
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimal_sequence import mean_exposure, sequence_problem
+from evenrank.policies.optimal_sequence import sequence_problem
+from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.optimisation.permutohedron import best_ranking
-from evenrank.policies.policy import Policy, Request
+from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.relevance import Relevance
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenrank.alignment.alignment import align
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.candidates import Candidates
+from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.policies.policy import Candidates
 from evenrank.records import Task
 from evenrank.rng import derive
 from evenrank.targets.estimated import estimated_target

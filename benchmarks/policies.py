@@ -30,7 +30,7 @@ from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, full_request
 from evenrank.ranking.record import run_of
-from evenrank.ranking.search_source import SearchSource, search_source
+from evenrank.ranking.sources import SearchSource, search_source
 from evenrank.records import Run, Task, no_pages
 from evenrank.search.model_choice import choose_model
 from evenrank.search.relevance import LexicalModel
@@ -113,7 +113,7 @@ def read_options() -> argparse.Namespace:
 def make_source(collection: Collection, settings: BuildSettings, model: str) -> SearchSource:
     """The index with its relevance model, trained on the training topics if it is the learned one."""
     if model == "learned":
-        from evenrank.search.engine.indexing import open_index
+        from evenrank.search.engine.engines import open_index
         from evenrank.search.features import FeatureExtractor
         from evenrank.search.learn.model_file import model_path, save
         from evenrank.search.learn.training import train_on_topics

@@ -24,7 +24,7 @@ from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.record import run_of
-from evenrank.ranking.search_source import SearchSource
+from evenrank.ranking.sources import SearchSource
 from policies import find_all, make_source
 from policy_collections import make_collection
 

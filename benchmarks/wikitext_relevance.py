@@ -22,7 +22,7 @@ from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.fields import page_fields
+from evenrank.search.engine.indexing import page_fields
 from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.alignment.alignment import align
-from evenrank.alignment.dimension import MAX_GROUPS, Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.gender import GENDER, encode_gender
 from evenrank.alignment.geography import GEOGRAPHY, encode_geography
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import MAX_GROUPS, Dimension, GroupSpace
 
 AGE = Dimension("age", "age", ("unknown", "old", "new"), (0.5, 0.5), lambda value: 1, "made up")
 SPACE = GroupSpace((GEOGRAPHY, GENDER))

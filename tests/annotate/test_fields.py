@@ -21,15 +21,13 @@ from evenrank.annotate.bands import (
     languages_band,
     letter_band,
 )
-from evenrank.annotate.dump_pages import annotate_history
+from evenrank.annotate.dump_pages import annotate_history, annotate_page_props
 from evenrank.annotate.facts import read_csv
 from evenrank.annotate.gender import gender_category, gender_labels
-from evenrank.annotate.join import annotate_page_props
 from evenrank.annotate.occupation import occupation_names
 from evenrank.annotate.write import gzip_member
-from evenrank.formats.batches import RawBatch
 from evenrank.formats.compressed import open_compressed
-from evenrank.formats.content import START
+from evenrank.formats.content import START, RawBatch
 
 WRITER, SCIENTIST, WORKER = 36180, 901, 327055
 

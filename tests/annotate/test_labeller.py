@@ -12,10 +12,10 @@ import pytest
 from dump_sample import read_comment, write_sample
 
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.annotate.about import about_path
 from evenrank.annotate.coverage import coverage_table
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.write import about_path
 from evenrank.errors import EvenrankError
 from evenrank.formats.metadata import read_metadata
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from evenrank.annotate.page import PageCounts
 from evenrank.annotate.quality import (
     FEATURES,
     QualityCounts,
@@ -20,6 +19,7 @@ from evenrank.annotate.quality import (
     quality_models,
     quality_scores,
 )
+from evenrank.annotate.wikitext import PageCounts
 from evenrank.errors import EvenrankError
 
 V1, V2 = quality_models()["v1"], quality_models()["v2"]

@@ -15,7 +15,7 @@ import pytest
 from evenrank.annotate.dump_pages import annotate_pages
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
-from evenrank.formats.batches import read_batches
+from evenrank.formats.content import read_batches
 from evenrank.formats.dump import PAGE_END, read_site
 from evenrank.formats.faults import FaultLog
 

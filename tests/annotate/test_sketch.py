@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.annotate.percentiles import ACCURACY, QuantileSketch
+from evenrank.annotate.quality import ACCURACY, QuantileSketch
 from evenrank.rng import derive
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from dump_sample import write_sample
 
-from evenrank.annotate.about import about_path
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import Inputs
+from evenrank.annotate.write import about_path
 from evenrank.errors import EvenrankError, InputError
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenrank.annotate.links import Namespaces
-from evenrank.annotate.page import PageText, Section
-from evenrank.annotate.wikitext import has_markup, parse_wikitext
+from evenrank.annotate.wikitext import PageText, Section, has_markup, parse_wikitext
 
 PAGE = """{{Short description|A town}}
 {{Infobox settlement

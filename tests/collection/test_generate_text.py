@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenrank.annotate.page import PageText
 from evenrank.annotate.quality import QualityCounts, quality_classes, quality_counts, quality_models, quality_scores
-from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.annotate.wikitext import PageText, parse_wikitext
 from evenrank.collection.generate import GeneratedFiles, GenerateSettings, generate_files, tables
 from evenrank.records import WORK_ORDER
 

@@ -14,12 +14,12 @@ import numpy as np
 import orjson
 import pytest
 
-from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.collection.describe import describe, table_text
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.official import is_official, official_files
 from evenrank.errors import EvenrankError, InputError
+from evenrank.evaluation.ranked_pages import align_pages
 from evenrank.formats.corpus import text_of_html
 from evenrank.records import WORK_ORDER
 

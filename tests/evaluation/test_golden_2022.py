@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from evenrank.cli.main import cli
-from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.group_space import protocol_space
 from evenrank.evaluation.intervals import intervals
+from evenrank.evaluation.protocol_settings import protocol_space
+from evenrank.evaluation.ranked_pages import align_pages
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.topic_stats import topic_stats
 from evenrank.evaluation.topic_targets import topic_targets

@@ -15,8 +15,8 @@ import pytest
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.errors import EvenrankError, InputError, UnknownNameError
-from evenrank.evaluation.evaluate import evaluate, settle_protocol
-from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names
+from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.protocol_settings import ProtocolSettings, setting_names, settle_protocol
 from evenrank.evaluation.results import RunResult
 from evenrank.exposure import Geometric
 from evenrank.protocol import PROTOCOLS, Protocol

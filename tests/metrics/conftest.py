@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import TopicView
 from evenrank.protocol import PAPER_2021, Protocol
 
 ViewMaker = Callable[..., TopicView]

@@ -18,9 +18,8 @@ from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.results import measure_interval
 from evenrank.metrics import registry
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 from evenrank.metrics.registry import MAIN, MEASURES, chosen_measures, measure_named, measures_of
-from evenrank.metrics.view import TopicView
 from evenrank.protocol import PROTOCOLS
 
 from .conftest import Relevant

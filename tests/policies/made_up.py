@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenrank.alignment.alignment import align
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Request
+from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.policies.policy import Candidates, Request
 from evenrank.records import NO_CLASS
 from evenrank.targets.estimated import estimated_target
 from evenrank.targets.target import EstimatedTarget

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.dimension import Dimension
-from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.candidates import Candidates
+from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.policies.policy import Candidates
 from evenrank.targets.target import EstimatedTarget
 
 SIDES = GroupSpace(

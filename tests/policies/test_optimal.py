@@ -17,11 +17,10 @@ from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimisation.nested_list import BoundError
+from evenrank.policies.optimisation.certificate import BoundError
 from evenrank.policies.optimisation.upper_bound import BandBounds
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget
 

@@ -15,10 +15,9 @@ from scipy.spatial.distance import jensenshannon
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_sequence import WORTH_OF_RELEVANCE
-from evenrank.policies.policy import Request
+from evenrank.policies.policy import Candidates, Request
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget
 

@@ -19,9 +19,8 @@ from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, solve_bands, t
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
 from evenrank.policies.optimisation.exchange_search import best_improved, estimate_exchanges, improve
-from evenrank.policies.optimisation.mixture import Mixture
-from evenrank.policies.optimisation.permutohedron import best_ranking
-from evenrank.policies.optimisation.tangent import Tangent
+from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking
+from evenrank.policies.optimisation.relaxation import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 from evenrank.policies.policy import Request
 from evenrank.rng import derive

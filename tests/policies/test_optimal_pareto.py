@@ -21,7 +21,7 @@ from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
-from evenrank.ranking.run_source import RunSource, calibrated
+from evenrank.ranking.run_source import RunSource, calibrate_run
 from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.records import Topic
 
@@ -69,7 +69,7 @@ class CountingSource:
 
 
 def test_candidates_are_found_once_for_all_weights(golden_collection: Collection, golden_runs: list[Path]) -> None:
-    source = CountingSource(calibrated(read_run(golden_runs[0]), golden_collection.topics))
+    source = CountingSource(calibrate_run(read_run(golden_runs[0]), golden_collection.topics))
     settings = BuildSettings(sharpness=1.0, group_odds="none")
     job = RankingJob(golden_collection.path, source, Optimal(), TASK1, settings)
     ((topic_id, points),) = topic_frontiers(job, [101], (0.0, 1.0, 10.0))

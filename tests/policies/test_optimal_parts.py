@@ -18,9 +18,15 @@ from evenrank.policies.optimisation.divergence import (
     plane_heights,
     total_divergence,
 )
-from evenrank.policies.optimisation.permutohedron import best_ranking, project, strongest_per_type, support, supports
+from evenrank.policies.optimisation.permutohedron import (
+    best_ranking,
+    minimise_on_simplex,
+    project,
+    strongest_per_type,
+    support,
+    supports,
+)
 from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
-from evenrank.policies.optimisation.simplex import minimise_on_simplex
 
 scores = arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0, 3.0]))
 

@@ -12,8 +12,7 @@ from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Policy, Request, settings_of
+from evenrank.policies.policy import Candidates, Policy, Request, settings_of
 from evenrank.policies.registry import POLICIES, describe, make_policy
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget

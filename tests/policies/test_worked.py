@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.controller import Controller, control_terms
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.exposure_disparity import ExposureDisparity, best_background
 from evenrank.policies.filter import Filter
-from evenrank.policies.learning import TrainingTopic
 from evenrank.policies.mmr import MMR, marginal_relevance_order
-from evenrank.policies.policy import Policy, Request
+from evenrank.policies.policy import Candidates, Policy, Request, TrainingTopic
 from evenrank.policies.proportional import Proportional, still_due
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.relevance_share import RelevanceShare

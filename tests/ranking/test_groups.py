@@ -10,7 +10,8 @@ import pytest
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_sequence import mean_exposure, sequence_problem
+from evenrank.policies.optimal_sequence import sequence_problem
+from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.policy import Request
 from evenrank.ranking.build import BuildSettings, build
 from evenrank.ranking.groups import cells_within, is_within, parse_restriction

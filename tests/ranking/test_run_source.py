@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenrank.ranking.run_source import RunSource, calibrated, pages_of_topic
+from evenrank.ranking.run_source import RunSource, calibrate_run, pages_of_topic
 from evenrank.ranking.sources import NOTHING, Found, Supplemented, append
 from evenrank.records import Run, Topic
 
@@ -50,15 +50,15 @@ def test_training_topics_calibrate_and_evaluation_topics_do_not() -> None:
         scores.extend(values.tolist())
         topics.append(Topic(topic, "made up", split="train", rel_docs=pages[relevant].astype(np.int32)))
     run = run_of(rankings, scores)
-    learned = calibrated(run, topics)
+    learned = calibrate_run(run, topics)
     assert learned.calibration is not None
     found = learned.find(Topic(1, "made up"))
     assert found.relevance[:20].mean() > 0.6 > 0.1 > found.relevance[-100:].mean()
     assert "calibration" in learned.describe()["relevance"]
 
     as_eval = [Topic(t.id, t.title, split="eval", rel_docs=t.rel_docs) for t in topics]
-    assert calibrated(run, as_eval).calibration is None
-    assert calibrated(run, as_eval).describe()["relevance"] == "by rank"
+    assert calibrate_run(run, as_eval).calibration is None
+    assert calibrate_run(run, as_eval).describe()["relevance"] == "by rank"
 
 
 class Fixed:

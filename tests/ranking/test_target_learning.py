@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.learning import TrainingTopic
+from evenrank.policies.policy import Candidates, TrainingTopic
 from evenrank.ranking.build import BuildSettings, target_of
 from evenrank.ranking.target_learning import group_odds, learn_target
 from evenrank.records import Task

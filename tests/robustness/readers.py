@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.annotate.dump_pages import annotate_history, annotate_pages
+from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
 from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.join import annotate_page_props
 from evenrank.assessment.imports import parse_vote
 from evenrank.assessment.pool_file import read_pool
 from evenrank.formats.articles import read_articles
-from evenrank.formats.batches import RawBatch, read_batches
+from evenrank.formats.content import RawBatch, read_batches
 from evenrank.formats.dump import PAGE_END, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.json_lines import read_records

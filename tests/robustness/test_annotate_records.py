@@ -11,14 +11,12 @@ import orjson
 import pytest
 from tests.robustness.commands import leftovers
 
-from evenrank.annotate.dump_pages import annotate_history, first_revision
+from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, first_revision
 from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.join import annotate_page_props
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import Inputs
 from evenrank.errors import EvenrankError, InputError
-from evenrank.formats.batches import RawBatch
-from evenrank.formats.content import START
+from evenrank.formats.content import START, RawBatch
 from evenrank.formats.dump import read_site
 from evenrank.formats.locking import only_writer
 

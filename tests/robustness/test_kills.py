@@ -27,7 +27,8 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.runs import read_run
-from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.search.engine.engines import open_index
+from evenrank.search.engine.indexing import build_index
 from evenrank.web.storage.store import open_desk_store
 
 N_KILLS = int(os.environ.get("EVENRANK_KILLS", "2"))

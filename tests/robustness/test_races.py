@@ -20,7 +20,8 @@ from evenrank.assessment.store import open_store
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
 from evenrank.formats.runs import read_run
-from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.search.engine.engines import open_index
+from evenrank.search.engine.indexing import build_index
 from evenrank.search.learn.model_file import load
 from evenrank.web.storage.store import open_desk_store
 

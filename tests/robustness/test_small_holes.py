@@ -28,7 +28,8 @@ from evenrank.formats.json_lines import load_record
 from evenrank.formats.metadata import read_metadata
 from evenrank.formats.runs import read_run, write_run
 from evenrank.records import Run
-from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.search.engine.engines import open_index
+from evenrank.search.engine.indexing import build_index
 
 REPOSITORY = Path(__file__).parents[2]
 

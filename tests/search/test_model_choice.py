@@ -17,7 +17,7 @@ from evenrank.records import Topic
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encode_index import encode_index, recorded_encoder
 from evenrank.search.encode.encoder import EncoderSettings
-from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.targets.target import background_target, blend, group_target
 
 AGE = Dimension("age", "age", ("unknown", "old", "new"), (0.5, 0.5), lambda value: 1, "made up")

@@ -15,7 +15,7 @@ from evenrank.cli.serve import command
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.engine.indexing import open_index
+from evenrank.search.engine.engines import open_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import save
 from evenrank.search.learn.training import train_on_topics

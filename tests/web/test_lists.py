@@ -17,8 +17,7 @@ from evenrank.metrics.awrf import awrf
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
 from evenrank.web.desk import Desk
-from evenrank.web.lists.make import make_list
-from evenrank.web.lists.work_list import load_list
+from evenrank.web.lists.work_list import load_list, make_list
 from evenrank.web.request.question import Question
 
 CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))

@@ -21,8 +21,8 @@ from evenrank.search.learn.learned_model import UsedEncoder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.lists.work_list import load_list, save_list
-from evenrank.web.storage.links import list_path as path_of
-from evenrank.web.storage.model_used import ModelUsed, model_from_json, model_used
+from evenrank.web.request.address import list_path as path_of
+from evenrank.web.storage.kept import ModelUsed, model_from_json, model_used
 from evenrank.web.storage.store import VERSION, open_desk_store, server_secret
 
 LEARNED = ModelChoice("learned", Path("/private/model.bin"), "f00d", UsedEncoder(EncoderSettings("/private"), "e11"))

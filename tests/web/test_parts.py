@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evenrank.collection.collection import Collection
 from evenrank.web.articles.article import article_links
 from evenrank.web.articles.article_facts import ArticleFacts, enough_of, open_facts
-from evenrank.web.articles.data_age import data_age, date_in_words
+from evenrank.web.desk import data_age, date_in_words
 from evenrank.web.fairness.charts import around, plot, round_steps
 from evenrank.web.pages.i18n import percent, points
 from evenrank.web.request.choices import policy_choices

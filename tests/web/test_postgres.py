@@ -40,7 +40,7 @@ from evenrank.web.desk import Desk, open_desk
 from evenrank.web.lists.marks import count_states
 from evenrank.web.lists.work_list import load_list
 from evenrank.web.storage.administration import entries, remove_expired, set_limits, totals
-from evenrank.web.storage.arrays import int32
+from evenrank.web.storage.kept import int32
 from evenrank.web.storage.store import desk_schema
 
 

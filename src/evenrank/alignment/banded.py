@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension, listed_values
+from evenrank.alignment.groups import UNKNOWN_MASK, Dimension, listed_values
 
 NOT_BLENDED = "none: the 2022 track did not blend this dimension with a background"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from evenrank.alignment.creation_date import CREATION_DATE
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.first_letter import FIRST_LETTER
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.groups import Dimension
 from evenrank.alignment.languages import LANGUAGES
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.alignment.popularity import POPULARITY

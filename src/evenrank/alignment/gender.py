@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from evenrank.alignment.dimension import Dimension, listed_values
+from evenrank.alignment.groups import Dimension, listed_values
 
 GROUPS = ("unknown", "female", "male", "third")
 _BIT = {name: 1 << index for index, name in enumerate(GROUPS)}

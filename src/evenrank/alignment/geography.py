@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension, listed_values
+from evenrank.alignment.groups import UNKNOWN_MASK, Dimension, listed_values
 
 GROUPS = (
     "Unknown",

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.alignment.banded import named_dimension
-from evenrank.alignment.dimension import MAX_GROUPS, Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import MAX_GROUPS, Dimension
 from evenrank.errors import EvenrankError, Fault, InputError
 
 SUM_ERROR = 0.005

@@ -8,7 +8,7 @@ a page about two of them and about Southern Asia belongs to Oceania by two third
 from __future__ import annotations
 
 from evenrank.alignment.banded import named_dimension
-from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.groups import Dimension
 
 POPULATION = {
     "Antarctica": 1106,

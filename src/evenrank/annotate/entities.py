@@ -12,7 +12,7 @@ from evenrank.annotate.bands import DATE_PROPERTIES, count_languages
 from evenrank.annotate.stage import StageBatch
 from evenrank.annotate.statements import Point, item_values, point_values, year_values
 from evenrank.errors import Fault
-from evenrank.formats.batches import RawBatch
+from evenrank.formats.content import RawBatch
 from evenrank.formats.wikidata import BrokenEntityError, Entity, Statements, Wanted, entity_places, read_entity
 
 

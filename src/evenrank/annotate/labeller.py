@@ -11,22 +11,31 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenrank.annotate.about import Report, about, about_path, header_comment, write_about
 from evenrank.annotate.coverage import Key, coverage_rows
-from evenrank.annotate.dump_pages import annotate_history, annotate_pages
+from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages, join_pages_to_items
 from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.join import annotate_page_props, join_pages_to_items
-from evenrank.annotate.percentiles import wiki_percentiles
-from evenrank.annotate.quality import QualityModel, quality_models
+from evenrank.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.annotate.record import Scope
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.stage import Stage, StageBatch, run_locally
 from evenrank.annotate.store import WorkStore
-from evenrank.annotate.write import PAGES_PER_MEMBER, PageRange, WriteRange, Written, close_readers, gzip_member
+from evenrank.annotate.write import (
+    PAGES_PER_MEMBER,
+    PageRange,
+    Report,
+    WriteRange,
+    Written,
+    about,
+    about_path,
+    close_readers,
+    gzip_member,
+    header_comment,
+    write_about,
+)
 from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error
 from evenrank.formats.atomic import atomic_file
-from evenrank.formats.batches import BATCH, RawBatch
 from evenrank.formats.compressed import LINE_LIMIT
+from evenrank.formats.content import BATCH, RawBatch
 from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
 from evenrank.formats.locking import only_writer
 from evenrank.parallel import map_batches

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from evenrank.annotate.store import WorkStore
 from evenrank.errors import Fault, InputError, input_error
-from evenrank.formats.batches import BATCH, RawBatch, read_batches
 from evenrank.formats.compressed import LINE_LIMIT, TRY_AGAIN
-from evenrank.formats.content import Position
+from evenrank.formats.content import BATCH, Position, RawBatch, read_batches
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
 from evenrank.progress import progress_bar

@@ -10,7 +10,7 @@ from evenrank.assessment.tiers import TRACK_TIERS, Tier, parse_tier
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection, refuse_text_ids
 from evenrank.errors import EvenrankError, WrongTypeError
-from evenrank.formats.run_files import read_runs
+from evenrank.formats.runs import read_runs
 from evenrank.records import Run
 from evenrank.types import FilePath
 

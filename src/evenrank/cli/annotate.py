@@ -15,8 +15,8 @@ from evenrank.errors import input_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from evenrank.annotate.about import Report
     from evenrank.annotate.settings import AnnotateSettings
+    from evenrank.annotate.write import Report
 
 FILE = click.Path(path_type=Path)
 
@@ -150,8 +150,8 @@ def _spark(master: str | None, remote: str | None, pairs: Iterable[str]) -> Spar
 
 def _print_report(out: Path, report: Report) -> None:
     """The coverage on standard output; what was left out, and the warnings, on standard error."""
-    from evenrank.annotate.about import about_path
     from evenrank.annotate.coverage import coverage_table
+    from evenrank.annotate.write import about_path
 
     for name, tally in report.tallies.items():
         n_faults = tally["counts"].get("faults", 0)

@@ -48,7 +48,7 @@ def command(
     """
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.compare import compare
-    from evenrank.evaluation.score_files import score_files
+    from evenrank.evaluation.evaluate import score_files
 
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     opened = Collection.open(collection)
@@ -72,7 +72,7 @@ def command(
 
 def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ...], str]:
     """The run files with the baseline among them once, and the baseline's name."""
-    from evenrank.formats.run_files import split_name
+    from evenrank.formats.runs import split_name
 
     named = {name: path.resolve() for name, path in map(split_name, runs)}
     if baseline in named and not Path(baseline).exists():

@@ -63,7 +63,7 @@ def command(
     values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
     from evenrank.collection.collection import Collection
-    from evenrank.evaluation.score_files import score_files
+    from evenrank.evaluation.evaluate import score_files
 
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
     opened = Collection.open(collection)
@@ -92,9 +92,9 @@ def score_attributes(
 ) -> None:
     """Print a table for each task with a column for each attribute."""
     from evenrank.evaluation.attributes import evaluate_attributes
-    from evenrank.evaluation.score_files import judged_part
+    from evenrank.evaluation.evaluate import judged_part
     from evenrank.evaluation.tables.results import RENDERERS
-    from evenrank.formats.run_files import read_runs
+    from evenrank.formats.runs import read_runs
 
     if options.groups != "intersection":
         raise click.BadParameter(

@@ -76,7 +76,7 @@ def _check_sources(folder: Path) -> Iterator[Finding]:
 
 def _check_index(folder: Path) -> Iterator[Finding]:
     from evenrank.collection.checksums import ChecksumError, folder_faults
-    from evenrank.search.engine.build_state import FILE_NAME, read_state
+    from evenrank.search.engine.engines import FILE_NAME, read_state
 
     if not folder.exists():
         return

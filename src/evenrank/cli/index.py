@@ -41,7 +41,8 @@ def command(
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
     from evenrank.progress import progress_bar
-    from evenrank.search.engine.indexing import build_index, index_folder
+    from evenrank.search.engine.engines import index_folder
+    from evenrank.search.engine.indexing import build_index
 
     collection = Collection.open(folder)
     faults = FaultLog()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import evenrank
-from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import check_output

@@ -56,3 +56,24 @@ def _number(value: object) -> str:
         return "–"
     is_quantity = isinstance(value, int) and not isinstance(value, (bool, Id))
     return f"{value:,}" if is_quantity else str(value)
+
+
+FORMAT = click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+
+
+def echo_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A header and rows in aligned columns, and an empty line."""
+    marked = [[as_id(name, cell) for name, cell in zip(names, row, strict=True)] for row in rows]
+    click.echo(aligned([list(names), *marked]) + "\n")
+
+
+def echo_json(value: object) -> None:
+    """`value` as indented JSON; a number that is undefined becomes null."""
+    import orjson
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+def shown(value: float, places: int = 4) -> str:
+    """A number to read; – when it is undefined."""
+    return "–" if value != value else f"{value:.{places}f}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import evenrank
-from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import FiniteRange
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS

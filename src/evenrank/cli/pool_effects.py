@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.columns import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import STORE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def judged(
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.assessment.judged import judged_at, judged_pages
     from evenrank.collection.collection import Collection
-    from evenrank.formats.run_files import read_runs
+    from evenrank.formats.runs import read_runs
 
     opened = Collection.open(collection)
     known = judged_pages(topics_with_judgments(opened, judgments))
@@ -89,7 +89,7 @@ def leave_one_out(
     from evenrank.assessment.pool_file import read_pool
     from evenrank.collection.collection import Collection
     from evenrank.evaluation.rejudged import scorer
-    from evenrank.formats.run_files import read_runs
+    from evenrank.formats.runs import read_runs
     from evenrank.metrics.registry import MAIN
 
     opened = Collection.open(collection)

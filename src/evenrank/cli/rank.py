@@ -13,9 +13,8 @@ from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.talk import say, warn
-from evenrank.protocol import PROTOCOLS
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.ranking.job import Length
-from evenrank.ranking.serving import DEFAULT_PROTOCOL
 from evenrank.records import Task
 from evenrank.settings import read_pairs
 

@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.columns import echo_json
+from evenrank.cli.listing import echo_json
 from evenrank.cli.option_types import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
 from evenrank.cli.talk import say

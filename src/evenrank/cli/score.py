@@ -9,7 +9,7 @@ import orjson
 
 import evenrank
 from evenrank.cli.talk import say
-from evenrank.formats.run_files import split_name
+from evenrank.formats.runs import split_name
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMATS = ("table", "tsv", "csv", "json")

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.alignment.own_dimension import own_dimension
 from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_titles, load_topics
 from evenrank.collection.checksums import check_file, damaged

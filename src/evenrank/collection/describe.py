@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import align
-from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.collection.official import official_counts
 from evenrank.records import WORK_ORDER

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import Dimension
 from evenrank.alignment.own_dimension import own_record
 from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts

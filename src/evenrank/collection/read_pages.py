@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import Dimension
 from evenrank.formats.metadata import ForeignFieldError, Metadata, first_fields, read_metadata
 from evenrank.progress import progress_bar
 from evenrank.text_ids import TextIds

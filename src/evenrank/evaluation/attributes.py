@@ -8,9 +8,8 @@ from typing import Any, Unpack
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection, given_run
-from evenrank.evaluation.evaluate import evaluate, settle_protocol
-from evenrank.evaluation.given import given_runs
-from evenrank.evaluation.protocol_settings import ProtocolSettings
+from evenrank.evaluation.evaluate import evaluate, given_runs
+from evenrank.evaluation.protocol_settings import ProtocolSettings, settle_protocol
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.table import Cell, Column, Table
 from evenrank.metrics.registry import MAIN, measure_named

@@ -1,34 +1,39 @@
-"""One line scores any number of runs: per topic, per run, with confidence intervals."""
+"""One line scores any number of runs or run files: per topic, per run, with confidence intervals."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
-from evenrank.collection.align_pages import align_pages
+from evenrank.assessment.judged import judged_only as without_unjudged
+from evenrank.assessment.judged import judged_pages
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection, given_run
-from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.evaluation.given import given_runs, joined_groups
-from evenrank.evaluation.group_space import protocol_space
+from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.evaluation.intervals import Interval, intervals
-from evenrank.evaluation.protocol_settings import ProtocolSettings, check_protocol_setting
-from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags, scored_pages
+from evenrank.evaluation.protocol_settings import (
+    ProtocolSettings,
+    protocol_space,
+    settle_protocol,
+)
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, normalise_flags, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.run_notes import listed, run_notes, value_notes
 from evenrank.evaluation.topic_truth import TopicTruth, topic_view
+from evenrank.formats.runs import read_runs
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Task, no_pages
+from evenrank.types import FilePath
 
 COMPANY = "intervals depend on which other runs are scored in the same call, as in the published tables"
 WITHOUT_EXPOSURE = {
@@ -71,33 +76,6 @@ def _check_names(runs: Sequence[Run]) -> None:
     repeated = sorted({run.name for run, after in pairwise(runs) if run.name == after.name})
     if repeated:
         raise EvenrankError(f"runs of the same name: {', '.join(repeated)} (rename one of each)")
-
-
-def settle_protocol(protocol: str | Protocol, **settings: Unpack[ProtocolSettings]) -> Protocol:
-    """A protocol with some settings changed; `depth` and `rankings` change those of both tasks.
-
-    Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier says which topics were judged down
-    to the published cut, and says nothing about another one.
-    """
-    if isinstance(protocol, str):
-        if protocol not in PROTOCOLS:
-            raise UnknownNameError("protocol", protocol, PROTOCOLS)
-        protocol = PROTOCOLS[protocol]
-    changes: dict[str, Any] = dict(settings)
-    depth = changes.pop("depth", None)
-    rankings = changes.pop("rankings", None)
-    if depth is not None:
-        changes = {"task1_depth": depth, "task2_depth": depth} | changes
-    if rankings is not None:
-        changes = {"task2_rankings": rankings} | changes
-    if depth is not None or rankings is not None:
-        changes = {"min_tier": 0} | changes
-    for name, value in changes.items():
-        try:
-            changes[name] = check_protocol_setting(name, value)
-        except ValueError as error:
-            raise EvenrankError(f"{name}: {error}") from error
-    return replace(protocol, **changes)
 
 
 @dataclass
@@ -226,3 +204,49 @@ def _mean(values: list[float]) -> float:
     """Mean of the values that are defined; NaN when none is."""
     defined = _defined(values)
     return float(np.mean(defined)) if len(defined) else math.nan
+
+
+def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
+    """The runs as a list, whether one or several are given."""
+    is_one = isinstance(runs, (Run, str, os.PathLike)) or not isinstance(runs, Iterable)
+    listed: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
+    for run in listed:
+        if not isinstance(run, (Run, str, os.PathLike)):
+            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
+    return listed
+
+
+def joined_groups(groups: str | Iterable[str]) -> str:
+    """Names of dimensions, joined by commas."""
+    listed = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    if not listed or not all(isinstance(name, str) for name in listed):
+        raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
+    return ",".join(listed)
+
+
+def score_files(
+    collection: Collection,
+    paths: Sequence[FilePath],
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    groups: str = "intersection",
+    settings: ProtocolSettings | None = None,
+    *,
+    judged_only: bool = False,
+    measures: Iterable[str] | str = (),
+) -> Results:
+    """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
+
+    Topics whose judgments do not say what was judged keep all their pages.
+    """
+    runs = read_runs(paths, collection.text_ids)
+    if judged_only:
+        runs = [judged_part(run, collection) for run in runs]
+    return evaluate(collection, runs, protocol, groups, measures=measures, **(settings or {}))
+
+
+def judged_part(run: Run, collection: Collection) -> Run:
+    """The run without the pages that nobody judged, on the topics that say what was judged."""
+    judged = judged_pages(collection.topics)
+    topic_of_page = np.repeat(run.topic_ids, np.diff(run.starts))
+    unsaid = [topic for topic in dict.fromkeys(run.topic_ids.tolist()) if topic not in judged]
+    return without_unjudged(run, judged | {topic: run.pages[topic_of_page == topic] for topic in unsaid})

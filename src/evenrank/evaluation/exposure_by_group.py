@@ -13,7 +13,7 @@ from evenrank.collection.collection import Collection
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.evaluation.tables.table import Column, Table
 from evenrank.evaluation.topic_truth import TopicTruth, topic_view
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import Run, Task
 from evenrank.targets.sparse import SparseTarget

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.evaluate import settle_protocol
+from evenrank.evaluation.protocol_settings import settle_protocol
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Split, Task, Topic
 from evenrank.rng import derive

@@ -1,16 +1,18 @@
-"""Settings of a protocol, changed by text (`task1_depth=50`, `normalised=geography,gender`) or from Python."""
+"""The protocol and the groups of an evaluation: settings changed by text (`task1_depth=50`) or from Python."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any, Literal, TypedDict, get_type_hints
+from typing import Any, Literal, TypedDict, Unpack, get_type_hints
 
+from evenrank.alignment.groups import GroupSpace
+from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.exposure import Attention, parse_attention
-from evenrank.protocol import Protocol
+from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.settings import check_value, parse_value, read_pairs
 
 FIXED = ("name", "summary", "dimensions", "sets")
@@ -111,3 +113,72 @@ def _check_range(name: str, value: Any) -> None:
         raise ValueError(f"{value} is not between 0 and 1")
     if name == "log_base" and not value > 1.0:
         raise ValueError(f"{value} is not a number above 1")
+
+
+ALL = "intersection"
+"""Name of the product of all dimensions of a protocol."""
+
+
+def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL) -> GroupSpace:
+    """The group space that `groups` names: `intersection` is all of the protocol's dimensions, and the default.
+
+    A collection that has none of them but dimensions of its own is scored by those.
+
+    A dimension that the collection does not have is refused by name, also where it is needed only for the margin that
+    is the target of a set.
+    """
+    chosen = groups.strip() or ALL
+    names = tuple(part.strip() for part in chosen.split(","))
+    if chosen == ALL:
+        names = collection.default_groups(protocol.dimensions)
+    names = dict(protocol.sets).get(chosen, names)
+    refuse_lacking(collection, protocol, names)
+    refuse_unknown(collection, protocol.normalised)
+    if protocol.set_target == "margin" and len(names) > 1 and set(names) < set(protocol.dimensions):
+        refuse_lacking(collection, protocol, protocol.dimensions)
+    return collection.space(",".join(names))
+
+
+def refuse_unknown(collection: Collection, normalised: Sequence[str]) -> None:
+    """UnknownNameError when a page is to be shared between the groups of a dimension that nobody knows."""
+    known = collection.known_dimensions
+    if normalised != "all" and (unknown := sorted(set(normalised) - set(known))):
+        raise UnknownNameError("dimension", ", ".join(unknown), ["all", "none", *known], "in normalised")
+
+
+def refuse_lacking(collection: Collection, protocol: Protocol, names: tuple[str, ...]) -> None:
+    """EvenrankError that names the dimensions of the protocol that the collection does not have."""
+    lacking = [name for name in protocol.dimensions if name in names and not collection.has_groups(name)]
+    if lacking:
+        have = [name for name in collection.masks if collection.has_groups(name)]
+        raise EvenrankError(
+            f"{collection.path}: no {', '.join(lacking)} in its metadata, which {protocol.name} scores "
+            f"(import metadata with it, choose another --protocol, or --groups from {', '.join(have) or 'none'})"
+        )
+
+
+def settle_protocol(protocol: str | Protocol, **settings: Unpack[ProtocolSettings]) -> Protocol:
+    """A protocol with some settings changed; `depth` and `rankings` change those of both tasks.
+
+    Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier says which topics were judged down
+    to the published cut, and says nothing about another one.
+    """
+    if isinstance(protocol, str):
+        if protocol not in PROTOCOLS:
+            raise UnknownNameError("protocol", protocol, PROTOCOLS)
+        protocol = PROTOCOLS[protocol]
+    changes: dict[str, Any] = dict(settings)
+    depth = changes.pop("depth", None)
+    rankings = changes.pop("rankings", None)
+    if depth is not None:
+        changes = {"task1_depth": depth, "task2_depth": depth} | changes
+    if rankings is not None:
+        changes = {"task2_rankings": rankings} | changes
+    if depth is not None or rankings is not None:
+        changes = {"min_tier": 0} | changes
+    for name, value in changes.items():
+        try:
+            changes[name] = check_protocol_setting(name, value)
+        except ValueError as error:
+            raise EvenrankError(f"{name}: {error}") from error
+    return replace(protocol, **changes)

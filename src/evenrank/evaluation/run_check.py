@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault
-from evenrank.evaluation.evaluate import settle_protocol
+from evenrank.evaluation.protocol_settings import settle_protocol
 from evenrank.formats.faults import first_faults
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol

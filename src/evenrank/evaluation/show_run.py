@@ -13,7 +13,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection, given_run
 from evenrank.errors import EvenrankError
-from evenrank.formats.run_files import read_runs
+from evenrank.formats.runs import read_runs
 from evenrank.records import NO_CLASS, WORK_ORDER, Run, Task
 from evenrank.types import FilePath
 

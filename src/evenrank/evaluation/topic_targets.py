@@ -15,10 +15,8 @@ from evenrank.alignment.sparse import SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.evaluate import settle_protocol
-from evenrank.evaluation.given import joined_groups
-from evenrank.evaluation.group_space import protocol_space
-from evenrank.evaluation.protocol_settings import ProtocolSettings
+from evenrank.evaluation.evaluate import joined_groups
+from evenrank.evaluation.protocol_settings import ProtocolSettings, protocol_space, settle_protocol
 from evenrank.evaluation.topic_truth import TopicTruth
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Task

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment
-from evenrank.collection.align_pages import align_pages
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.ranked_pages import RankedPages, normalise_flags
-from evenrank.metrics.view import TopicView
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, normalise_flags
+from evenrank.metrics.measure import TopicView
 from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
 from evenrank.targets.sparse import SparseTarget

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from evenrank.errors import input_error
-from evenrank.formats.batches import BATCH, RawBatch, read_batches
 from evenrank.formats.compressed import BYTE_ORDER_MARK
-from evenrank.formats.content import START, Position, read_head
+from evenrank.formats.content import BATCH, START, ParsedBatch, Position, RawBatch, read_batches, read_head
 from evenrank.formats.corpus import parse_corpus
 from evenrank.formats.dump import PAGE_END, Site, parse_dump, read_site
 from evenrank.formats.faults import FaultLog
-from evenrank.formats.parsed import ParsedBatch
 from evenrank.parallel import map_batches
 from evenrank.progress import Progress
 from evenrank.records import Article

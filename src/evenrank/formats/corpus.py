@@ -10,10 +10,9 @@ from typing import Any
 
 import orjson
 
-from evenrank.formats.batches import RawBatch
 from evenrank.formats.compressed import BYTE_ORDER_MARK
+from evenrank.formats.content import ParsedBatch, RawBatch
 from evenrank.formats.faults import FaultLog
-from evenrank.formats.parsed import ParsedBatch
 from evenrank.records import Article
 from evenrank.text_ids import check_text_id
 

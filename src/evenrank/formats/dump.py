@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from evenrank.formats.batches import RawBatch
-from evenrank.formats.content import read_head
+from evenrank.formats.content import ParsedBatch, RawBatch, read_head
 from evenrank.formats.corpus import LARGEST_PAGE_ID
 from evenrank.formats.faults import FaultLog
-from evenrank.formats.parsed import ParsedBatch
 from evenrank.records import Article
 
 PAGE_END = b"</page>"

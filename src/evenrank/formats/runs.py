@@ -1,21 +1,23 @@
-"""Run files: read, write, and convert between the track's TSV and six-column TREC."""
+"""Run files and the records beside them; `name=path` gives a run a name, faults of all files come together."""
 
 from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError, InputError
+from evenrank.errors import EvenrankError, Fault, InputError
 from evenrank.formats.atomic import atomic_file
-from evenrank.formats.run_records import read_protocol
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.records import Run
 from evenrank.text_ids import TextIds
+from evenrank.types import FilePath
 
 MAX_FAULTS = 50
 
@@ -123,3 +125,56 @@ def _scores(run: Run, index: int) -> list[float] | list[int]:
 
 
 WRITERS = {"track": _track_text, "trec": _trec_text}
+
+
+def split_name(path: FilePath) -> tuple[str, Path]:
+    """Name and file of a run: `fair=runs/a.gz` is the file runs/a.gz with the name fair, unless such a file exists."""
+    text = os.fspath(path)
+    name, equals, rest = text.partition("=")
+    if equals and name and rest and "/" not in name and not Path(text).exists():
+        return name, Path(rest)
+    return run_name(text), Path(text)
+
+
+def read_runs(paths: Iterable[FilePath], ids: TextIds | None = None) -> list[Run]:
+    """The runs in some files; InputError lists the faults of all files. With `ids` page ids are text."""
+    named = [split_name(path) for path in paths]
+    runs: list[Run] = []
+    faults: list[Fault] = []
+    n_more = 0
+    for name, path in named:
+        try:
+            runs.append(replace(read_run(path, ids), name=name))
+        except InputError as error:
+            faults += error.faults
+            n_more += error.n_more
+    faults += _same_names(named)
+    if faults:
+        raise InputError(faults, n_more)
+    return runs
+
+
+def _same_names(named: Iterable[tuple[str, Path]]) -> list[Fault]:
+    """A fault for each file whose run has the name of an earlier one."""
+    first: dict[str, Path] = {}
+    faults = []
+    for name, path in named:
+        if name in first:
+            found = f"run name {name!r} is also that of {first[name]}"
+            faults.append(Fault(str(path), 0, found, f"give one a name of its own: NAME={path}"))
+        first.setdefault(name, path)
+    return faults
+
+
+def record_path(run_path: str | os.PathLike[str]) -> Path:
+    """Where the record of a run is: beside it, with `.json` after its name."""
+    return Path(f"{os.fspath(run_path)}.json")
+
+
+def read_protocol(run_path: str | os.PathLike[str]) -> str | None:
+    """The protocol that a run was made for, by the record beside it; None without a record that says so."""
+    try:
+        name = orjson.loads(record_path(run_path).read_bytes())["protocol"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) else None

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.dimension import Dimension
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of, unreadable

@@ -18,8 +18,7 @@ from evenrank.items.relevance import Relevance
 from evenrank.items.tables import Faults
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Policy, Request
+from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import policy_class
 from evenrank.rng import derive
 from evenrank.search.relevance import probability_by_rank

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 Distribution = NDArray[np.float64]
 

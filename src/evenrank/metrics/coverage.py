@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def _shown_relevant(view: TopicView) -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 from evenrank.metrics.relevant_pages import item_exposure
-from evenrank.metrics.view import TopicView
 
 CITATION = "Diaz et al. 2020, section 3: expected exposure of items, with the track's work levels as grades"
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.metrics.ee_loss import EE_LOSS, ee_loss
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def ee_share(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:

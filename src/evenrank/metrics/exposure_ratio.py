@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def worst_to_best(given: NDArray[np.float64], wanted: NDArray[np.float64]) -> float:

@@ -1,17 +1,24 @@
-"""What a measure is: a function over one topic, with its name, direction, range and source."""
+"""A measure that carries its facts and computes itself, and the view of one topic that it computes from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.sparse import SparseAlignment
+from evenrank.exposure import discounts
+from evenrank.metrics.relevant_pages import RelevantPages
 from evenrank.protocol import Protocol
 from evenrank.records import Task
-
-if TYPE_CHECKING:
-    from evenrank.metrics.view import TopicView
+from evenrank.targets.sparse import SparseTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +96,168 @@ class Measure:
     def empty_value(self, view: TopicView) -> float:
         """Value of a ranking without pages on the topic of `view`."""
         return self.if_empty(view) if callable(self.if_empty) else self.if_empty
+
+
+@dataclass(frozen=True)
+class ComparedGroups:
+    """Exposure of groups beside their target.
+
+    Of spaces with very many groups only those with exposure are listed; the others have a target and no exposure, and
+    are summed up.
+    """
+
+    exposure: NDArray[np.float64]
+    target: NDArray[np.float64]
+    unexposed_target: float = 0.0
+    """Wanted exposure of all groups that are not listed."""
+    unexposed_squares: float = 0.0
+    """Sum of the squares of their wanted exposures."""
+
+    @property
+    def squared_target(self) -> float:
+        """Sum of squares of all wanted exposures, ‖ε*‖²."""
+        return float(self.target @ self.target) + self.unexposed_squares
+
+
+@dataclass(frozen=True, eq=False)
+class TopicView:
+    """The rankings of one topic beside its judgments. Task 1 has one ranking, Task 2 a sequence of them."""
+
+    task: Task
+    protocol: Protocol
+    pages: NDArray[np.int32]
+    """Ranked pages that are scored, ranking after ranking."""
+    ranks: NDArray[np.intp]
+    """Rank of each page, from 0."""
+    rankings: NDArray[np.intp]
+    """Number of the ranking that each page is in, from 0."""
+    n_rankings: int
+    """Rankings over which means are taken, those that count as empty included."""
+    depth: int
+    """Ranks of a full ranking that are scored."""
+    ideal_depth: int
+    """Longest ideal ranking in nDCG."""
+    is_relevant: NDArray[np.bool_]
+    """Which of `pages` are relevant."""
+    n_relevant: int
+    """Relevant pages of the topic."""
+    alignment: Alignment | SparseAlignment
+    """Groups of `pages`."""
+    full_target: NDArray[np.float64] | SparseTarget
+    """Wanted exposure of each group, the fully unknown one included."""
+    relevant: RelevantPages
+    """The relevant pages one by one."""
+    drops_unknown: bool
+    """Whether the first group, of pages of which nothing is known, does not count."""
+    values: dict[str, float] = field(default_factory=dict)
+    """Measures computed so far, by name."""
+
+    @cached_property
+    def attention(self) -> NDArray[np.floating]:
+        """Attention that each ranked page gets by its rank, as the protocol says that people read."""
+        return self.protocol.attention_model.weights(self._n_ranks, self.protocol.discount_type)[self.ranks]
+
+    @cached_property
+    def gain_discounts(self) -> NDArray[np.floating]:
+        """Log discount of each ranked page by its rank, which nDCG uses whatever the attention."""
+        return discounts(self._n_ranks, self.protocol.discount_type)[self.ranks]
+
+    @property
+    def _n_ranks(self) -> int:
+        return int(self.ranks.max(initial=-1)) + 1
+
+    @cached_property
+    def _weights(self) -> tuple[NDArray[np.float64], float]:
+        """Weight of each ranked page in the exposure, and what the sum is divided by."""
+        weights = self.attention.astype(np.float64)
+        if self.task == 1:
+            return weights, max(float(self.attention.sum()), 1.0)
+        return weights * self.is_relevant if self.protocol.relevant_exposure else weights, max(1.0, self.n_rankings)
+
+    @cached_property
+    def full_exposure(self) -> NDArray[np.float64]:
+        """Attention that the rankings give to each group; 0 for the fully unknown one where it does not count."""
+        weights, share = self._weights
+        exposure: NDArray[np.float64] = self.alignment.total(weights) / share
+        if self.drops_unknown:
+            exposure[0] = 0.0
+        return exposure
+
+    @cached_property
+    def groups(self) -> ComparedGroups:
+        """Exposure and target of the groups that count; of very many, those that get exposure."""
+        if not isinstance(self.full_target, SparseTarget):
+            first = 1 if self.drops_unknown else 0
+            return ComparedGroups(self.full_exposure[first:], self.full_target[first:])
+        weights, share = self._weights
+        assert isinstance(self.alignment, SparseAlignment)
+        given = self.alignment.sparse_total(weights)
+        wanted = self.full_target.at(given.cells)
+        return ComparedGroups(
+            given.values / share,
+            wanted,
+            unexposed_target=max(0.0, self.full_target.total - float(wanted.sum())),
+            unexposed_squares=max(0.0, self.full_target.squared_norm - float(wanted @ wanted)),
+        )
+
+    def margin_of_exposure(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+        """Exposure of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+        if not isinstance(self.full_target, SparseTarget):
+            return _margin(self.full_exposure, space, part)
+        assert isinstance(self.alignment, SparseAlignment)
+        given = self.alignment.sparse_total(self._weights[0])
+        cells = space.cells_in(part, given.cells)
+        return np.bincount(cells, given.values, minlength=part.n_groups) / self._weights[1]
+
+    def margin_of_target(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+        """Target of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+        if isinstance(self.full_target, SparseTarget):
+            return self.full_target.margin(part).dense()
+        return _margin(self.full_target, space, part)
+
+    @property
+    def exposure(self) -> NDArray[np.float64]:
+        """Exposure of each group in `groups`."""
+        return self.groups.exposure
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """Wanted exposure of each group in `groups`."""
+        return self.groups.target
+
+    @cached_property
+    def exposes_nothing(self) -> bool:
+        """Whether no group that counts gets any attention."""
+        return float(self.exposure.sum()) <= 0.0
+
+    @cached_property
+    def _cuts(self) -> dict[int, TopicView]:
+        return {}
+
+    def cut(self, depth: int) -> TopicView:
+        """The view of the first `depth` ranks, with an ideal ranking of the same depth."""
+        if depth not in self._cuts:
+            kept = np.flatnonzero(self.ranks < depth)
+            self._cuts[depth] = replace(
+                self,
+                pages=self.pages[kept],
+                ranks=self.ranks[kept],
+                rankings=self.rankings[kept],
+                depth=depth,
+                ideal_depth=depth,
+                is_relevant=self.is_relevant[kept],
+                alignment=self.alignment.take(kept),
+                values={},
+            )
+        return self._cuts[depth]
+
+    def emptied(self) -> TopicView:
+        """The same topic with rankings that have no pages."""
+        return replace(self.cut(0), depth=self.depth, ideal_depth=self.ideal_depth, values={})
+
+
+def _margin(values: NDArray[np.float64], space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
+    if part == space:
+        return values
+    cells = space.cells_in(part, np.arange(space.n_groups))
+    return np.asarray(np.bincount(cells, values, minlength=part.n_groups), np.float64)

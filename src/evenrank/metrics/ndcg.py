@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from evenrank.exposure import discounts
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def ndcg(is_relevant: NDArray[np.bool_], n_relevant: int, ideal_depth: int, dtype: DTypeLike = np.float64) -> float:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.metrics.awrf_variants import kl_divergence
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.view import TopicView
+from evenrank.metrics.measure import Measure, TopicView
 
 STEP = 10
 """rND and rKL look at the first 10, 20, 30, … pages, as their authors do."""

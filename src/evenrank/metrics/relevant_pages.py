@@ -12,7 +12,7 @@ from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.sparse import SparseAlignment
 
 if TYPE_CHECKING:
-    from evenrank.metrics.view import TopicView
+    from evenrank.metrics.measure import TopicView
 
 
 class RelevantPages(Protocol):

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.sparse import SparseAlignment
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 from evenrank.metrics.relevant_pages import item_exposure
-from evenrank.metrics.view import TopicView
 
 CITATION = "the organisers' code of 2021, columns L2UEXP and TotUEXP of its Task 2 notebook"
 

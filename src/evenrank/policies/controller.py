@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Rankings, Request
-from evenrank.policies.sampling import plackett_luce
+from evenrank.policies.plackett_luce import plackett_luce
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 

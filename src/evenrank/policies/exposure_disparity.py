@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.learning import TrainingTopic
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request, TrainingTopic
 from evenrank.policies.shares import (
     background_share,
     counted_rows,

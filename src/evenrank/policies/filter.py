@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Policy, Rankings, Request
+from evenrank.policies.policy import Candidates, Policy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget

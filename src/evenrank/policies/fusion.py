@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.candidates import Candidates
+from evenrank.policies.policy import Candidates
 
 
 class Chooser(Protocol):

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget

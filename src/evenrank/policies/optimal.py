@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenrank.errors import EvenrankError
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal_list import pool_size, rank_list
 from evenrank.policies.optimal_sequence import rank_sequence
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
+from evenrank.policies.optimisation.certificate import certify_list
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.nested_list import DepthMixture, NestedList, make_list
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.optimisation.nested_list import DepthMixture, make_list
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.targets.target import EstimatedTarget
 
 LEAST_CHOICE = 2
@@ -50,7 +50,7 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     heads = mixture.depths[:-1]
     limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
     best = make_list(problem, mixture, _efforts(settings, problem, mixture.depths), limits)
-    return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certificate_of(best, mixture))
+    return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 
 def pool_size(relevance: NDArray[np.float64], reach: float, n_ranks: int) -> int:
@@ -68,37 +68,6 @@ def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[
         return [thorough_effort(part, settings.tolerance, settings.max_iterations) for part in at_depth]
     on_the_way, at_the_end = (BRIEF, BRIEF_END) if settings.proof == "brief" else (ON_THE_WAY, AT_THE_END)
     return [*(on_the_way for _ in depths[:-1]), at_the_end]
-
-
-def certificate_of(best: NestedList, mixture: DepthMixture) -> dict[str, float]:
-    """What is proven: for the whole list, for the mixture over depths, and for each depth.
-
-    Scores are in units of the most relevant ranking's nDCG; `gap` and `rounding` are shares of the bound. `relaxed` is
-    the score of the best mixture of rankings found, `rounding` what the list misses of it. The bound of the mixture
-    over depths is the weighted sum of the bounds: no list exceeds it, but none need attain it.
-    """
-    whole, weights = best.proofs[-1], np.array(mixture.weights)
-    certificate = {
-        "score": whole.score,
-        "upper_bound": whole.upper_bound,
-        "gap": whole.gap,
-        "relaxed": whole.relaxed,
-        "rounding": (whole.relaxed - whole.score) / (whole.upper_bound or 1.0),
-        "relevance_share": whole.relevance_share,
-        "AWRF": whole.awrf,
-        "n_iterations": float(sum(proof.n_iterations for proof in best.proofs)),
-        "mixture_score": float(weights @ [proof.score for proof in best.proofs]),
-        "mixture_bound": float(weights @ [proof.upper_bound for proof in best.proofs]),
-    }
-    for proof in best.proofs:
-        certificate |= {
-            f"score@{proof.depth}": proof.score,
-            f"upper_bound@{proof.depth}": proof.upper_bound,
-            f"gap@{proof.depth}": proof.gap,
-            f"relevance_share@{proof.depth}": proof.relevance_share,
-            f"AWRF@{proof.depth}": proof.awrf,
-        }
-    return certificate
 
 
 def list_problem(

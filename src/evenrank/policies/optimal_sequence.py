@@ -15,11 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.optimisation.expected_loss import ExposureProblem, LeastLoss, distance_bound, least_loss
+from evenrank.policies.optimisation.certificate import certify_sequence
+from evenrank.policies.optimisation.expected_loss import (
+    ExposureProblem,
+    least_loss,
+    mean_exposure,
+)
 from evenrank.policies.optimisation.permutohedron import best_ranking, support
 from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.targets.estimated import soft_exposure
 from evenrank.targets.target import EstimatedTarget
 
@@ -77,7 +81,13 @@ def rank_sequence(
     if settings.fairness <= 0.0:
         by_gain = best_ranking(problem.loss.gain, len(problem.loss.discounts))
         positions = np.tile(by_gain, (request.n_rankings, 1))
-        return Rankings(positions, {**_certify(problem, positions), **_relevance(candidates.relevance, positions)})
+        return Rankings(
+            positions,
+            {
+                **certify_sequence(problem.loss, problem.unreachable, positions),
+                **_relevance(candidates.relevance, positions),
+            },
+        )
     is_head_first = 0 < settings.head_depth < len(problem.loss.discounts)
     if is_head_first:
         positions, certificate = _head_first(settings, problem, request.n_rankings)
@@ -156,29 +166,7 @@ def _solve(
     exposure = include_probable(best.exposure, problem.page_type, problem.relevance, probable, least, most)
     shown = TypedPages.of(exposure, problem.counted, problem.page_type, problem.rows, length)
     positions = round_exposure(shown, loss.discounts, n_rankings, above)
-    return positions, _certify(problem, positions, best)
-
-
-def _certify(problem: SequenceProblem, positions: NDArray[np.intp], best: LeastLoss | None = None) -> dict[str, float]:
-    """How far the sequence is from the best stochastic policy; EE-L is that of the groups as they are expected to be.
-
-    Without `best` relevance alone counts, and the rankings are the best there are.
-    """
-    loss = problem.loss
-    exposure = mean_exposure(positions, loss.discounts, len(loss.gain))
-    value = loss.loss(exposure)
-    best = best or LeastLoss(exposure, value, value, 0)
-    return {
-        "objective": value + problem.unreachable,
-        "lower_bound": best.lower_bound + problem.unreachable,
-        "gap": value - best.lower_bound,
-        "rounding": value - best.loss,
-        "EE-L": loss.group_loss(exposure) + problem.unreachable,
-        "EE-L_lower_bound": distance_bound(loss, exposure) + problem.unreachable,
-        "n_pages_shown": float(len(np.unique(positions))),
-        "n_distinct": float(len(np.unique(positions, axis=0))),
-        "n_iterations": float(best.n_iterations),
-    }
+    return positions, certify_sequence(problem.loss, problem.unreachable, positions, best)
 
 
 def _head_first(
@@ -202,12 +190,6 @@ def _head_first(
     positions = np.hstack([head, tail])
     exposure = mean_exposure(positions, loss.discounts, len(loss.gain))
     return positions, {**certificate, "EE-L_full_depth": loss.group_loss(exposure) + problem.unreachable}
-
-
-def mean_exposure(positions: NDArray[np.intp], weights: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
-    """Exposure of each page, mean over the rankings."""
-    total = np.bincount(positions.reshape(-1), np.tile(weights, len(positions)), minlength=n_pages)
-    return np.asarray(total / len(positions))
 
 
 def _relevance(relevance: NDArray[np.float64], positions: NDArray[np.intp]) -> dict[str, float]:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.greedy import Chooser, TypeQueues, fill_row
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.shares import background_share, relevance_share
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget

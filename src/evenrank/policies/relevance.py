@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget

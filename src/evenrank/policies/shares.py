@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.policy import Request
+from evenrank.policies.policy import Candidates, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget, background_target, blend
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.exchange_search import improve
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
 from evenrank.records import Task

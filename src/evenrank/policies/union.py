@@ -7,9 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.filter import rank_among
-from evenrank.policies.policy import Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 

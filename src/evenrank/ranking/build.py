@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import align
-from evenrank.alignment.dimension import UNKNOWN_MASK
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.policies.candidates import Candidates
+from evenrank.policies.policy import Candidates
 from evenrank.policies.text_vectors import text_vectors
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, Task
-from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.targets.choice import Concentration, TargetChoice, concentrations
 from evenrank.targets.estimated import TRACK_TARGET, estimated_target, known_dimensions, page_mass
 from evenrank.targets.target import EstimatedTarget

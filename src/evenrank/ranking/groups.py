@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
-from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.policies.beliefs import Beliefs
+from evenrank.policies.policy import Beliefs
 from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import EstimatedTarget, blend
 

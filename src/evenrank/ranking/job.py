@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.parallel import map_batches
-from evenrank.policies.candidates import Candidates
-from evenrank.policies.learning import LearningPolicy, TrainingTopic, wants_learning
-from evenrank.policies.policy import Policy, Request
+from evenrank.policies.policy import Candidates, LearningPolicy, Policy, Request, TrainingTopic, wants_learning
 from evenrank.ranking.build import BuildSettings, build, field_concentrations, make_candidates, target_of
 from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.ranking.target_learning import learn_target

@@ -14,14 +14,12 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
 from evenrank.parallel import map_batches, n_cores
-from evenrank.policies.candidates import Candidates
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.policy import Request
+from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
-from evenrank.protocol import Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.rank import Settings, make_job
-from evenrank.ranking.serving import DEFAULT_PROTOCOL
+from evenrank.ranking.make_job import Settings, make_job
 from evenrank.records import Run, Task
 from evenrank.rng import derive
 from evenrank.search.model_choice import ModelChoice, choose_model

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
-from evenrank.errors import EvenrankError, WrongTypeError
-from evenrank.formats.run_records import record_path
-from evenrank.formats.runs import write_run
+from evenrank.errors import EvenrankError
+from evenrank.formats.runs import record_path, write_run
 from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
-from evenrank.policies.registry import policy_class
 from evenrank.progress import track
-from evenrank.protocol import Protocol
-from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.groups import parse_restriction
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import Length, RankingJob, TopicRankings, rank_topics
-from evenrank.ranking.open_source import open_source
-from evenrank.ranking.record import mean_certificate, run_of, run_record, write_record
-from evenrank.ranking.serving import (
-    DEFAULT_PROTOCOL,
-    candidate_settings,
-    choose_protocol,
-    policy_settings,
-    request_of,
+from evenrank.ranking.make_job import (
+    Settings,
+    make_job,
 )
+from evenrank.ranking.record import mean_certificate, run_of, run_record, write_record
 from evenrank.records import Run, Task, Topic
-from evenrank.search.model_choice import ModelChoice, choose_model
-from evenrank.settings import parse_settings
-from evenrank.targets.choice import FINER, TargetChoice, choose_target
+from evenrank.search.model_choice import ModelChoice
+from evenrank.targets.choice import FINER, TargetChoice
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Settings = Mapping[str, object]
-"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
 SHOWN_TOPICS = 8
-A = TypeVar("A")
-B = TypeVar("B")
 SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
 """Numbers of a certificate that the short form names."""
 
@@ -155,94 +141,6 @@ def _asked(collection: Collection, query: str, title: str, candidates: Run | Fil
     words = tuple(query.split())
     number = max(collection.topic_by_id, default=0) + 1
     return (Topic(number, title or query, words, split="eval"),)
-
-
-def make_job(
-    collection: Collection,
-    task: Task,
-    policy: str | Policy,
-    settings: Settings | None = None,
-    *,
-    seed: int = 0,
-    candidates: Run | FilePath | None = None,
-    model: str | ModelChoice = "untrained",
-    protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
-    length: Length = "full",
-) -> RankingJob:
-    """The job that ranks topics this way, with what it learns from the training topics filled in."""
-    if task not in (1, 2):
-        raise EvenrankError(f"task is {task!r} (give 1 or 2)")
-    if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
-        raise WrongTypeError(candidates, "run", "a Run or the path of its file")
-    if length not in get_args(Length):
-        raise EvenrankError(f"length is {length!r} (choose from {', '.join(get_args(Length))})")
-    served, texts = choose_protocol(protocol), setting_texts(settings or {})
-    shared = {field.name for field in fields(BuildSettings)}
-    of_build = {name: text for name, text in texts.items() if name in shared}
-    of_policy = {name: text for name, text in texts.items() if name not in shared}
-    build, configured = _both(
-        lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
-    )
-    choice = choose_model(collection, model) if isinstance(model, str) else model
-    request = request_of(served, task)
-    source = open_source(collection, candidates, build, request.length, choice)
-    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
-    return job.learned()
-
-
-def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """What both functions return; when both fail, one error with the faults of both."""
-    try:
-        found = first()
-    except EvenrankError as error:
-        try:
-            second()
-        except EvenrankError as other:
-            raise EvenrankError(f"{error}\n{other}") from None
-        raise
-    return found, second()
-
-
-def _build_settings(
-    collection: Collection, protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
-) -> BuildSettings:
-    """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
-    given, known = dict(texts), collection.known_dimensions
-    choice = choose_target(given.pop("target", target), known)
-    wanted = candidate_settings(protocol, known)
-    default = collection.default_groups(BuildSettings().information)
-    wanted |= {"information": default, "scored": default}
-    if choice.is_table:
-        wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
-    settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
-    parse_restriction(settings.within, known)
-    return settings
-
-
-def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], protocol: Protocol) -> Policy:
-    if not isinstance(policy, str):
-        if texts:
-            raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
-        policy_class(policy.name, task)
-        return policy
-    owner = policy_class(policy, task)
-    return owner(**{**policy_settings(protocol, task, owner), **parse_settings(owner, texts)})
-
-
-def setting_texts(settings: Settings) -> dict[str, str]:
-    """Python values as `--set` would write them, so that both are checked alike."""
-    if not isinstance(settings, Mapping):
-        raise WrongTypeError(settings, "mapping of settings", "a dict such as {'fairness': 2.0}")
-    return {name: _text(value) for name, value in settings.items()}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:

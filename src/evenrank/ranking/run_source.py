@@ -64,7 +64,7 @@ class RunSource:
         }
 
 
-def calibrated(run: Run, topics: Iterable[Topic]) -> RunSource:
+def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
     """A run as a source, calibrated on the training topics that it answers, if there are any."""
     samples = []
     for topic in topics:

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.learning import TrainingTopic
+from evenrank.policies.policy import TrainingTopic
 from evenrank.ranking.build import BuildSettings, target_of
 from evenrank.records import Task
 from evenrank.targets.estimated import group_mass

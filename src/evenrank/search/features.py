@@ -19,8 +19,7 @@ from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.engine.analysis import ABSENT
 from evenrank.search.engine.protocol import Engine, Hits, Restriction, TextField, WeightedTerm
 from evenrank.search.query.candidates import find_candidates
-from evenrank.search.query.topic_query import build_terms, topic_words
-from evenrank.search.query.words import singular, split_words, word_list
+from evenrank.search.query.topic_query import build_terms, singular, split_words, topic_words, word_list
 from evenrank.search.relevance import LexicalModel
 from evenrank.types import Floats
 

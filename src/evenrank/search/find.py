@@ -10,7 +10,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
-from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.model_choice import ModelChoice, choose_model
 from evenrank.search.query.candidates import CandidateSettings

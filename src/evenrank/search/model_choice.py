@@ -13,7 +13,7 @@ from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encode_index import recorded_encoder
 from evenrank.search.encode.encoder import Device, Encoder, EncoderSettings
-from evenrank.search.engine.indexing import index_folder
+from evenrank.search.engine.engines import index_folder
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel

@@ -17,9 +17,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError, Fault, InputError
 from evenrank.targets.target import background_target, blend
 

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import UnknownNameError
 from evenrank.exposure import discounts
 from evenrank.records import NO_CLASS, Task

@@ -22,13 +22,11 @@ from starlette.types import Scope
 from evenrank.web.areas import AREAS
 from evenrank.web.assess.judging import open_judging
 from evenrank.web.desk import Desk, open_desk
-from evenrank.web.middleware.access_log import AccessLog
+from evenrank.web.middleware.access_log import AccessLog, RequestCounts
 from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
-from evenrank.web.middleware.hosts import KnownHosts, host_name
+from evenrank.web.middleware.hosts import KnownHosts, PathPrefix, host_name
 from evenrank.web.middleware.limits import Buckets, LimitBodies, LimitRates
-from evenrank.web.middleware.metrics import RequestCounts
-from evenrank.web.middleware.path_prefix import PathPrefix
 from evenrank.web.pages.admin import keep_retention
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
 from evenrank.web.reload import follow_collection

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -16,14 +17,15 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import refuse_text_ids
 from evenrank.database import Database
+from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import forget_collection
-from evenrank.ranking.search_source import forget_index
+from evenrank.ranking.job import RankingJob, forget_collection, full_request
+from evenrank.ranking.sources import SearchSource, calibrate_source, forget_index, own_group_counts
 from evenrank.records import Task
+from evenrank.search.model_choice import UNTRAINED, ModelChoice
+from evenrank.search.query.candidates import CandidateSettings
 from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
-from evenrank.web.articles.data_age import DataAge, data_age
-from evenrank.web.articles.finding import DeskSource, desk_source, learned_goals
 from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.pages.numbers import Numbers, count_collection
 from evenrank.web.settings import WebSettings
@@ -31,6 +33,63 @@ from evenrank.web.sources.brought import Wiki
 from evenrank.web.sources.titles_index import TitleIndex, index_titles
 from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.store import open_desk_store, server_secret
+
+UNKNOWN = "age unknown"
+
+
+@dataclass(frozen=True)
+class DataAge:
+    """The age of the data in words."""
+
+    text: str
+    """E.g. `1 October 2021`, or `age unknown` when neither the sources nor the operator say it."""
+    is_synthetic: bool
+    """Whether the collection is a generated one."""
+
+
+def data_age(collection: Collection, said: str = "") -> DataAge:
+    """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
+    manifest = collection.manifest
+    return DataAge(said or date_in_words(manifest.data_date) or UNKNOWN, "generated" in manifest.settings)
+
+
+def date_in_words(text: str | None) -> str:
+    """`2021-10-01` as `1 October 2021`, `2021-10` as `October 2021`; empty for None."""
+    if text is None:
+        return ""
+    has_day = len(text) > len("2021-10")
+    day = date.fromisoformat(text if has_day else f"{text}-01")
+    return f"{day.day} {day:%B %Y}" if has_day else f"{day:%B %Y}"
+
+
+@dataclass(frozen=True)
+class DeskSource(SearchSource):
+    """The search behind the desk. Lists score as with a search for each pair, and take a third less time."""
+
+    n_per_group: int = 200
+    """Pages wanted of each region and each gender."""
+
+    def candidates(self) -> CandidateSettings:
+        """How many pages are looked at."""
+        return CandidateSettings(
+            self.n_pages, self.n_per_group, self.dimensions, self.group_counts, has_intersections=False
+        )
+
+
+def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:
+    """The index of a collection as a source, calibrated on its training topics if there are any."""
+    source = DeskSource(collection.path, n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice)
+    return calibrate_source(source, collection.topics)
+
+
+def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dict[Task, BuildSettings]:
+    """How to estimate the goal of each task, from the training topics."""
+    information = collection.default_groups(BuildSettings().information)
+    settings = BuildSettings(information, n_candidates=n_pages, scored=information)
+    tasks: tuple[Task, ...] = (1, 2)
+    jobs = {task: RankingJob(collection.path, source, Relevance(), full_request(task), settings) for task in tasks}
+    return {task: job.learned().settings for task, job in jobs.items()}
+
 
 STORE_NAME = "desk.sqlite"
 
@@ -130,9 +189,10 @@ def open_collection(collection_path: Path, settings: WebSettings, store: Databas
     collection = Collection.open(collection_path)
     refuse_text_ids(collection, "the web app")
     source = desk_source(collection, settings.n_candidates, settings.model)
-    goals = learned_goals(collection, source, settings.n_candidates)
+    goals = learn_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)
-    return Desk(collection, source, store, settings, facts, goals)
+    without_training = replace(source, remembered={})
+    return Desk(collection, without_training, store, settings, facts, goals)
 
 
 def desk_of(request: Request) -> Desk:

@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from evenrank.collection.collection import Collection
 from evenrank.collection.manifest import FILE_NAME as MANIFEST
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.build_state import FILE_NAME as BUILD
-from evenrank.search.engine.indexing import open_index
+from evenrank.search.engine.engines import FILE_NAME as BUILD
+from evenrank.search.engine.engines import open_index
 from evenrank.web.articles.article_facts import open_facts, save_facts
 from evenrank.web.desk import Desk, open_collection
 

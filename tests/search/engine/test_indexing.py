@@ -22,8 +22,8 @@ from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.engine import indexing
-from evenrank.search.engine.build_state import read_state
-from evenrank.search.engine.fields import page_fields
+from evenrank.search.engine.engines import read_state
+from evenrank.search.engine.indexing import page_fields
 from evenrank.search.engine.protocol import Restriction, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 

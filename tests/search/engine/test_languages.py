@@ -97,7 +97,7 @@ def test_a_whole_wiki_without_a_stemmer_from_its_dump_to_a_search(tmp_path: Path
     run("collection", "import", wiki, "--metadata", metadata, "--corpus", LTGWIKI)
     assert "903" in run("index", wiki)
     from evenrank.collection.collection import Collection
-    from evenrank.search.engine.indexing import open_index
+    from evenrank.search.engine.engines import open_index
 
     collection = Collection.open(wiki)
     assert collection.manifest.language == "ltg"

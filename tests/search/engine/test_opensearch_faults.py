@@ -123,7 +123,8 @@ build_index(sys.argv[1], engine=sys.argv[2], n_threads=1, commit_every=200, on_c
 def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path: Path) -> None:
     from evenrank import generate_collection
     from evenrank.collection.collection import Collection
-    from evenrank.search.engine.indexing import build_index, open_index
+    from evenrank.search.engine.engines import open_index
+    from evenrank.search.engine.indexing import build_index
 
     folder = tmp_path / "wiki"
     generate_collection(folder, n_pages=900, n_topics=4)

@@ -18,7 +18,7 @@ from evenrank.search.learn.calibration import (
     predict,
 )
 from evenrank.search.learn.isotonic import isotonic_fit
-from evenrank.search.learn.logistic import expit, logistic_fit, logit
+from evenrank.search.learn.linear import expit, logistic_fit, logit
 from evenrank.search.learn.reliability import reliability_bins
 
 scores = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 100, width=16))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.search.learn.linear import Line, as_table, fit_line
-from evenrank.search.learn.logistic import expit
+from evenrank.search.learn.linear import Line, as_table, expit, fit_line
 
 
 def drawn(n: int, slopes: list[float], intercept: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 
 from evenrank.rng import derive
 from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
-from evenrank.search.learn.logistic import expit
+from evenrank.search.learn.linear import expit
 from evenrank.search.learn.piecewise_linear import bent_fit
 
 

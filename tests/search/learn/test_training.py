@@ -10,7 +10,7 @@ from tests.search.small_collection import make_small
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.indexing import open_index
+from evenrank.search.engine.engines import open_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.learn.training import Example, Trained, check_settings, train_on_topics

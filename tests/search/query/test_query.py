@@ -8,8 +8,17 @@ from tests.search.conftest import MakeEngine, page
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import WeightedTerm
 from evenrank.search.query.feedback import FeedbackSettings, expand, feedback_terms
-from evenrank.search.query.topic_query import QuerySettings, build_terms, free_words, topic_words
-from evenrank.search.query.words import number_forms, singular, split_words, subject_words, word_list
+from evenrank.search.query.topic_query import (
+    QuerySettings,
+    build_terms,
+    free_words,
+    number_forms,
+    singular,
+    split_words,
+    subject_words,
+    topic_words,
+    word_list,
+)
 
 
 def test_title_and_keywords_add_up() -> None:

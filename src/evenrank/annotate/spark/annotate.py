@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.annotate.about import Report
 from evenrank.annotate.labeller import (
     Counted,
     check_inputs,
@@ -32,6 +31,7 @@ from evenrank.annotate.spark.session import first_line, send_package
 from evenrank.annotate.spark.tables import gather_tally, is_read, read_stage
 from evenrank.annotate.spark.write import Writing, percentiles_of, read_members, write_members
 from evenrank.annotate.stage import Stage
+from evenrank.annotate.write import Report
 from evenrank.errors import EvenrankError, InputError
 
 if TYPE_CHECKING:

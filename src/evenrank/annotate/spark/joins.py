@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.annotate import geography, occupation
+from evenrank.annotate.dump_pages import MAX_REDIRECTS
 from evenrank.annotate.entities import ItemFacts
-from evenrank.annotate.join import MAX_REDIRECTS
 from evenrank.annotate.occupation import MAX_STEPS, occupation_names
 from evenrank.annotate.spark.tables import first_rows, table
 

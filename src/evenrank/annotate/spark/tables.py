@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.annotate.stage import Stage, StageBatch, Tally
 from evenrank.errors import Fault
-from evenrank.formats.batches import RawBatch
-from evenrank.formats.content import START
+from evenrank.formats.content import START, RawBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

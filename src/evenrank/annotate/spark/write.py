@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.annotate.percentiles import SHARE, QuantileSketch
-from evenrank.annotate.quality import FEATURES, QualityCounts, QualityModel
+from evenrank.annotate.quality import FEATURES, SHARE, QualityCounts, QualityModel, QuantileSketch
 from evenrank.annotate.record import Lookups, Scope
 from evenrank.annotate.write import PAGES_PER_MEMBER, Written, write_rows
 

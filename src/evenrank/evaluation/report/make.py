@@ -9,14 +9,11 @@ from typing import Unpack
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection, given_run
 from evenrank.evaluation.attributes import evaluate_attributes
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.given import given_runs
-from evenrank.evaluation.group_space import ALL
-from evenrank.evaluation.protocol_settings import ProtocolSettings
+from evenrank.evaluation.evaluate import evaluate, given_runs, judged_part
+from evenrank.evaluation.protocol_settings import ALL, ProtocolSettings
 from evenrank.evaluation.report.report import refuse_other_folder, write_report
 from evenrank.evaluation.results import Results
-from evenrank.evaluation.score_files import judged_part
-from evenrank.formats.run_files import read_runs
+from evenrank.formats.runs import read_runs
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run
 from evenrank.types import FilePath

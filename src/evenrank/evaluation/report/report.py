@@ -17,7 +17,7 @@ from evenrank.evaluation.feedback import write_feedback, write_topic_stats
 from evenrank.evaluation.figures.boxes import distribution_figure, topic_figure
 from evenrank.evaluation.figures.exposure import exposure_figure
 from evenrank.evaluation.figures.scatter import scatter_figure
-from evenrank.evaluation.group_space import protocol_space
+from evenrank.evaluation.protocol_settings import protocol_space
 from evenrank.evaluation.report.report_page import page_html
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.delimited import csv_of

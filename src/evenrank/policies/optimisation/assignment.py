@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
-from evenrank.policies.optimisation.tangent import Tangent
+from evenrank.policies.optimisation.relaxation import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
 SMALL_TARGET = 0.9

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenrank.policies.optimisation.compound import Band, CompoundProblem
-from evenrank.policies.optimisation.mixture import Mixture
-from evenrank.policies.optimisation.relaxation import Relaxation, relax
-from evenrank.policies.optimisation.tangent import Tangent
+from evenrank.policies.optimisation.permutohedron import Mixture
+from evenrank.policies.optimisation.relaxation import Relaxation, Tangent, relax
 from evenrank.policies.optimisation.upper_bound import RATES, BandBounds
 
 MAX_RELAXATIONS = 12

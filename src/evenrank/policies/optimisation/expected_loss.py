@@ -155,3 +155,9 @@ def distance_bound(problem: ExposureProblem, exposure: NDArray[np.float64]) -> f
         return 0.0
     farthest = support(problem.groups @ (direction / length), problem.discounts)
     return max(0.0, float(direction @ problem.target) / length - farthest) ** 2
+
+
+def mean_exposure(positions: NDArray[np.intp], weights: NDArray[np.float64], n_pages: int) -> NDArray[np.float64]:
+    """Exposure of each page, mean over the rankings."""
+    total = np.bincount(positions.reshape(-1), np.tile(weights, len(positions)), minlength=n_pages)
+    return np.asarray(total / len(positions))

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.assignment import settle
 from evenrank.policies.optimisation.bands import Effort, solve_bands
+from evenrank.policies.optimisation.certificate import ROUNDING_ERROR, BoundError, DepthProof
 from evenrank.policies.optimisation.compound import LEAST, Band, CompoundProblem
 from evenrank.policies.optimisation.exchange_search import best_improved
-from evenrank.policies.optimisation.mixture import Mixture
-from evenrank.policies.optimisation.permutohedron import best_ranking, strongest_per_type
+from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking, strongest_per_type
 from evenrank.policies.optimisation.relaxation import Relaxation, relax
 from evenrank.policies.optimisation.upper_bound import BandBounds
 
@@ -34,14 +34,6 @@ BAND_BELOW_HEAD = 1.3
 """How far the total exposure of groups may be from that of the free optimum when the head of a list is fixed."""
 BELOW_TOLERANCE, BELOW_ITERATIONS = 1e-4, 60
 """Of the relaxation below a head, which starts near its optimum."""
-ROUNDING_ERROR = 1e-9
-"""Relative error that floating-point arithmetic may make in a score or a bound."""
-NO_SCORE = 1e-9
-"""A bound below this means that no ranking can score."""
-
-
-class BoundError(RuntimeError):
-    """A score above its proven bound: an error in this program, never in its input."""
 
 
 @dataclass(frozen=True)
@@ -59,28 +51,6 @@ class DepthMixture:
                 by_depth[min(depth, length)] = by_depth.get(min(depth, length), 0.0) + weight
         depths = tuple(sorted(by_depth))
         return DepthMixture(depths, tuple(by_depth[depth] for depth in depths))
-
-
-@dataclass(frozen=True)
-class DepthProof:
-    """What is known of one depth, scores in units of the most relevant ranking's nDCG at that depth."""
-
-    depth: int
-    score: float
-    """Of the first `depth` ranks of the list."""
-    upper_bound: float
-    """No ranking of that depth has a higher score."""
-    relaxed: float
-    """Score of the best mixture of rankings found."""
-    relevance_share: float
-    """Discounted relevance, relative to the order by relevance."""
-    awrf: float
-    n_iterations: int
-
-    @property
-    def gap(self) -> float:
-        """How far the list can be from the best one for this depth alone, as a share of the bound."""
-        return (self.upper_bound - self.score) / self.upper_bound if self.upper_bound > NO_SCORE else 0.0
 
 
 @dataclass(frozen=True)

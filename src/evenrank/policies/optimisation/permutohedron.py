@@ -83,3 +83,86 @@ def project(point: NDArray[np.float64], weights: NDArray[np.float64]) -> Project
     nearest = np.empty(len(point))
     nearest[order] = falling - found.x
     return Projection(np.maximum(nearest, 0.0), order, np.asarray(found.blocks[:-1], np.intp))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Rankings with weights. The outcome of a ranking is its exposure of each group, and last its relevance."""
+
+    rankings: tuple[NDArray[np.intp], ...]
+    """Positions of pages, rank 1 first."""
+    outcomes: NDArray[np.float64]
+    """Ranking by outcome."""
+    weights: NDArray[np.float64]
+    """Share of each ranking; sums to 1."""
+
+    @classmethod
+    def of(cls, ranking: NDArray[np.intp], outcome: NDArray[np.float64]) -> Mixture:
+        """The mixture of a single ranking."""
+        return cls((ranking,), outcome[None, :], np.ones(1))
+
+    @property
+    def outcome(self) -> NDArray[np.float64]:
+        """Expected outcome."""
+        return np.asarray(self.weights @ self.outcomes)
+
+    def joined(self, ranking: NDArray[np.intp], outcome: NDArray[np.float64], weight: float = 0.0) -> Mixture:
+        """The same mixture with one more ranking, of share `weight`."""
+        weights = np.append(self.weights * (1.0 - weight), weight)
+        return Mixture((*self.rankings, ranking), np.vstack([self.outcomes, outcome]), weights)
+
+    def reweighted(self, weights: NDArray[np.float64]) -> Mixture:
+        """Other shares for the same rankings; those left without any are dropped."""
+        kept = np.flatnonzero(weights > 0.0)
+        return Mixture(tuple(self.rankings[i] for i in kept), self.outcomes[kept], weights[kept] / weights[kept].sum())
+
+
+RIDGE = 1e-10
+"""Added to the diagonal, relative to its largest entry: rankings of equal outcome would make the system singular."""
+NOTHING = 1e-12
+"""Weights below this are zero."""
+
+
+def minimise_on_simplex(
+    quadratic: NDArray[np.float64], linear: NDArray[np.float64], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights w ≥ 0 with Σ w = 1 and a small ½ wᵀ Q w − bᵀ w, never worse than the feasible `start`.
+
+    Walks from `start` towards the minimum on the current face; where a weight would turn negative it stops, drops
+    the vertex and goes on with the smaller face (the inner loop of Wolfe's and of Lawson and Hanson's method).
+    """
+    system, right = _optimality(quadratic, linear)
+    face, here = np.arange(len(start)), start
+    goal: NDArray[np.float64] = np.linalg.solve(system, right)[:-1].astype(np.float64, copy=False)
+    while goal.min() < -NOTHING:
+        moved = here + _step_to_boundary(here, goal) * (goal - here)
+        stays = moved > NOTHING
+        stays[np.argmin(np.where(goal < 0.0, moved, np.inf))] = False
+        face, here = face[stays], moved[stays]
+        kept = np.append(np.flatnonzero(stays), len(stays))
+        system, right = system[kept][:, kept], right[kept]
+        goal = np.linalg.solve(system, right)[:-1]
+    weights = np.zeros(len(start))
+    weights[face] = np.where(goal < NOTHING, 0.0, goal)
+    return np.asarray(weights / weights.sum())
+
+
+def _optimality(
+    quadratic: NDArray[np.float64], linear: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The conditions of a minimum under Σ w = 1 alone, as a linear system; its last unknown is a multiplier.
+
+    The minimum on a face solves the system with the rows and columns of the face.
+    """
+    size = len(linear)
+    system = np.ones((size + 1, size + 1))
+    system[:size, :size] = quadratic
+    system.flat[: size * (size + 2) : size + 2] += RIDGE * (quadratic.diagonal().max() or 1.0)
+    system[size, size] = 0.0
+    return system, np.append(linear, 1.0)
+
+
+def _step_to_boundary(here: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
+    """Share of the way from `here` to `goal` that keeps all weights non-negative; some weight shrinks below zero."""
+    shrinking = goal < -NOTHING
+    return float((here[shrinking] / (here[shrinking] - goal[shrinking])).min())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import SMALLEST, divergence_by_group, plane_heights
 from evenrank.policies.optimisation.permutohedron import support, supports
-from evenrank.policies.optimisation.tangent import Tangent
+from evenrank.policies.optimisation.relaxation import Tangent
 
 N_BANDS = 400
 RATES = (1.0, 0.75, 1.4, 0.5, 2.0)

@@ -14,7 +14,7 @@ from evenrank.errors import EvenrankError
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder, EncoderSettings
-from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.settings import check_value
 from evenrank.types import FilePath
 

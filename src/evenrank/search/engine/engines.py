@@ -1,12 +1,17 @@
-"""The visible list of engines. A new one is one file and one line here."""
+"""The visible list of engines (a new one is one file and one line here), and the index that one of them holds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from evenrank.errors import UnknownNameError
+import orjson
+
+from evenrank.collection.collection import Collection
+from evenrank.errors import NoIndexError, UnknownNameError
+from evenrank.formats.atomic import atomic_file
+from evenrank.parallel import n_cores
 from evenrank.search.engine.protocol import Engine, IndexLayout
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 
@@ -67,3 +72,69 @@ def engine_kind(address: str) -> EngineKind:
     if scheme not in ENGINES:
         raise UnknownNameError("engine", address, ENGINES)
     return ENGINES[scheme]
+
+
+FILE_NAME = "build.json"
+SCHEMA_VERSION = 2
+"""Changes when an index must be built anew."""
+
+
+@dataclass(frozen=True)
+class BuildState:
+    """What a build knows about itself."""
+
+    sources: dict[str, str]
+    """Fingerprints of the files that the index is made from, and the version of its schema."""
+    engine: str = DEFAULT_ADDRESS
+    """Address of the engine."""
+    layout: IndexLayout = field(default_factory=IndexLayout)
+    is_complete: bool = False
+
+
+def sources_of(collection: Collection) -> dict[str, str]:
+    """Fingerprints of what an index of this collection is made from."""
+    files = collection.manifest.sources.items()
+    marks = {name: f"{source.size_bytes}:{source.md5}" for name, source in files if name in ("corpus", "metadata")}
+    return {**marks, "schema": str(SCHEMA_VERSION)}
+
+
+def layout_of(collection: Collection) -> IndexLayout:
+    """The fields that an index of this collection needs beside its texts."""
+    return IndexLayout(tuple(dimension.name for dimension in collection.dimensions), collection.manifest.language)
+
+
+def read_state(folder: Path) -> BuildState | None:
+    """The state of the build in a folder; None when there is none that can be read."""
+    try:
+        record = orjson.loads((folder / FILE_NAME).read_bytes())
+        layout = IndexLayout()
+        if "layout" in record:
+            layout = IndexLayout(tuple(record["layout"]["groups"]), record["layout"]["language"])
+        return BuildState(record["sources"], record.get("engine", DEFAULT_ADDRESS), layout, record["is_complete"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_state(folder: Path, state: BuildState) -> None:
+    """Put the state in place, in one step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_file(folder / FILE_NAME) as file:
+        file.write(orjson.dumps(asdict(state)))
+
+
+def index_folder(collection: Collection) -> Path:
+    return collection.path / "index"
+
+
+def open_index(collection: Collection) -> Engine:
+    """The finished index of a collection; an error that says what to run when there is none."""
+    folder = index_folder(collection)
+    state = read_state(folder)
+    run = f"run: evenrank index {collection.path}"
+    if state is None:
+        raise NoIndexError(f"{collection.path}: no index ({run})")
+    if state.sources != sources_of(collection):
+        raise NoIndexError(f"{folder}: made from other files than the collection has now ({run})")
+    if not state.is_complete:
+        raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
+    return engine_kind(state.engine).open(state.engine, folder, state.layout, n_cores())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,23 +14,31 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from evenrank.alignment.dimension import UNKNOWN_MASK
+from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
-from evenrank.annotate.wikitext import has_markup
+from evenrank.annotate.links import ENGLISH, Namespaces
+from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikitext
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
-from evenrank.errors import EvenrankError, NoIndexError
+from evenrank.errors import EvenrankError
 from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.locking import only_writer
 from evenrank.parallel import n_cores
 from evenrank.progress import Progress
-from evenrank.records import NO_CLASS
-from evenrank.search.engine.build_state import BuildState, layout_of, read_state, sources_of, write_state
-from evenrank.search.engine.engines import DEFAULT_ADDRESS, engine_kind
-from evenrank.search.engine.fields import PageFields, namespaces_of, page_fields
+from evenrank.records import NO_CLASS, Article
+from evenrank.search.engine.engines import (
+    DEFAULT_ADDRESS,
+    BuildState,
+    engine_kind,
+    index_folder,
+    layout_of,
+    read_state,
+    sources_of,
+    write_state,
+)
 from evenrank.search.engine.protocol import Engine, IndexPage
 from evenrank.types import FilePath
 
@@ -37,24 +46,6 @@ COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""
 THREADS_FED_BY_ONE = 4
 """Writer threads that one process keeps busy with plain text, which is sooner read than sent between processes."""
-
-
-def index_folder(collection: Collection) -> Path:
-    return collection.path / "index"
-
-
-def open_index(collection: Collection) -> Engine:
-    """The finished index of a collection; an error that says what to run when there is none."""
-    folder = index_folder(collection)
-    state = read_state(folder)
-    run = f"run: evenrank index {collection.path}"
-    if state is None:
-        raise NoIndexError(f"{collection.path}: no index ({run})")
-    if state.sources != sources_of(collection):
-        raise NoIndexError(f"{folder}: made from other files than the collection has now ({run})")
-    if not state.is_complete:
-        raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
-    return engine_kind(state.engine).open(state.engine, folder, state.layout, n_cores())
 
 
 def build_index(
@@ -228,3 +219,44 @@ class _Build:
         self.engine.publish()
         self.engine.close()
         self.engine.refresh()
+
+
+_INFOBOX_NAME = re.compile(r"\{\{\s{0,20}infobox[ _]+([^|{}\n<]{1,80})", re.IGNORECASE)
+
+
+class PageFields(NamedTuple):
+    """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
+
+    page_id: int
+    title: str
+    lead: str
+    text: str
+    categories: str
+    infobox: str
+    kind: str
+
+
+def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH) -> list[PageFields]:
+    """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
+    return [_fields(article, namespaces) for article in articles]
+
+
+def namespaces_of(corpus: Path) -> Namespaces:
+    """The namespaces of the wiki that a corpus comes from: a dump names them in its own language."""
+    site = open_articles(corpus).site
+    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"))
+
+
+def _fields(article: Article, namespaces: Namespaces) -> PageFields:
+    if not has_markup(article.text):
+        return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "", "")
+    page = parse_wikitext(article.text, namespaces)
+    boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
+    filed, kind = "\n".join(page.categories), infobox_names(article.text)
+    return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
+
+
+def infobox_names(wikitext: str) -> str:
+    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
+    names = (" ".join(name.replace("_", " ").split()) for name in _INFOBOX_NAME.findall(wikitext))
+    return "\n".join(dict.fromkeys(filter(None, names)))

@@ -31,8 +31,7 @@ from evenrank.search.engine.protocol import (
     round_scores,
     stored_page,
 )
-from evenrank.search.engine.tantivy_query import build_query
-from evenrank.search.engine.tantivy_schema import build_analysers, build_schema, to_document
+from evenrank.search.engine.tantivy_schema import build_analysers, build_query, build_schema, to_document
 
 if TYPE_CHECKING:
     import tantivy

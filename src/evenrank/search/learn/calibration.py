@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.search.learn.isotonic import isotonic_fit
-from evenrank.search.learn.logistic import expit, logistic_fit, logit
+from evenrank.search.learn.linear import expit, logistic_fit, logit
 from evenrank.search.learn.piecewise_linear import bent_fit
 from evenrank.types import Floats
 

@@ -11,7 +11,7 @@ from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
-from evenrank.search.engine.indexing import index_folder, open_index
+from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import fingerprint, model_path, save
 from evenrank.search.learn.training import check_settings, train_on_topics

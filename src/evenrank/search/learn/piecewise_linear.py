@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from evenrank.search.learn.logistic import logistic_fit
+from evenrank.search.learn.linear import logistic_fit
 from evenrank.types import Floats
 
 CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)

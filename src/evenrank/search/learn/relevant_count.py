@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.search.learn.logistic import expit, logit
+from evenrank.search.learn.linear import expit, logit
 from evenrank.types import Floats
 
 LEVEL = 0.8

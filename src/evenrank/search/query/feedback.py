@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.search.engine.protocol import Engine, Hits, TextField, WeightedTerm
-from evenrank.search.query.words import ENGLISH, word_list
+from evenrank.search.query.topic_query import ENGLISH, word_list
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.geography import GEOGRAPHY
+from evenrank.alignment.groups import Dimension
 from evenrank.records import WORK_ORDER
 from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.articles.groups import address_name

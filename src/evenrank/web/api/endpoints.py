@@ -19,22 +19,27 @@ from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
 from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import check_filters, parse_filters
-from evenrank.web.lists.make import make_list
-from evenrank.web.lists.read import list_articles, requested_list
+from evenrank.web.lists.listing import list_articles, requested_list
 from evenrank.web.lists.trade_off import trade_off
-from evenrank.web.lists.work_list import save_list
+from evenrank.web.lists.work_list import make_list, save_list
 from evenrank.web.pages.templating import page
+from evenrank.web.request.address import draw_path, list_path, search_path
 from evenrank.web.request.choices import policy_choices
 from evenrank.web.request.forms import with_json
 from evenrank.web.request.question import parse_question
-from evenrank.web.searches.draws import Draw, NothingLeftError, make_draw
+from evenrank.web.searches.draws import (
+    Draw,
+    NothingLeftError,
+    draw_articles,
+    make_draw,
+    requested_draw,
+    requested_search,
+)
 from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.progress import progress_of
-from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
 from evenrank.web.sources.source import sources_as_data
 from evenrank.web.storage.kept import Kept
-from evenrank.web.storage.links import draw_path, list_path, search_path
 
 
 def json_response(record: dict[str, Any], status: int = 200) -> Response:

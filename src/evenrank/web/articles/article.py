@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS, WORK_ORDER
 from evenrank.web.articles.article_facts import ArticleFacts

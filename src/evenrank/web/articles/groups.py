@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import UNKNOWN_MASK, Dimension
+from evenrank.alignment.groups import UNKNOWN_MASK, Dimension
 from evenrank.collection.collection import Collection
 
 ADDRESS_NAMES = {"geography": "region"}

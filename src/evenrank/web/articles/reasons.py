@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine, Query, Restriction, TextField
-from evenrank.search.query.topic_query import QueryWords, build_terms
-from evenrank.search.query.words import subject_words
+from evenrank.search.query.topic_query import QueryWords, build_terms, subject_words
 
 MAX_WORDS = 12
 """Title and keywords that are looked up, the first ones."""

@@ -10,10 +10,10 @@ from starlette.routing import BaseRoute, Route
 from evenrank.assessment.assessors import Assessor
 from evenrank.assessment.queues import QueueItem, TopicQueue, next_item, progress_of, topic_queue
 from evenrank.assessment.votes import Vote, last_vote, undo_last, votes_on
-from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.judging import Judging, judging_of
 from evenrank.web.assess.people import judge_path, organise_path, person
+from evenrank.web.assess.reading import article_context
 from evenrank.web.pages.templating import page
 from evenrank.web.request.forms import Fields, with_form
 

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from evenrank.records import Topic
 from evenrank.search.engine.analysis import analyser_for
-from evenrank.search.query.words import WORD, split_words, subject_words
+from evenrank.search.query.topic_query import WORD, split_words, subject_words
 
 SHOWN_WORDS = 12
 """Words that the summary above an article names."""

@@ -13,13 +13,13 @@ from starlette.routing import BaseRoute, Route
 from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
 from evenrank.assessment.exports import EXPORTS
 from evenrank.assessment.votes import ADJUDICATION, undo_last, votes_on
-from evenrank.web.assess.article_page import article_context
 from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
 from evenrank.web.assess.judge_pages import last_answer, see_other
 from evenrank.web.assess.judging import judging_of
 from evenrank.web.assess.overview import overview
 from evenrank.web.assess.people import organise_path, organiser
+from evenrank.web.assess.reading import article_context
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.forms import Fields, with_form

@@ -8,8 +8,7 @@ from starlette.requests import Request
 
 from evenrank.assessment.assessors import Assessor, assessor_of
 from evenrank.web.assess.judging import judging_of
-from evenrank.web.request.address import own
-from evenrank.web.storage.links import TokenConvertor
+from evenrank.web.request.address import TokenConvertor, own
 
 UNKNOWN_LINK = "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
 

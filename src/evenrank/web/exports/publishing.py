@@ -83,10 +83,9 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     """
     from evenrank.web.desk import STORE_NAME, open_desk
     from evenrank.web.lists.listing import listing_of
-    from evenrank.web.lists.make import make_list
     from evenrank.web.lists.marks import list_feedback
     from evenrank.web.lists.refresh import newest_version, refresh
-    from evenrank.web.lists.work_list import load_list
+    from evenrank.web.lists.work_list import load_list, make_list
 
     store = settings.store or collection / STORE_NAME
     if not is_address(store) and not Path(store).is_file():

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
-from evenrank.alignment.dimension import UNKNOWN_MASK
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import discounts
 from evenrank.web.fairness.withheld import are_few, reveal_people

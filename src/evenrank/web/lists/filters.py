@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.dimension import Dimension
+from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.web.articles.article import CLASSES, ArticleList
 from evenrank.web.articles.groups import address_name, shown_dimensions

@@ -1,14 +1,27 @@
-"""A work list as exports and wikis take it."""
+"""A work list for readers: its articles, and the form in which exports and wikis take it."""
 
 from __future__ import annotations
 
+from starlette.requests import Request
+
+from evenrank.web.articles.article import ArticleList
 from evenrank.web.desk import Desk
 from evenrank.web.exports.listing import Listing
 from evenrank.web.lists.filters import Filters
 from evenrank.web.lists.marks import list_statuses
-from evenrank.web.lists.read import list_articles
-from evenrank.web.lists.work_list import WorkList
-from evenrank.web.storage.links import list_path
+from evenrank.web.lists.work_list import WorkList, load_list
+from evenrank.web.request.access import requested
+from evenrank.web.request.address import list_path
+
+
+def requested_list(request: Request) -> WorkList:
+    """The list that the address names."""
+    return requested(load_list, request)
+
+
+def list_articles(desk: Desk, work_list: WorkList) -> ArticleList:
+    """The articles of a list with what is known of them."""
+    return ArticleList(desk.collection, work_list.page_ids, work_list.relevance, work_list.reasons, desk.facts)
 
 
 def listing_of(desk: Desk, work_list: WorkList, base: str, filters: Filters | None = None) -> Listing:

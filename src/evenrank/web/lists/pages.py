@@ -17,21 +17,18 @@ from evenrank.web.fairness.balance import list_balance
 from evenrank.web.fairness.comparison import N_NAMED, changes
 from evenrank.web.lists.campaign import closeness
 from evenrank.web.lists.filters import ORDERS, SIZES, Filters, parse_filters
-from evenrank.web.lists.listing import listing_of
-from evenrank.web.lists.make import make_list
+from evenrank.web.lists.listing import list_articles, listing_of, requested_list
 from evenrank.web.lists.marks import count_states, marks_of
-from evenrank.web.lists.read import list_articles, requested_list
 from evenrank.web.lists.refresh import newest_version
 from evenrank.web.lists.trade_off import trade_off
-from evenrank.web.lists.work_list import WorkList, load_list, save_list
+from evenrank.web.lists.work_list import WorkList, load_list, make_list, save_list
 from evenrank.web.pages.templating import page
-from evenrank.web.request.address import own
+from evenrank.web.request.access import role_of
+from evenrank.web.request.address import list_path, own
 from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.kept import role_of
 from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import remember, visitor_of
-from evenrank.web.storage.links import list_path
 
 
 def ask_for_list(request: Request) -> Response:

@@ -12,18 +12,17 @@ from starlette.routing import BaseRoute, Route
 from evenrank.web.desk import desk_of
 from evenrank.web.exports.publishing import Place, draft_listing, publish_listing
 from evenrank.web.lists.filters import Filters
+from evenrank.web.lists.listing import requested_list
 from evenrank.web.lists.pages import list_listing
-from evenrank.web.lists.read import requested_list
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
-from evenrank.web.request.address import own
+from evenrank.web.request.access import refuse_others
+from evenrank.web.request.address import list_path, own
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.kept import refuse_others
 from evenrank.web.request.question import clean
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
-from evenrank.web.storage.links import list_path
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.settings import WikiSettings

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS
 from evenrank.web.desk import Desk
-from evenrank.web.lists.make import make_list
 from evenrank.web.lists.marks import list_feedback
-from evenrank.web.lists.work_list import WorkList, save_list, versions_of
+from evenrank.web.lists.work_list import WorkList, make_list, save_list, versions_of
 
 
 @dataclass(frozen=True)

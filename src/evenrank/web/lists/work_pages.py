@@ -10,17 +10,16 @@ from starlette.routing import BaseRoute, Route
 from evenrank.records import WORK_ORDER
 from evenrank.web.desk import desk_of
 from evenrank.web.lists.campaign import campaign_of
+from evenrank.web.lists.listing import requested_list
 from evenrank.web.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
-from evenrank.web.lists.read import requested_list
 from evenrank.web.lists.refresh import Difference, difference, newest_version, previous_version, refresh
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.templating import page
-from evenrank.web.request.address import own, see_other
+from evenrank.web.request.access import refuse_others, refuse_readers, role_of
+from evenrank.web.request.address import list_path, own, see_other
 from evenrank.web.request.forms import Fields, whole_number, with_form
-from evenrank.web.request.kept import refuse_others, refuse_readers, role_of
 from evenrank.web.request.question import QuestionError
 from evenrank.web.request.visitor import name_of, remember, visitor_of
-from evenrank.web.storage.links import list_path
 
 
 def mark_article(request: Request, fields: Fields) -> Response:

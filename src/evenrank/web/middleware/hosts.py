@@ -1,11 +1,11 @@
-"""Refusal of requests for names that are not ours, by which other sites could reach a server in a private network."""
+"""Where the app is served: under which host names, and below which path."""
 
 from __future__ import annotations
 
 import ipaddress
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
@@ -48,3 +48,23 @@ def is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class PathPrefix:
+    """Sets `root_path`, from which pages make their links; an empty prefix changes nothing."""
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self.app, self.prefix = app, prefix.rstrip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self.prefix or scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path == self.prefix:
+            await RedirectResponse(f"{self.prefix}/", 308)(scope, receive, send)
+            return
+        if not path.startswith(f"{self.prefix}/"):
+            raw = scope.get("raw_path") or path.encode()
+            scope = {**scope, "path": self.prefix + path, "raw_path": self.prefix.encode() + raw}
+        await self.app({**scope, "root_path": self.prefix}, receive, send)

@@ -8,17 +8,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.web.desk import desk_of
-from evenrank.web.lists.read import requested_list
+from evenrank.web.lists.listing import requested_list
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
-from evenrank.web.request.address import own, see_other
+from evenrank.web.request.access import refuse_others, role_of
+from evenrank.web.request.address import list_path, own, search_path, see_other
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.kept import refuse_others, role_of
 from evenrank.web.request.question import MAX_TITLE, clean
 from evenrank.web.request.visitor import person_of, visitor_of
-from evenrank.web.searches.read import requested_search
+from evenrank.web.searches.draws import requested_search
 from evenrank.web.storage.kept import Kept
-from evenrank.web.storage.links import list_path, search_path
 from evenrank.web.storage.shares import (
     PREFIX,
     ShareRole,

@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.errors import EvenrankError
 from evenrank.web.desk import desk_of
-from evenrank.web.middleware.metrics import RequestCounts
+from evenrank.web.middleware.access_log import RequestCounts
 from evenrank.web.pages.templating import static_url
 from evenrank.web.request.address import own
 

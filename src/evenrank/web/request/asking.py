@@ -12,10 +12,10 @@ from evenrank.records import WORK_ORDER
 from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
+from evenrank.web.request.access import role_of
 from evenrank.web.request.address import see_other
 from evenrank.web.request.choices import goal_choices, policy_choices, strength_choices
 from evenrank.web.request.forms import Fields
-from evenrank.web.request.kept import role_of
 from evenrank.web.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
 from evenrank.web.request.question import IMPORTANCES, QuestionError
 from evenrank.web.request.visitor import remember

@@ -10,15 +10,15 @@ from typing import Any
 
 import orjson
 
-from evenrank.alignment.dimension import Dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import Dimension
 from evenrank.errors import EvenrankError
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
 from evenrank.ranking.groups import parse_restriction
 from evenrank.records import WORK_ORDER, Topic
-from evenrank.search.query.words import subject_words
+from evenrank.search.query.topic_query import subject_words
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.request.choices import goal_choices, policy_choices
 from evenrank.web.sources.source import (

@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from evenrank.database import Connection
 from evenrank.exposure import discounts
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
-from evenrank.web.desk import Desk
+from evenrank.web.articles.article import ArticleList
+from evenrank.web.articles.reasons import Reasons
+from evenrank.web.desk import Desk, desk_of
 from evenrank.web.fairness.balance import list_exposure, page_alignment
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.request.access import requested
 from evenrank.web.searches.feedback import relevance_by_marks
 from evenrank.web.searches.plan import DrawPool, Owed, fill
-from evenrank.web.searches.saved_search import SavedSearch
-from evenrank.web.storage.arrays import float64, int32, pack
+from evenrank.web.searches.saved_search import SavedSearch, load_search
+from evenrank.web.storage.kept import float64, int32, pack
 from evenrank.web.storage.store import limit_of, now
 
 SHARPNESS = 2.0
@@ -134,3 +139,24 @@ def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit
     """Number, time and editor's name of draws, the newest first; with `before`, those that were made earlier."""
     query = "SELECT number, created, name FROM draw WHERE search = ? AND number < ? ORDER BY number DESC LIMIT ?"
     return connection.execute(query, (search.number, before or 2**62, limit)).fetchall()
+
+
+def requested_search(request: Request) -> SavedSearch:
+    """The search that the address names."""
+    return requested(load_search, request)
+
+
+def requested_draw(request: Request, search: SavedSearch) -> Draw:
+    """The draw that the address names."""
+    number = request.path_params["number"]
+    draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
+    if draw is None:
+        raise HTTPException(404, f"Draw {number} of this search has not been made yet.")
+    return draw
+
+
+def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
+    """The articles of a draw with what is known of them."""
+    places = search.places_of(draw.page_ids)
+    reasons = Reasons(search.reasons.words, search.reasons.bits[places])
+    return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)

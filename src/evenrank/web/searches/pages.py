@@ -11,18 +11,23 @@ from evenrank.web.exports.formats import FORMATS, export
 from evenrank.web.exports.listing import Listing
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
-from evenrank.web.request.address import own, see_other
+from evenrank.web.request.access import refuse_readers, role_of
+from evenrank.web.request.address import draw_path, own, search_path, see_other
 from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, whole_number, with_form
-from evenrank.web.request.kept import refuse_readers, role_of
 from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import name_of, remember, visitor_of
-from evenrank.web.searches.draws import NothingLeftError, draws_of, make_draw
+from evenrank.web.searches.draws import (
+    NothingLeftError,
+    draw_articles,
+    draws_of,
+    make_draw,
+    requested_draw,
+    requested_search,
+)
 from evenrank.web.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
 from evenrank.web.searches.progress import progress_of
-from evenrank.web.searches.read import draw_articles, requested_draw, requested_search
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
-from evenrank.web.storage.links import draw_path, search_path
 
 N_DRAWS = 50
 """Draws that are linked on one page of a search."""

@@ -13,9 +13,7 @@ from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.plan import Kinds, make_plan
-from evenrank.web.storage.arrays import pack, uint16
-from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep
-from evenrank.web.storage.model_used import model_used
+from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint16
 
 
 @dataclass(frozen=True, kw_only=True)

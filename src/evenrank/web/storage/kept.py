@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,12 +13,49 @@ from numpy.typing import NDArray
 
 from evenrank.database import Database
 from evenrank.errors import EvenrankError
+from evenrank.search.model_choice import ModelChoice
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
-from evenrank.web.storage.arrays import float64, int32, pack, uint16
-from evenrank.web.storage.model_used import ModelUsed, model_from_json
 from evenrank.web.storage.store import limit_of, new_token, now
+
+WORDS = {"untrained": "words", "hybrid": "words and text vectors", "learned": "a learned model"}
+"""What each kind of model goes by, for visitors."""
+
+
+@dataclass(frozen=True)
+class ModelUsed:
+    """A model by what identifies it. The paths that `ModelChoice.describe` has are not for visitors."""
+
+    kind: str
+    fingerprint: str | None = None
+    """Of the model file; None for a model without one."""
+    encoder: str | None = None
+    """Fingerprint of the text encoder; None without text vectors."""
+    cross_encoder: str | None = None
+    """Fingerprint of the cross-encoder; None without one."""
+
+    @property
+    def label(self) -> str:
+        """The model in words, with its fingerprints."""
+        marks = {"model": self.fingerprint, "encoder": self.encoder, "cross-encoder": self.cross_encoder}
+        facts = [self.kind, *(f"{name} {mark}" for name, mark in marks.items() if mark)]
+        return f"{WORDS.get(self.kind, self.kind)} ({', '.join(facts)})"
+
+    def to_json(self) -> str:
+        return orjson.dumps(asdict(self)).decode()
+
+
+def model_used(choice: ModelChoice) -> ModelUsed:
+    """What is kept of the model that was chosen."""
+    encoder = choice.encoder.fingerprint if choice.encoder else None
+    return ModelUsed(choice.kind, choice.fingerprint or None, encoder, choice.cross_encoder)
+
+
+def model_from_json(text: str | None) -> ModelUsed | None:
+    """A stored model; None for a list from before models were recorded."""
+    return None if text is None else ModelUsed(**orjson.loads(text))
+
 
 Table = Literal["work_list", "saved_search"]
 
@@ -155,3 +192,24 @@ def _columns(made: Kept) -> dict[str, bytes | str | int | None]:
         "name": made.name or None,
         "is_private": int(made.is_private),
     }
+
+
+def pack(values: NDArray[np.generic] | list[int], dtype: str) -> bytes:
+    """The bytes of an array."""
+    return np.ascontiguousarray(values, dtype=dtype).tobytes()
+
+
+def int32(blob: bytes) -> NDArray[np.int32]:
+    return np.frombuffer(blob, "<i4")
+
+
+def uint16(blob: bytes) -> NDArray[np.uint16]:
+    return np.frombuffer(blob, "<u2")
+
+
+def float64(blob: bytes) -> NDArray[np.float64]:
+    return np.frombuffer(blob, "<f8")
+
+
+def uint8(blob: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(blob, np.uint8)

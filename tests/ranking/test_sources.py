@@ -18,10 +18,11 @@ from evenrank.errors import EvenrankError
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.runs import read_run
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.open_source import open_source
-from evenrank.ranking.search_source import SearchSource
+from evenrank.ranking.make_job import open_source
+from evenrank.ranking.sources import SearchSource
 from evenrank.records import Topic
-from evenrank.search.engine.indexing import build_index, open_index
+from evenrank.search.engine.engines import open_index
+from evenrank.search.engine.indexing import build_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics

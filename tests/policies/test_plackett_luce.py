@@ -7,9 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.plackett_luce import PlackettLuce, log_weights, plackett_luce, top
 from evenrank.policies.policy import Request
-from evenrank.policies.sampling import log_weights, plackett_luce, top
 from evenrank.rng import derive
 
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting

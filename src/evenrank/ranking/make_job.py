@@ -1,0 +1,191 @@
+"""From what is asked for to a ranking job: settings that serve a protocol, a policy, a source of candidates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_run
+from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
+from evenrank.policies.policy import Policy, Request
+from evenrank.policies.registry import policy_class
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from evenrank.ranking.build import BuildSettings
+from evenrank.ranking.groups import parse_restriction
+from evenrank.ranking.job import Length, RankingJob
+from evenrank.ranking.run_source import calibrate_run
+from evenrank.ranking.sources import CandidateSource, Supplemented, search_source
+from evenrank.records import Run, Task
+from evenrank.search.engine.engines import index_folder
+from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.settings import parse_settings
+from evenrank.targets.choice import TargetChoice, choose_target
+from evenrank.types import FilePath
+
+if TYPE_CHECKING:
+    pass
+
+
+Settings = Mapping[str, object]
+"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
+
+
+A = TypeVar("A")
+
+
+B = TypeVar("B")
+
+
+def make_job(
+    collection: Collection,
+    task: Task,
+    policy: str | Policy,
+    settings: Settings | None = None,
+    *,
+    seed: int = 0,
+    candidates: Run | FilePath | None = None,
+    model: str | ModelChoice = "untrained",
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    target: str | FilePath | TargetChoice = "track",
+    length: Length = "full",
+) -> RankingJob:
+    """The job that ranks topics this way, with what it learns from the training topics filled in."""
+    if task not in (1, 2):
+        raise EvenrankError(f"task is {task!r} (give 1 or 2)")
+    if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
+        raise WrongTypeError(candidates, "run", "a Run or the path of its file")
+    if length not in get_args(Length):
+        raise EvenrankError(f"length is {length!r} (choose from {', '.join(get_args(Length))})")
+    served, texts = choose_protocol(protocol), setting_texts(settings or {})
+    shared = {field.name for field in fields(BuildSettings)}
+    of_build = {name: text for name, text in texts.items() if name in shared}
+    of_policy = {name: text for name, text in texts.items() if name not in shared}
+    build, configured = _both(
+        lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
+    )
+    choice = choose_model(collection, model) if isinstance(model, str) else model
+    request = request_of(served, task)
+    source = open_source(collection, candidates, build, request.length, choice)
+    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
+    return job.learned()
+
+
+def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """What both functions return; when both fail, one error with the faults of both."""
+    try:
+        found = first()
+    except EvenrankError as error:
+        try:
+            second()
+        except EvenrankError as other:
+            raise EvenrankError(f"{error}\n{other}") from None
+        raise
+    return found, second()
+
+
+def _build_settings(
+    collection: Collection, protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
+) -> BuildSettings:
+    """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
+    given, known = dict(texts), collection.known_dimensions
+    choice = choose_target(given.pop("target", target), known)
+    wanted = candidate_settings(protocol, known)
+    default = collection.default_groups(BuildSettings().information)
+    wanted |= {"information": default, "scored": default}
+    if choice.is_table:
+        wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
+    settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
+    parse_restriction(settings.within, known)
+    return settings
+
+
+def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], protocol: Protocol) -> Policy:
+    if not isinstance(policy, str):
+        if texts:
+            raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
+        policy_class(policy.name, task)
+        return policy
+    owner = policy_class(policy, task)
+    return owner(**{**policy_settings(protocol, task, owner), **parse_settings(owner, texts)})
+
+
+def setting_texts(settings: Settings) -> dict[str, str]:
+    """Python values as `--set` would write them, so that both are checked alike."""
+    if not isinstance(settings, Mapping):
+        raise WrongTypeError(settings, "mapping of settings", "a dict such as {'fairness': 2.0}")
+    return {name: _text(value) for name, value in settings.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def choose_protocol(protocol: str | Protocol) -> Protocol:
+    """A protocol by name."""
+    if isinstance(protocol, Protocol):
+        return protocol
+    if protocol not in PROTOCOLS:
+        raise UnknownNameError("protocol", protocol, PROTOCOLS)
+    return PROTOCOLS[protocol]
+
+
+def request_of(protocol: Protocol, task: Task) -> Request:
+    """The size of a valid run."""
+    return Request(task, protocol.n_rankings(task), protocol.length(task))
+
+
+def candidate_settings(protocol: Protocol, dimensions: Iterable[str] = tuple(DIMENSIONS)) -> dict[str, object]:
+    """Settings of the candidates (`BuildSettings`) that count pages as the protocol does."""
+    return {
+        "divided": tuple(name for name in dimensions if protocol.normalises(name)),
+        "keep_unknown": protocol.keeps_unknown_task1,
+    }
+
+
+def policy_settings(protocol: Protocol, task: Task, policy: type[Policy]) -> dict[str, object]:
+    """Settings of a policy that serve the protocol's scorer, as far as the policy has them.
+
+    A scorer that looks at the whole ranking leaves the policy its mixture over depths; one with a cut of its own is
+    served at that cut, and the rest of the ranking is made to follow from there.
+    """
+    depth, length = protocol.depth(task), protocol.length(task)
+    wanted: dict[str, object] = {"log_base": protocol.log_base}
+    if task == 1 and depth < length:
+        wanted |= {"depths": (depth,), "depth_weights": (1.0,)}
+    if task == 2:
+        wanted["relevant_only"] = protocol.relevant_exposure
+        if depth < length:
+            wanted["head_depth"] = depth
+    names = {field.name for field in fields(policy)}  # type: ignore[arg-type]
+    return {name: value for name, value in wanted.items() if name in names}
+
+
+def open_source(
+    collection: Collection,
+    run: Run | str | os.PathLike[str] | None,
+    settings: BuildSettings,
+    n_wanted: int,
+    model: ModelChoice = UNTRAINED,
+) -> CandidateSource:
+    """The pages of a run, filled up from the index to `n_wanted` if there is one; without a run, the index.
+
+    `model` scores the pages that come from the index.
+    """
+    n_pages = max(settings.n_candidates, n_wanted)
+    if run is None:
+        return search_source(collection, n_pages, settings.information, model)
+    has_index = index_folder(collection).exists()
+    if model != UNTRAINED and not has_index:
+        raise NoIndexError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
+    from_run = calibrate_run(replace(given_run(collection, run), ids=None), collection.topics)
+    if not has_index:
+        return from_run
+    return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)
