@@ -15,10 +15,11 @@ from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
 from evenrank.ranking.build import BuildSettings, build
-from evenrank.ranking.job import RankingJob, full_request, rank_topics
+from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant_length
 from evenrank.ranking.run_source import RunSource
 from evenrank.ranking.sources import NOTHING, Found
 from evenrank.records import NO_CLASS, Topic
+from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.targets.estimated import known_dimensions
 
 TOPICS = [101, 102, 103, 105, 107]
@@ -54,6 +55,15 @@ def test_information_decides_which_groups_a_policy_sees(golden_collection: Colle
     assert target.values[0] == 0.0
     kept = build(golden_collection, 101, 1, found, replace(settings, keep_unknown=True))[1]
     assert kept.values[0] > 0.0
+
+
+def test_the_uncertain_number_of_relevant_pages_reaches_policies(golden_collection: Collection) -> None:
+    count = RelevantCount(median=20.0, low=18.0, high=22.0)
+    found = Found(golden_collection.page_ids[:50].copy(), np.arange(50.0)[::-1], np.full(50, 0.9), count)
+    candidates, _ = build(golden_collection, 101, 1, found.take(np.arange(40)), BuildSettings())
+    assert candidates.n_relevant == count
+    assert relevant_length(candidates, BuildSettings()) == 22  # 36 expected, but no more than 22 in 9 of 10 cases
+    assert relevant_length(replace(candidates, n_relevant=None), BuildSettings()) == 36
 
 
 def test_same_bytes_on_one_and_on_two_cores(job: RankingJob) -> None:

@@ -129,7 +129,7 @@ def test_text_vectors_without_learning(
     topic = small.topics[0]
     found = model.score(topic, 40)
     reasons = explain(model, topic, int(found.page_ids[0]), 40)
-    assert dict(reasons.features).keys() == {"words", "topic_vector", "people"}
+    assert dict(reasons.features).keys() == {"words", "topic_vector", "title_vector", "people"}
     assert sum(dict(reasons.features).values()) == pytest.approx(found.scores[0])
     assert explain(model, topic, int(found.page_ids[-1]), 40).features == ()
     assert list(tmp_path.glob("vectors-*.bin"))

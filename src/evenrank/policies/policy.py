@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.records import Task
+from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.targets.target import EstimatedTarget
 
 
@@ -53,6 +54,9 @@ class Candidates:
     """Text vector of each page, of length 1; None when no policy asked for them."""
     beliefs: Beliefs | None = None
     """What is expected of groups that the scorer looks at and the system does not know; None when it knows them all."""
+    n_relevant: RelevantCount | None = None
+    """How many pages of the topic are relevant, found or not: median and 80 % interval. None unless a learned model
+    estimated it; the sum of `relevance` is then all that is known."""
 
     def __len__(self) -> int:
         return len(self.page_ids)

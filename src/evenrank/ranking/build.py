@@ -139,6 +139,7 @@ def make_candidates(
             collection.masks_of(rows, space, UNKNOWN_MASK), space, [d.name in divided for d in space.dimensions]
         ),
         vectors=_vectors(collection, rows) if with_text else None,
+        n_relevant=found.n_relevant,
     )
 
 

@@ -34,8 +34,13 @@ LEAST_LENGTH = 10
 
 
 def relevant_length(candidates: Candidates, settings: BuildSettings) -> int:
-    """How many pages are expected to be relevant: where a list ends that shows nothing but what it was asked for."""
+    """How many pages are expected to be relevant: where a list ends that shows nothing but what it was asked for.
+
+    A sum of probabilities is no surer than the model behind it, so it is kept inside the interval that the model gives.
+    """
     expected = float(np.sum(candidates.relevance ** (settings.sharpness or 1.0)))
+    if candidates.n_relevant is not None:
+        expected = float(np.clip(expected, candidates.n_relevant.low, candidates.n_relevant.high))
     return max(LEAST_LENGTH, int(np.ceil(expected)))
 
 

@@ -18,6 +18,7 @@ from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.learn.calibration import Calibration, CalibrationSettings, fit_calibration
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
+from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.search.query.candidates import CandidateSettings
 from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
@@ -32,13 +33,15 @@ class Found:
     """Higher is better; any scale."""
     relevance: NDArray[np.float64]
     """Probability that the page is relevant."""
+    n_relevant: RelevantCount | None = None
+    """How many pages of the topic are relevant, found or not, with an 80 % interval; None where nobody estimated it."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
 
     def take(self, positions: NDArray[np.integer]) -> Found:
         """Some of the pages, in the order asked for."""
-        return Found(self.page_ids[positions], self.scores[positions], self.relevance[positions])
+        return Found(self.page_ids[positions], self.scores[positions], self.relevance[positions], self.n_relevant)
 
 
 CALIBRATION = CalibrationSettings(method="logistic", ridge=1e-3)
@@ -85,6 +88,7 @@ def append(found: Found, more: Found) -> Found:
         np.concatenate([found.page_ids, more.page_ids[new]]),
         np.concatenate([found.scores, found.scores.min() - np.arange(1.0, n_new + 1)]),
         np.concatenate([found.relevance, np.minimum(more.relevance[new], found.relevance.min())]),
+        found.n_relevant,
     )
 
 
@@ -123,7 +127,7 @@ class SearchSource:
         pages = self.remembered.get(topic.id) or self.pages(topic)
         is_calibrated = self.calibration is not None
         relevance = probabilities(self.calibration, pages.scores) if is_calibrated else pages.probabilities
-        return Found(pages.page_ids, pages.scores, relevance)
+        return Found(pages.page_ids, pages.scores, relevance, pages.n_relevant)
 
     def pages(self, topic: Topic) -> ScoredPages:
         """The pages of the plain search and of each group, without the features behind their scores."""

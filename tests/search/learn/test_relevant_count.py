@@ -35,6 +35,19 @@ def test_a_topic_in_many_forms_does_not_vouch_for_itself() -> None:
     assert np.abs(thrice.residuals).max() == pytest.approx(np.abs(once.residuals).max(), rel=0.5)
 
 
+def test_training_topics_that_are_all_alike_do_not_make_sure() -> None:
+    """Seven relevant pages in every training topic; new topics have half as many, and vary as counts do."""
+    rng = derive(3, "alike")
+    sums = (7.0 * np.exp(rng.normal(0.0, 0.1, 50))).tolist()
+    model = fit_count(sums, [7] * 50, list(range(50)))
+    assert model.residuals.std() < 0.2 < model.deviation(7.0)
+    found = [estimate_count(model, np.array([3.5])) for _ in range(500)]
+    truth = rng.poisson(3.5, 500)
+    covered = np.mean([one.low <= n <= one.high for one, n in zip(found, truth, strict=True)])
+    assert 0.72 <= covered <= 0.92
+    assert found[0].median == pytest.approx(3.5, rel=0.25)
+
+
 MODEL = CountModel(0.0, 1.0, np.linspace(-1.5, 1.5, 61))
 P = np.linspace(0.9, 0.01, 200)
 
@@ -58,4 +71,4 @@ def test_the_size_of_a_project_counts_most() -> None:
     assert known.median == pytest.approx(500, rel=0.01)
     assert 300 < known.low < 400 < 600 < known.high < 800
     nothing = estimate_count(MODEL, np.empty(0))
-    assert 0.0 <= nothing.low <= nothing.high < 3.0
+    assert 0.0 <= nothing.low <= nothing.high <= 3.0

@@ -22,7 +22,7 @@ from evenrank.records import Topic
 from evenrank.search.encode.encoder import Encoder, Vectors
 from evenrank.search.encode.page_text import encoded_texts
 from evenrank.search.encode.text_cache import TextVectors
-from evenrank.search.encode.vector_cache import VectorCache
+from evenrank.search.encode.vector_cache import VectorCache, dot_products
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import lines_of
 from evenrank.types import Floats
@@ -92,9 +92,9 @@ class DenseScorer:
 
     def similarity(self, topic: Topic, page_ids: NDArray[np.int32]) -> tuple[Floats, Floats]:
         """Nearness of each page to the topic, and to its title."""
-        vectors = self.page_vectors(page_ids).astype(np.float64)
-        topic_vectors = self.topic_vectors(topic)
-        return vectors @ topic_vectors.topic, vectors @ topic_vectors.title
+        pages = self.page_vectors(page_ids)
+        of_topic, of_title = (dot_products(pages, vector) for vector in self.topic_vectors(topic))
+        return of_topic.astype(np.float64), of_title.astype(np.float64)
 
     @property
     def covers_index(self) -> bool:

@@ -31,7 +31,13 @@ from evenrank.search.engine.protocol import (
     round_scores,
     stored_page,
 )
-from evenrank.search.engine.tantivy_schema import build_analysers, build_query, build_schema, to_document
+from evenrank.search.engine.tantivy_schema import (
+    build_analysers,
+    build_schema,
+    restrict,
+    scoring_query,
+    to_document,
+)
 
 if TYPE_CHECKING:
     import tantivy
@@ -180,7 +186,9 @@ class TantivyEngine:
 
     def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
         """The k best pages; see `Engine.search`."""
-        query = build_query(self._schema, terms, restriction)
+        return self._best(restrict(self._schema, scoring_query(self._schema, terms), restriction), k)
+
+    def _best(self, query: tantivy.Query, k: int) -> Hits:
         searcher = self._searcher
         spare = _SPARE
         while True:
@@ -196,8 +204,14 @@ class TantivyEngine:
         return Hits(page_ids[order], scores[order])
 
     def search_many(self, queries: Sequence[Query]) -> list[Hits]:
-        """The answer to each query."""
-        return [self.search(*query) for query in queries]
+        """The answer to each query; terms that queries share are compiled once."""
+        compiled: dict[int, tantivy.Query] = {}
+        found = []
+        for query in queries:
+            if id(query.terms) not in compiled:
+                compiled[id(query.terms)] = scoring_query(self._schema, query.terms)
+            found.append(self._best(restrict(self._schema, compiled[id(query.terms)], query.restriction), query.k))
+        return found
 
     @staticmethod
     def _page_ids(searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress]) -> NDArray[np.int32]:

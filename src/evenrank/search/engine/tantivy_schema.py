@@ -89,11 +89,17 @@ def _add_texts(document: tantivy.Document, page: IndexPage, language: str) -> No
         document.add_text(name, text if language == "en" else " ".join(analyse(analyser, name, text)))
 
 
-def build_query(schema: Schema, terms: Sequence[WeightedTerm], restriction: Restriction) -> Query:
-    """The query that scores by `terms` among the pages that `restriction` allows."""
+def scoring_query(schema: Schema, terms: Sequence[WeightedTerm]) -> Query:
+    """The query that scores by `terms`."""
     from tantivy import Occur, Query
 
-    scoring = Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in merge_terms(terms)])
+    return Query.boolean_query([(Occur.Should, _term_query(schema, term, Query)) for term in merge_terms(terms)])
+
+
+def restrict(schema: Schema, scoring: Query, restriction: Restriction) -> Query:
+    """A query among the pages that `restriction` allows."""
+    from tantivy import Occur, Query
+
     filters = list(_filters(schema, restriction))
     if not filters:
         return scoring

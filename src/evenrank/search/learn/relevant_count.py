@@ -1,12 +1,14 @@
 """How many pages of a topic are relevant: an estimate with its uncertainty.
 
 The sum of a topic's probabilities says how many relevant pages to expect; how far off such sums were on training
-topics says how sure that is. What is known of the topic itself, a judged sample or the size of its project, narrows
-it down.
+topics says how sure that is. Chance sets a limit: of pages with some probability, the number that is relevant varies
+like a Poisson number, however alike the training topics were. What is known of the topic itself, a judged sample or
+the size of its project, narrows it down.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,6 +22,8 @@ LEVEL = 0.8
 """Probability that the number lies in the interval."""
 SIZE_DEVIATION = 0.25
 """Standard deviation of the logarithm of a project's size as it is known: lists are never quite up to date."""
+SLOPE_EVIDENCE = 30.0
+"""How much speaks for a slope of 1 from the start, as a sum of squared deviations of log sums of probabilities."""
 N_CASES = 399
 """Equally likely cases that stand for the distribution of the number."""
 
@@ -29,9 +33,9 @@ class RelevantCount(NamedTuple):
 
     median: float
     low: float
-    """The number is below this in 10 % of the cases."""
+    """The number is below this in about 10 % of the cases; rounded, as counts are."""
     high: float
-    """The number is above this in 10 % of the cases."""
+    """The number is above this in about 10 % of the cases; rounded."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +46,42 @@ class CountModel:
     slope: float
     residuals: Floats
     """Residuals of the training topics, ascending; each from a fit that did not see its topic."""
+    chance: float = 0.0
+    """Mean variance of the residuals that chance explains: 1/n for a Poisson number n."""
+
+    def deviation(self, n_expected: float) -> float:
+        """Standard deviation of the logarithm for a topic with so many relevant pages: the topic's own, and chance."""
+        own = max(float(self.residuals.var()) - self.chance, 0.0)
+        return float(np.sqrt(own + 1.0 / (n_expected + 0.5)))
 
 
 def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Sequence[int]) -> CountModel:
     """The model that training topics support; a topic may be there in several forms."""
     x = np.log(np.asarray(sums, np.float64) + 0.5)
     y = np.log(np.asarray(n_relevant, np.float64) + 0.5)
-    topics = np.asarray(topic_ids)
-    residuals = np.empty(len(x))
+    topics, form_counts = np.asarray(topic_ids), Counter(topic_ids)
+    weights = np.array([1.0 / form_counts[topic] for topic in topic_ids])
+    expected = np.empty(len(x))
     for topic in np.unique(topics):
         is_held = topics == topic
-        intercept, slope = _line(x[~is_held], y[~is_held])
-        residuals[is_held] = y[is_held] - (intercept + slope * x[is_held])
-    return CountModel(*_line(x, y), np.sort(residuals))
+        intercept, slope = _line(x[~is_held], y[~is_held], weights[~is_held])
+        expected[is_held] = intercept + slope * x[is_held]
+    chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
+    return CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
 
 
-def _line(x: Floats, y: Floats, strength: float = 5.0) -> tuple[float, float]:
-    """Intercept and slope by least squares; `strength` topics' worth of evidence speaks for a slope of 1."""
+def _line(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
+    """Intercept and slope by weighted least squares, drawn towards a slope of 1.
+
+    Where all training topics have about the same number of relevant pages, they say nothing about the slope, and a
+    topic with half the probabilities has half the relevant pages.
+    """
     if not len(x):
         return 0.0, 1.0
-    dx, dy = x - x.mean(), y - y.mean()
-    slope = float((dx @ dy + strength) / (dx @ dx + strength))
-    return float(y.mean() - slope * x.mean()), slope
+    x_mean, y_mean = np.average(x, weights=weights), np.average(y, weights=weights)
+    dx, dy = x - x_mean, y - y_mean
+    slope = float((weights @ (dx * dy) + SLOPE_EVIDENCE) / (weights @ (dx * dx) + SLOPE_EVIDENCE))
+    return float(y_mean - slope * x_mean), slope
 
 
 def estimate_count(
@@ -84,7 +102,8 @@ def estimate_count(
     levels = np.cumsum(weights[order]) / weights.sum() - 0.5 * weights[order] / weights.sum()
     tail = (1.0 - LEVEL) / 2.0
     low, median, high = np.interp([tail, 0.5, 1.0 - tail], levels, cases[order])
-    return RelevantCount(*(max(float(value), float(n_known)) for value in (median, low, high)))
+    ends = (median, min(np.round(low), median), max(np.round(high), median))
+    return RelevantCount(*(max(float(value), float(n_known)) for value in ends))
 
 
 def _cases(model: CountModel, total: float, project_size: int | None) -> Floats:
@@ -99,8 +118,10 @@ def _cases(model: CountModel, total: float, project_size: int | None) -> Floats:
     known = (np.arange(n) + 0.5) / n
     widened = np.clip((levels - 0.5) * (n + 1) / n + 0.5, 0.0, 1.0)  # a new topic is one more, so the tails are wider
     residuals = np.interp(widened, known, model.residuals)
-    numbers = np.exp(model.intercept + model.slope * np.log(total + 0.5) + residuals) - 0.5
-    return np.asarray(np.maximum(numbers, 0.0))
+    middle = float(np.median(model.residuals))
+    centre = model.intercept + model.slope * np.log(total + 0.5) + middle
+    factor = model.deviation(float(np.exp(centre))) / max(float(model.residuals.std()), 1e-9)
+    return np.asarray(np.maximum(np.exp(centre + factor * (residuals - middle)) - 0.5, 0.0))
 
 
 def _likelihoods(probabilities: Floats, cases: Floats, judged: Sequence[tuple[int, bool]]) -> Floats:
