@@ -81,9 +81,9 @@ class Protocol:
     """Resamples of the bootstrap."""
     confidence: float = 0.95
     """Coverage of the interval."""
-    interval_ties: Literal["exact", "rounded"] = "exact"
-    """Which resamples tie with the mean in the BCa interval: those of the same last digit, as in the published code, or
-    those that differ by rounding alone, so that the interval does not depend on the machine."""
+    operation_order: Literal["any", "published"] = "any"
+    """Order of floating-point operations over very many groups: any, or that of the published code wherever the topics
+    are so few that the last bit of a score decides an interval."""
 
     def __post_init__(self) -> None:
         # The model itself, never the name of a file: what is saved with results does not change with the file.
@@ -214,7 +214,7 @@ OFFICIAL_2022 = Protocol(
     task2_length=20,
     sequence_length=100,
     interval_stream="sequential",
-    interval_ties="rounded",
+    operation_order="published",
 )
 DEFAULT_PROTOCOL = "paper-2021"
 """Protocol that rankings are made for and scored by, unless another is named."""

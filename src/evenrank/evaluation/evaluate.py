@@ -27,14 +27,17 @@ from evenrank.evaluation.protocol_settings import (
 from evenrank.evaluation.ranked_pages import RankedPages, align_pages, normalise_flags, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.run_notes import listed, run_notes, value_notes
-from evenrank.evaluation.topic_truth import TopicTruth, topic_view
+from evenrank.evaluation.topic_truth import DENSE_TARGET, TopicTruth, topic_view
 from evenrank.formats.runs import read_runs
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, chosen_measures
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Task, no_pages
+from evenrank.targets.published import PublishedLayout, published_layout
 from evenrank.types import FilePath
 
+MOST_TOPICS_WITH_TIES = 14
+"""Topics up to which a resample may be all of them in another order; with more, one set of 9,999 in fifty has any."""
 COMPANY = "intervals depend on which other runs are scored in the same call, as in the published tables"
 WITHOUT_EXPOSURE = {
     "uniform": "that of a uniform distribution",
@@ -91,14 +94,24 @@ class _Evaluation:
 
     def __post_init__(self) -> None:
         self._truths: dict[int, TopicTruth] = {}
+        self._layout: PublishedLayout | None = None
 
     def results(self, runs: Sequence[Run]) -> Results:
+        self._layout = self._published_layout(runs)
         per_run = [self._scores(run) for run in runs]
         ends = self._intervals(runs, [scores for scores, _ in per_run])
         rows = [
             _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
         ]
         return Results(self.protocol, self.groups, tuple(rows), self.measures, self._notes(runs))
+
+    def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
+        """The layout of the published code, where the last bit of a score can decide an interval."""
+        is_whole = tuple(dimension.name for dimension in self.space.dimensions) == self.protocol.dimensions
+        n_topics = max(len(np.unique(run.topic_ids)) for run in runs)
+        if self.protocol.operation_order != "published" or not is_whole or n_topics > MOST_TOPICS_WITH_TIES:
+            return None
+        return published_layout(self.collection, self.space) if self.space.n_groups > DENSE_TARGET else None
 
     def _notes(self, runs: Sequence[Run]) -> tuple[str, ...]:
         """Notes on all runs together."""
@@ -174,7 +187,7 @@ class _Evaluation:
     def _truth(self, topic: int) -> TopicTruth:
         if topic not in self._truths:
             record = self.collection.topic_by_id[topic]
-            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space)
+            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space, self._layout)
         return self._truths[topic]
 
     def _nothing(self) -> RankedPages:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from evenrank.protocol import Protocol
 
 _NORMAL = NormalDist()
-TIES = {"exact": 0.0, "rounded": 1e-12}
-"""Relative difference up to which a resample ties with the mean, by the protocol's `interval_ties`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +29,7 @@ def intervals(values_of_runs: list[NDArray[np.float64]], protocol: Protocol) -> 
     """The interval of each run's mean; runs must come sorted by name for the digits of the published tables."""
     generators = _generators(protocol)
     return [
-        bca_interval(values, next(generators), protocol.n_resamples, protocol.confidence, TIES[protocol.interval_ties])
-        for values in values_of_runs
+        bca_interval(values, next(generators), protocol.n_resamples, protocol.confidence) for values in values_of_runs
     ]
 
 
@@ -52,11 +49,8 @@ def bca_interval(
     rng: np.random.Generator,
     n_resamples: int = 9999,
     confidence: float = 0.95,
-    tie: float = 0.0,
 ) -> Interval:
     """Bias-corrected and accelerated interval of the mean (Efron 1987).
-
-    Resamples whose mean is within `tie` of the mean, as a share of it, tie with it.
 
     Fewer than two values, or values that are all equal, have no spread: the interval is the mean itself.
     """
@@ -66,7 +60,7 @@ def bca_interval(
         return Interval(mean, mean, 0.0)
     draws = rng.integers(0, n_values, (n_resamples, n_values))
     means = np.sort(values[draws].mean(axis=-1))
-    bias = _NORMAL.inv_cdf(_share_below(means, mean, tie * abs(mean)))
+    bias = _NORMAL.inv_cdf(_share_below(means, mean))
     acceleration = _acceleration(values)
     tail = (1.0 - confidence) / 2
     low, high = (_adjusted(share, bias, acceleration) for share in (tail, 1.0 - tail))
@@ -74,9 +68,9 @@ def bca_interval(
     return Interval(float(ends[0]), float(ends[1]), float(means.std(ddof=1)))
 
 
-def _share_below(ordered: NDArray[np.float64], value: float, tie: float) -> float:
-    """Share of resamples below `value`, those within `tie` of it counted half; kept inside (0, 1)."""
-    below = np.searchsorted(ordered, value - tie, "left") + np.searchsorted(ordered, value + tie, "right")
+def _share_below(ordered: NDArray[np.float64], value: float) -> float:
+    """Share of resamples below `value`, those equal to it counted half; kept inside (0, 1)."""
+    below = np.searchsorted(ordered, value, "left") + np.searchsorted(ordered, value, "right")
     share = float(below) / (2 * len(ordered))
     return min(max(share, 0.5 / len(ordered)), 1.0 - 0.5 / len(ordered))
 

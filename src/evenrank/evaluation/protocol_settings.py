@@ -53,7 +53,7 @@ class ProtocolSettings(TypedDict, total=False):
     interval_seed: int
     n_resamples: int
     confidence: float
-    interval_ties: Literal["exact", "rounded"]
+    operation_order: Literal["any", "published"]
     depth: int
     """Both `task1_depth` and `task2_depth`."""
     rankings: int

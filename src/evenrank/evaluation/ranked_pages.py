@@ -115,6 +115,13 @@ def align_pages(
     uses_counts = any(d.name in collection.counts and s for d, s in zip(space.dimensions, shared, strict=True))
     if space.n_groups <= DENSE_ALIGNMENT and not uses_counts:
         return align(collection.masks_of(rows, space, missing), space, shared)
+    return align_pages_sparsely(collection, rows, space, shared, missing)
+
+
+def align_pages_sparsely(
+    collection: Collection, rows: NDArray[np.intp], space: GroupSpace, shared: Sequence[bool], missing: int
+) -> SparseAlignment:
+    """The alignment of `align_pages` by the groups of each page, whatever their number."""
     distinct, row_of_page = np.unique(rows, return_inverse=True)
     memberships = [
         _memberships(collection, distinct, dimension, is_shared, missing)

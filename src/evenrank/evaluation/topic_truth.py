@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.alignment.sparse import SparseAlignment
+from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.ranked_pages import RankedPages, align_pages, normalise_flags
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, align_pages_sparsely, normalise_flags
 from evenrank.metrics.measure import TopicView
+from evenrank.metrics.published_groups import PublishedView
 from evenrank.protocol import Protocol
 from evenrank.records import NO_CLASS, Task, Topic
-from evenrank.targets.sparse import SparseTarget
+from evenrank.targets.published import PublishedLayout, PublishedPages, published_target
+from evenrank.targets.published_arithmetic import single_sum
+from evenrank.targets.sparse import SparseTarget, blended_part, unblended_part
 from evenrank.targets.target import TrueTarget
 from evenrank.targets.true import page_target, task1_target, task2_target, work_exposure
 
@@ -33,6 +36,8 @@ class TopicTruth:
     topic: Topic
     protocol: Protocol
     space: GroupSpace
+    layout: PublishedLayout | None = None
+    """Where to round as the published code does; None to sum in any order."""
 
     @property
     def n_relevant(self) -> int:
@@ -65,10 +70,13 @@ class TopicTruth:
         if self.protocol.target_sum == "one":
             return task2_target(self._alignment(self.space), self._classes, self.space, dtype, attention)
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
-        return self._by_pages(weights, None if len(self.space.dimensions) == 1 else float(weights.sum()))
+        return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
 
     def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
         """The target of pages with those weights: of the space itself, or the margin of the protocol's full target."""
+        if self.layout is not None and divisor:
+            mass = published_pages(self.collection, self._rows, self.protocol, self.layout).total(weights.astype(float))
+            return published_target(SparseVector(mass.cells, mass.values / divisor), self.layout)
         names = {dimension.name for dimension in self.space.dimensions}
         is_set = len(names) > 1 and names < set(self.protocol.dimensions)
         if is_set and self.protocol.set_target == "margin":
@@ -87,6 +95,19 @@ class TopicTruth:
     def wanted_exposure(self, task: Task) -> NDArray[np.float64] | SparseTarget:
         """What measures compare exposure with: a distribution in Task 1, an amount of exposure in Task 2."""
         return self.task1_target if task == 1 else self._scaled_task2_target
+
+    @cached_property
+    def _placed_targets(self) -> dict[Task, SparseVector]:
+        return {}
+
+    def placed_target(self, task: Task) -> SparseVector | None:
+        """The wanted exposure by place in the published layout, where that is used."""
+        target = self.wanted_exposure(task)
+        if self.layout is None or not isinstance(target, SparseTarget):
+            return None
+        if task not in self._placed_targets:
+            self._placed_targets[task] = self.layout.placed(target.listed)
+        return self._placed_targets[task]
 
     @cached_property
     def exposure_scale(self) -> float:
@@ -159,6 +180,17 @@ class TrueRelevantPages:
         return align_pages(truth.collection, self._rows, truth.space, shared, missing=0)
 
 
+def published_pages(
+    collection: Collection, rows: NDArray[np.intp], protocol: Protocol, layout: PublishedLayout
+) -> PublishedPages:
+    """The groups of the pages in `rows` of a collection, in the published layout; rows of −1 have none."""
+    left, right = (
+        align_pages_sparsely(collection, rows, part, normalise_flags(protocol, part), missing=0)
+        for part in (blended_part(layout.space), unblended_part(layout.space))
+    )
+    return PublishedPages(layout, left, right, rows >= 0)
+
+
 def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
     """One topic of a run, ready to be measured."""
     protocol = truth.protocol
@@ -176,8 +208,17 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         alignment=ranked.alignment,
         full_target=truth.wanted_exposure(task),
         relevant=truth.relevant,
+        published=_published_view(task, ranked, truth),
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
     )
+
+
+def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> PublishedView | None:
+    target = truth.placed_target(task)
+    if truth.layout is None or target is None:
+        return None
+    rows = truth.collection.rows_of(ranked.pages)
+    return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
 
 
 def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:

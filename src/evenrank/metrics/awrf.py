@@ -48,6 +48,8 @@ def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
 
 def _compute(view: TopicView) -> float:
     if not view.exposes_nothing:
+        if view.groups.published is not None:
+            return view.groups.published.awrf(view.protocol.log_base)
         return awrf(view.exposure, view.target, view.protocol.log_base, view.groups.unexposed_target)
     return _without_exposure(view)
 

@@ -7,12 +7,19 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def ee_disparity(exposure: NDArray[np.float64]) -> float:
     """Squared norm of the groups' expected exposure ε."""
     return float(exposure @ exposure)
+
+
+def _compute(view: TopicView) -> float:
+    groups = view.groups
+    if groups.published is not None:
+        return groups.published.disparity()
+    return ee_disparity(groups.exposure)
 
 
 EE_DISPARITY = Measure(
@@ -25,6 +32,6 @@ EE_DISPARITY = Measure(
     high=math.inf,
     if_empty=0.0,
     citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
-    compute=lambda view: ee_disparity(view.exposure),
+    compute=_compute,
     official_in=(2,),
 )

@@ -7,13 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def ee_loss(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     """Squared distance of the groups' expected exposure ε from the target exposure ε*."""
     distance = exposure - target
     return float(distance @ distance)
+
+
+def _compute(view: TopicView) -> float:
+    groups = view.groups
+    if groups.published is not None:
+        return groups.published.loss()
+    return ee_loss(groups.exposure, groups.target) + groups.unexposed_squares
 
 
 EE_LOSS = Measure(
@@ -26,6 +33,6 @@ EE_LOSS = Measure(
     high=math.inf,
     if_empty=lambda view: view.groups.squared_target,
     citation="Diaz et al. 2020; the paper, section 4.3 (which prints the norm without its square)",
-    compute=lambda view: ee_loss(view.exposure, view.target) + view.groups.unexposed_squares,
+    compute=_compute,
     official_in=(2,),
 )

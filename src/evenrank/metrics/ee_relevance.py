@@ -7,12 +7,19 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.measure import Measure
+from evenrank.metrics.measure import Measure, TopicView
 
 
 def ee_relevance(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> float:
     """Inner product of the groups' expected exposure ε and the target exposure ε*."""
     return float(exposure @ target)
+
+
+def _compute(view: TopicView) -> float:
+    groups = view.groups
+    if groups.published is not None:
+        return groups.published.relevance()
+    return ee_relevance(groups.exposure, groups.target)
 
 
 EE_RELEVANCE = Measure(
@@ -25,6 +32,6 @@ EE_RELEVANCE = Measure(
     high=math.inf,
     if_empty=0.0,
     citation="Diaz et al. 2020; the paper, section 4.3",
-    compute=lambda view: ee_relevance(view.exposure, view.target),
+    compute=_compute,
     official_in=(2,),
 )

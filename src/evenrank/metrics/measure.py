@@ -15,6 +15,7 @@ from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment
 from evenrank.exposure import discounts
+from evenrank.metrics.published_groups import PublishedGroups, PublishedView
 from evenrank.metrics.relevant_pages import RelevantPages
 from evenrank.protocol import Protocol
 from evenrank.records import Task
@@ -112,6 +113,8 @@ class ComparedGroups:
     """Wanted exposure of all groups that are not listed."""
     unexposed_squares: float = 0.0
     """Sum of the squares of their wanted exposures."""
+    published: PublishedGroups | None = None
+    """The same groups for measures of the track that must round as the organisers' code does."""
 
     @property
     def squared_target(self) -> float:
@@ -149,6 +152,8 @@ class TopicView:
     """The relevant pages one by one."""
     drops_unknown: bool
     """Whether the first group, of pages of which nothing is known, does not count."""
+    published: PublishedView | None = None
+    """Pages and target, where scores must be rounded as in the published code."""
     values: dict[str, float] = field(default_factory=dict)
     """Measures computed so far, by name."""
 
@@ -198,7 +203,16 @@ class TopicView:
             wanted,
             unexposed_target=max(0.0, self.full_target.total - float(wanted.sum())),
             unexposed_squares=max(0.0, self.full_target.squared_norm - float(wanted @ wanted)),
+            published=self._published_groups(),
         )
+
+    def _published_groups(self) -> PublishedGroups | None:
+        if self.published is None:
+            return None
+        if self.task == 1:
+            return self.published.groups(self.attention, np.ones(len(self.pages), bool), None)
+        is_counted = self.is_relevant | (not self.protocol.relevant_exposure)
+        return self.published.groups(self.attention, is_counted, max(1, self.n_rankings))
 
     def margin_of_exposure(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
         """Exposure of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
@@ -247,6 +261,7 @@ class TopicView:
                 ideal_depth=depth,
                 is_relevant=self.is_relevant[kept],
                 alignment=self.alignment.take(kept),
+                published=None,
                 values={},
             )
         return self._cuts[depth]
