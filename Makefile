@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO ?= demo
 WORKERS ?= 2
 
-.PHONY: demo test test-long fuzz kills soak matrix sbom audit lint docs lock clean fleet fleet-stop
+.PHONY: demo test test-long fuzz fuzz-guided kills soak matrix sbom audit lint docs lock clean fleet fleet-stop
 
 demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, fair runs, scores, report
 	$(BIN)/evenrank demo $(DEMO)
@@ -15,10 +15,13 @@ test: $(VENV)/dev.stamp  ## the whole test suite
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
 
 fuzz: $(VENV)/dev.stamp  ## 100,000 changed inputs for every reader (about half an hour)
-	EVENRANK_FUZZ=$(or $(INPUTS),100000) $(BIN)/python -m pytest -q tests/robustness/test_fuzz.py
+	EVENRANK_FUZZ=$(or $(INPUTS),100000) $(BIN)/python -m pytest -q --timeout=0 tests/robustness/test_fuzz.py
+
+fuzz-guided: $(VENV)/dev.stamp  ## every reader for SECONDS (60), guided by coverage; what reaches new code joins the corpus
+	$(BIN)/python -m tests.robustness.guided --seconds $(or $(SECONDS),60) --keep
 
 kills: $(VENV)/dev.stamp  ## every writing command killed at every system call that names or syncs a file
-	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q tests/robustness/test_kills.py
+	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q --timeout=0 tests/robustness/test_kills.py
 
 soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MINUTES (2)
 	$(BIN)/python -m tests.robustness.soak --minutes $(or $(MINUTES),2) --figure build/soak.svg
@@ -26,7 +29,7 @@ soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MIN
 matrix:  ## the tests on every Python at hand, with the oldest and the newest dependencies
 	$(PYTHON) tools/test_matrix.py
 
-test-long: fuzz kills matrix  ## everything that takes too long for every change
+test-long: fuzz fuzz-guided kills matrix  ## everything that takes too long for every change
 	$(BIN)/python -m pytest -q -m long
 	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/web
 	$(MAKE) soak MINUTES=60

@@ -1,7 +1,8 @@
 """Every reader on changed files: it reads them or refuses them with an error of ours, in bounded time and memory.
 
 `make fuzz`, or `EVENRANK_FUZZ=100000 pytest tests/robustness/test_fuzz.py`, tries as many inputs for each reader. An
-input that fails is written to `corpus/NAME/`, where it is tried first from then on.
+input that fails is written to `corpus/NAME/`, where it is tried first from then on. `guided.py` finds inputs that reach
+more of the code.
 """
 
 from __future__ import annotations
@@ -14,22 +15,19 @@ import traceback
 from pathlib import Path
 
 import pytest
+from tests.robustness.corpus import folder_of, seeds_of
+from tests.robustness.guided import guide
 from tests.robustness.memory import own_peak, reset_own_peak
 from tests.robustness.mutate import mutate
 from tests.robustness.readers import READERS
 
 from evenrank.errors import EvenrankError
 
-CORPUS = Path(__file__).parent / "corpus"
 N_INPUTS = int(os.environ.get("EVENRANK_FUZZ", "700"))
 SEED = int(os.environ.get("EVENRANK_FUZZ_SEED", "1"))
 MAX_SECONDS = 20.0
 """Processor time that no input of up to 128 kB may take; most take a millisecond."""
 MAX_MIB = 512
-
-
-def seeds_of(name: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
 
 
 def failure(name: str, path: Path, content: bytes) -> str:
@@ -62,7 +60,16 @@ def test_changed_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
     for _ in range(N_INPUTS):
         content = mutate(rng, seeds)
         if text := failure(name, tmp_path / "input", content):
-            kept = CORPUS / name / hashlib.sha256(content).hexdigest()[:12]
+            kept = folder_of(name) / hashlib.sha256(content).hexdigest()[:12]
             kept.write_bytes(content)
             pytest.fail(f"{kept}: {text}")
     assert own_peak() - before < MAX_MIB
+
+
+@pytest.mark.parametrize("name", ["run", "metadata"])
+def test_a_few_seconds_guided_by_coverage(name: str) -> None:
+    pytest.importorskip("atheris", reason="needs atheris")
+    outcome = guide(name, 3)
+    assert outcome.is_clean, outcome.text[-3000:]
+    assert outcome.n_inputs > 1
+    assert outcome.coverage > 50

@@ -33,6 +33,8 @@ from evenrank.web.storage.store import open_desk_store
 
 N_KILLS = int(os.environ.get("EVENRANK_KILLS", "2"))
 """Kills of each command, spread over its calls; 0 kills at every one."""
+PART, N_PARTS = map(int, os.environ.get("EVENRANK_KILLS_PART", "1/1").split("/"))
+"""Which part of these kills to make: the second of five is `2/5`."""
 pytestmark = pytest.mark.skipif(not has_strace(), reason="needs strace, and the right to trace")
 
 
@@ -121,9 +123,9 @@ CHECKS: dict[str, Callable[[Path], None]] = {
 
 def chosen(counts: dict[str, int]) -> list[tuple[str, int]]:
     every = [(call, number) for call in sorted(counts) for number in range(1, counts[call] + 1)]
-    if not N_KILLS or len(every) <= N_KILLS:
-        return every
-    return [every[(2 * at + 1) * len(every) // (2 * N_KILLS)] for at in range(N_KILLS)]
+    if N_KILLS and len(every) > N_KILLS:
+        every = [every[(2 * at + 1) * len(every) // (2 * N_KILLS)] for at in range(N_KILLS)]
+    return every[PART - 1 :: N_PARTS]
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -137,7 +139,9 @@ def test_old_or_new_never_neither(base: Path, tmp_path: Path, name: str) -> None
         return place
 
     counts = count_calls(words_of(name, fresh()), tmp_path / "log")
-    for call, number in chosen(counts):
+    points = chosen(counts)
+    print(f"{name}: {len(points)} of {sum(counts.values())} calls: {counts}")
+    for call, number in points:
         place = fresh()
         kill_at(words_of(name, place), call, number)
         CHECKS[name](place)
@@ -154,7 +158,7 @@ SERVER_CALLS = ("pwrite64", "fdatasync", "fsync", "unlink")
 def server_points() -> list[tuple[str, int]]:
     """Where the server is killed: while it makes its store, and while it answers."""
     every = [(call, number) for number in (1, 2, 3, 5, 8, 12, 18, 26, 36, 48) for call in SERVER_CALLS]
-    return every if not N_KILLS else [("pwrite64", 36), ("fdatasync", 8)][:N_KILLS]
+    return every[PART - 1 :: N_PARTS] if not N_KILLS else [("pwrite64", 36), ("fdatasync", 8)][:N_KILLS]
 
 
 @pytest.mark.parametrize(("call", "number"), server_points())

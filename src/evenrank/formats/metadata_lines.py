@@ -120,7 +120,7 @@ class LineReader:
             codes = _class_column(texts)
             nothing = (b"null",) * len(page_ids)
             encoded = [encoder.encode_column(texts.get(encoder.field, nothing)) for encoder in self._encoders]
-        except ValueError:
+        except (ValueError, OverflowError):  # the slow path says what is wrong with which line
             return None
         is_score = ((scores >= 0) & (scores <= 1)) | np.isnan(scores)
         if page_ids.min() < 0 or page_ids.max() > MAX_PAGE_ID or not is_score.all():

@@ -3,54 +3,65 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import sys
-import zlib
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.compressed import open_compressed
 from evenrank.items.tables import Table
 
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")
 QRELS_COLUMNS = ("query", "iteration", "item", "grade")
 MAX_FAULTS = 20
-GZIP = b"\x1f\x8b"
+ROWS_AT_ONCE = 10_000
+MAX_BYTES = 1 << 30
+"""Longest text of a table; rankings of a million queries take about half of it."""
 
 
 def read_columns(path: Path) -> Table:
     """The table in a file; a line with another number of cells than the first is a fault."""
     text = read_text(path)
-    first = text.split("\n", 1)[0].rstrip("\r")
+    first = text.partition("\n")[0].rstrip("\r")
     if not first.strip():
         raise EvenrankError(f"{path}: empty, or an empty first line (a heading or a TREC line was expected)")
     delimiter = next((mark for mark in ("\t", ",", ";") if mark in first), None)
     columns = _trec_columns(first)
     if columns is not None:
-        rows = [line.split() for line in text.splitlines() if line.strip()]
-        return _table(path, columns, rows, first_line=1)
+        lines = io.StringIO(text, newline=None)
+        return _table(path, columns, (line.split() for line in lines if not line.isspace()), first_line=1)
     if delimiter is None and len(first.split()) > 1:
         raise EvenrankError(f"{path}:1: neither a heading with commas or tabs nor a TREC line: {first[:60]!r}")
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter or ",") if row]
-    heading = tuple(name.strip() for name in rows[0])
-    return _table(path, heading, rows[1:], first_line=2)
+    rows = _csv_rows(path, text, delimiter or ",")
+    heading = tuple(name.strip() for name in next(rows))
+    if twice := sorted({name for name in heading if heading.count(name) > 1}):
+        raise InputError([Fault(str(path), 1, f"column {name[:40]!r} appears twice", "rename one") for name in twice])
+    return _table(path, heading, rows, first_line=2)
+
+
+def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    try:
+        yield from (row for row in reader if row)
+    except csv.Error as error:
+        fix = "write one row a line, and quote cells that have the delimiter in them"
+        raise input_error(path, reader.line_num, f"the table cannot be read: {error}", fix) from error
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, unpacked if it is gzip; InputError where it is not UTF-8."""
-    data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    if data.startswith(GZIP):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise EvenrankError(f"{path}: damaged gzip file: {error}") from error
+    """The text of a file, unpacked if it is packed; InputError where it is too long or not UTF-8."""
+    with open_compressed(path) as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise input_error(path, 0, f"more than {MAX_BYTES >> 20:,} MiB of text", "split it into several files")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise InputError([Fault(str(path), line, "not UTF-8 text", "save it as UTF-8")]) from error
+        raise input_error(path, line, "not UTF-8 text", "save it as UTF-8") from error
 
 
 def _trec_columns(line: str) -> tuple[str, ...] | None:
@@ -71,10 +82,22 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _table(path: Path, columns: tuple[str, ...], rows: list[list[str]], first_line: int) -> Table:
-    wrong = [(line, len(row)) for line, row in enumerate(rows, first_line) if len(row) != len(columns)]
-    if wrong:
-        faults = [Fault(str(path), line, f"{n} cells, where {len(columns)} were expected") for line, n in wrong]
-        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
-    cells = np.array(rows, object).reshape(len(rows), len(columns))
-    return Table(str(path), {name: cells[:, at] for at, name in enumerate(columns)}, first_line, "line")
+def _table(path: Path, names: tuple[str, ...], rows: Iterator[list[str]], first_line: int) -> Table:
+    """Columns from rows, which are not kept: a list for each would take most of the memory."""
+    columns: tuple[list[str], ...] = tuple([] for _ in names)
+    faults: list[Fault] = []
+    n_faults, line = 0, first_line
+    while chunk := list(islice(rows, ROWS_AT_ONCE)):
+        if {*map(len, chunk)} == {len(names)}:
+            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+                column.extend(cells)
+        else:
+            wrong = [(line + at, len(row)) for at, row in enumerate(chunk) if len(row) != len(names)]
+            n_faults += len(wrong)
+            found = (Fault(str(path), at, f"{n} cells, where {len(names)} were expected") for at, n in wrong)
+            faults += islice(found, MAX_FAULTS - len(faults))
+        line += len(chunk)
+    if faults:
+        raise InputError(faults, n_faults - len(faults))
+    cells_of = {name: np.array(column, object) for name, column in zip(names, columns, strict=True)}
+    return Table(str(path), cells_of, first_line, "line")

@@ -13,12 +13,15 @@ from typing import Any
 import orjson
 
 MAX_ENTRIES = 100_000
+MAX_NESTED = 8
+"""Objects around the list of pages; PetScan has three."""
 TITLE_COLUMNS = ("title", "page_title", "article", "page", "name")
 ID_COLUMNS = ("page_id", "pageid", "id", "page id")
 NAMESPACE_COLUMNS = ("namespace", "ns")
 _LINK = re.compile(r"\[\[:?([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _BULLET = re.compile(r"^(?:[*#•·–-]\s*|\d+[.)]\s+)+")
 _DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SMALL = re.compile(r"-?[0-9]{1,6}")
 _TALK = re.compile(r"^talk:", re.IGNORECASE)
 
 
@@ -115,10 +118,21 @@ def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespac
         return row[at].strip() if at is not None and at < len(row) else ""
 
     title, number, namespace = cell(title_at), cell(id_at), cell(namespace_at)
-    entry = _titled(title, int(namespace) if namespace.lstrip("-").isdecimal() else 0)
+    entry = _titled(title, _namespace(namespace))
     page_id = int(number) if number.isascii() and number.isdecimal() and len(number) < 11 else None
     is_talk = namespace == "1"
     return Entry(title or number, entry.title, None if is_talk else page_id, entry.is_article)
+
+
+def _namespace(value: object) -> int:
+    """The number of a namespace; 0, that of articles, for anything else."""
+    text = str(value) if isinstance(value, int | str) else ""
+    return int(text) if _SMALL.fullmatch(text) else 0
+
+
+def _page_id(value: object) -> int | None:
+    """A page id; None for anything that no page has."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**10 else None
 
 
 def _column(head: list[str], names: tuple[str, ...]) -> int | None:
@@ -139,18 +153,17 @@ def _json_entries(text: str) -> Iterator[Entry]:
 
 def _pages_in(record: Any) -> list[Any] | None:
     """The list of pages in JSON of PetScan (`*`), PagePile (`pages`) or a plain list."""
-    if isinstance(record, list):
-        if len(record) == 1 and isinstance(record[0], dict) and ("a" in record[0] or "*" in record[0]):
-            return _pages_in(record[0])
-        return record
-    if not isinstance(record, Mapping):
-        return None
-    if "pages" in record:
-        pages = record["pages"]
-        return list(pages) if isinstance(pages, list | dict) else None
-    for key in ("*", "a"):
-        if key in record:
-            return _pages_in(record[key])
+    for _ in range(MAX_NESTED):
+        if isinstance(record, list) and len(record) == 1 and isinstance(record[0], dict) and {"a", "*"} & {*record[0]}:
+            record = record[0]
+        if isinstance(record, list):
+            return record
+        if not isinstance(record, Mapping):
+            return None
+        if "pages" in record:
+            pages = record["pages"]
+            return list(pages) if isinstance(pages, list | dict) else None
+        record = record.get("*", record.get("a"))
     return None
 
 
@@ -158,11 +171,12 @@ def _json_entry(page: Any) -> Entry:
     if isinstance(page, bool) or not isinstance(page, str | int | Mapping):
         raise EntriesError(f"a page is neither a title, an id nor an object: {str(page)[:50]}")
     if isinstance(page, int):
-        return Entry(str(page), page_id=page)
+        return Entry(str(page), page_id=_page_id(page))
     if isinstance(page, str):
         return _titled(page)
     title = next((str(page[name]) for name in TITLE_COLUMNS if page.get(name)), "")
-    number = next((page[name] for name in ID_COLUMNS if isinstance(page.get(name), int)), None)
-    namespace = next((int(page[name]) for name in NAMESPACE_COLUMNS if str(page.get(name, "")).isdecimal()), 0)
+    number = next((found for name in ID_COLUMNS if (found := _page_id(page.get(name))) is not None), None)
+    namespace = next((_namespace(page[name]) for name in NAMESPACE_COLUMNS if name in page), 0)
     entry = _titled(title, namespace)
-    return Entry(title or str(number), entry.title, None if namespace == 1 else number, entry.is_article)
+    given = title or ("" if number is None else str(number))
+    return Entry(given or str(dict(page))[:50], entry.title, None if namespace == 1 else number, entry.is_article)

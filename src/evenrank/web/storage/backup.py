@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import sqlite3
 import tempfile
@@ -32,6 +33,13 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {"store": desk_schema, "judgments": j
 MAX_BYTES = 64 << 30
 """Longest database that is restored."""
 _CHUNK = 1 << 20
+MAX_CONTENTS = 1 << 20
+"""Bytes of the longest list of contents."""
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(EOFError, KeyError, TypeError, ValueError, OverflowError),
+)
+"""What damaged archives make `zipfile` and the reading of their contents raise."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +76,15 @@ def write_backup(target: Path, databases: Mapping[str, Location]) -> list[Backed
 def read_contents(source: Path) -> list[BackedUp]:
     """What a backup holds; an error when the file is not one."""
     try:
-        with zipfile.ZipFile(source) as archive:
-            record = orjson.loads(archive.read(CONTENTS))
+        with zipfile.ZipFile(source) as archive, archive.open(CONTENTS) as file:
+            record = orjson.loads(file.read(MAX_CONTENTS))
         if record["format"] != FORMAT:
             raise input_error(source, 0, f"a backup of format {record['format']}, not {FORMAT}", "use a newer evenrank")
-        return [BackedUp(str(e["kind"]), int(e["size_bytes"]), str(e["sha256"])) for e in record["databases"]]
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+        entries = [BackedUp(str(e["kind"]), int(e["size_bytes"]), str(e["sha256"])) for e in record["databases"]]
+        if len({entry.kind for entry in entries}) < len(entries):
+            raise ValueError("a database is named twice")
+        return entries
+    except (OSError, *UNREADABLE) as error:
         raise input_error(source, 0, f"not a backup: {error}", "name a file that `evenrank backup` wrote") from error
 
 
@@ -150,9 +161,10 @@ def _unpack(source: Path, entry: BackedUp, target: Path) -> Path:
             file.flush()
             os.fsync(file.fileno())
         _check_copy(path, entry)
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, sqlite3.Error, EOFError) as error:
+    except (DamagedStoreError, sqlite3.Error, *UNREADABLE) as error:
         path.unlink(missing_ok=True)
-        raise input_error(source, 0, f"{entry.kind} cannot be restored: {error}", "the file is damaged") from error
+        reason = error.reason if isinstance(error, DamagedStoreError) else error
+        raise input_error(source, 0, f"{entry.kind} cannot be restored: {reason}", "the file is damaged") from error
     except BaseException:
         path.unlink(missing_ok=True)
         raise
