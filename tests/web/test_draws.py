@@ -124,7 +124,7 @@ def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
     search = saved(desk)
     rankings = [make_draw(desk, search, "one").page_ids for _ in range(20)]
     quality = desk.collection.quality_score[desk.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
-    assert quality[:, :10].mean() < quality[:, -10:].mean()
+    assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:])  # of some articles it is unknown
     of_all = desk.collection.quality_score[desk.collection.rows_of(search.page_ids)]
     weights = np.where(np.isfinite(of_all), search.relevance**2, 0.0)
     by_relevance = np.bincount(search.kinds, weights * np.nan_to_num(of_all)) / np.bincount(search.kinds, weights)

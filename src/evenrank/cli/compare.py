@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import orjson
 
 from evenrank.cli.evaluate import FORMATS, say_notes
 from evenrank.cli.option_types import SEED
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import say
-
-if TYPE_CHECKING:
-    from evenrank.evaluation.compare import Comparisons
+from evenrank.evaluation.compare import Comparisons, compare
+from evenrank.evaluation.evaluate import score_files
+from evenrank.evaluation.tables.comparisons import compare_table
+from evenrank.evaluation.tables.results import RENDERERS
+from evenrank.formats.runs import split_name
 
 
 @click.command("compare")
@@ -46,15 +48,10 @@ def command(
     For each measure: the mean difference with its interval, topics won, tied and lost, and the p of a paired test, with
     Holm's correction over the runs. Better and worse follow the direction of the measure: a lower EE-L is better.
     """
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.compare import compare
-    from evenrank.evaluation.evaluate import score_files
-
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
-    opened = Collection.open(collection)
     paths, name = with_baseline(runs, baseline)
     results = score_files(
-        opened,
+        collection,
         paths,
         options.protocol,
         options.groups,
@@ -72,8 +69,6 @@ def command(
 
 def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ...], str]:
     """The run files with the baseline among them once, and the baseline's name."""
-    from evenrank.formats.runs import split_name
-
     named = {name: path.resolve() for name, path in map(split_name, runs)}
     if baseline in named and not Path(baseline).exists():
         return runs, baseline
@@ -84,10 +79,5 @@ def with_baseline(runs: tuple[Path, ...], baseline: str) -> tuple[tuple[Path, ..
 
 def _rendered(comparisons: Comparisons, form: str) -> str:
     if form == "json":
-        import orjson
-
         return orjson.dumps(comparisons.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
-    from evenrank.evaluation.tables.comparisons import compare_table
-    from evenrank.evaluation.tables.results import RENDERERS
-
     return RENDERERS[form](compare_table(comparisons))

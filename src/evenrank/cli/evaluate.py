@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import orjson
 
-from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.scoring_options import ScoringOptions, depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import is_verbose, say
-
-if TYPE_CHECKING:
-    from evenrank.cli.scoring_options import ScoringOptions
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.results import Results
+from evenrank.collection.collection import Collection
+from evenrank.evaluation.attributes import evaluate_attributes
+from evenrank.evaluation.evaluate import judged_part, score_files
+from evenrank.evaluation.feedback import write_topic_stats
+from evenrank.evaluation.results import Results
+from evenrank.evaluation.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
+from evenrank.evaluation.tables.table import text_of
+from evenrank.formats.runs import read_runs
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (
@@ -62,20 +65,14 @@ def command(
     The task is inferred from the run file's columns; runs of both tasks give two tables. Best runs come first and best
     values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.evaluate import score_files
-
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
-    opened = Collection.open(collection)
     if attributes:
-        score_attributes(opened, runs, options, measures, form, judged_only=judged_only)
+        score_attributes(Collection.open(collection), runs, options, measures, form, judged_only=judged_only)
         return
     results = score_files(
-        opened, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
+        collection, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
     )
     if topic_stats is not None:
-        from evenrank.evaluation.feedback import write_topic_stats
-
         write_topic_stats(results, topic_stats)
     click.echo(rendered(results, form, per_topic, all_intervals=all_intervals), nl=False)
     say_notes(results, with_settings=form != "json")
@@ -91,11 +88,6 @@ def score_attributes(
     judged_only: bool,
 ) -> None:
     """Print a table for each task with a column for each attribute."""
-    from evenrank.evaluation.attributes import evaluate_attributes
-    from evenrank.evaluation.evaluate import judged_part
-    from evenrank.evaluation.tables.results import RENDERERS
-    from evenrank.formats.runs import read_runs
-
     if options.groups != "intersection":
         raise click.BadParameter(
             "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
@@ -104,8 +96,6 @@ def score_attributes(
     loaded = [judged_part(run, opened) for run in loaded] if judged_only else loaded
     found = evaluate_attributes(opened, loaded, options.protocol, measures=measures, **options.settings)
     if form == "json":
-        import orjson
-
         click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2))
         return
     tables = [found.table(task) for task in found.overall.tasks]
@@ -116,12 +106,7 @@ def score_attributes(
 def rendered(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:
     """The results in one of `FORMATS`."""
     if form == "json":
-        import orjson
-
         return orjson.dumps(results.to_json(all_intervals), option=orjson.OPT_INDENT_2).decode() + "\n"
-    from evenrank.evaluation.tables.results import RENDERERS, intervals_table, runs_table, topics_table
-    from evenrank.evaluation.tables.table import text_of
-
     table_of = topics_table if per_topic else intervals_table if all_intervals else runs_table
     tables = [table_of(results, task) for task in results.tasks]
     if form == "table":
@@ -131,8 +116,6 @@ def rendered(results: Results, form: str, per_topic: bool, *, all_intervals: boo
 
 def say_notes(results: Results, *, with_settings: bool) -> None:
     """Settings of the protocol and notes on runs, on standard error."""
-    from evenrank.evaluation.tables.results import settings_lines
-
     if with_settings and is_verbose():
         say("\n".join(settings_lines(results)))
     for note in results.notes:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from evenrank.assessment.agreement import Agreement, Disagreement
+from evenrank.assessment.agreement import agreement as measure
+from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate
+from evenrank.assessment.assessors import add_assessor, assessors
+from evenrank.assessment.assignments import Overlap, load_pool
+from evenrank.assessment.assignments import assign as give
+from evenrank.assessment.coverage import coverage, max_tiers, pace
+from evenrank.assessment.exports import EXPORTS, left_out
+from evenrank.assessment.imports import IMPORTS
+from evenrank.assessment.pool_file import read_pool
+from evenrank.assessment.store import create_store, open_store
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
 from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
-
-if TYPE_CHECKING:
-    from evenrank.assessment.agreement import Agreement, Disagreement
-    from evenrank.assessment.agreement_coefficients import Estimate
+from evenrank.collection.collection import Collection
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -36,11 +43,6 @@ def command() -> None:
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Start of all shuffling and sampling.")
 def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> None:
     """Make a judgments file, or add the new pages of a grown pool to it."""
-    from evenrank.assessment.assignments import load_pool
-    from evenrank.assessment.pool_file import read_pool
-    from evenrank.assessment.store import create_store
-    from evenrank.collection.collection import Collection
-
     read = read_pool(pool)
     titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
     with create_store(store, seed) as opened:
@@ -54,9 +56,6 @@ def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> 
 @click.option("--url", metavar="URL", help="Address of the server: print the whole link, not only its secret.")
 def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> None:
     """Print the secret of a new link for NAME; an earlier link stops working."""
-    from evenrank.assessment.assessors import add_assessor
-    from evenrank.assessment.store import open_store
-
     with open_store(store) as opened:
         secret = add_assessor(opened, name, "organiser" if organiser else "assessor")
     click.echo(f"{url.rstrip('/')}/judge/{secret}" if url else secret)
@@ -68,11 +67,6 @@ def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> 
 @click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
 def assign(store: Path | str, overlap: float, judges: int) -> None:
     """Give every page that nobody has yet to an assessor, and a sample of them to several."""
-    from evenrank.assessment.assessors import assessors
-    from evenrank.assessment.assignments import Overlap
-    from evenrank.assessment.assignments import assign as give
-    from evenrank.assessment.store import open_store
-
     with open_store(store) as opened:
         names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
         n_given = give(opened, names, Overlap(overlap, judges))
@@ -84,9 +78,6 @@ def assign(store: Path | str, overlap: float, judges: int) -> None:
 @FORMAT
 def progress(store: Path | str, form: str) -> None:
     """How far the work is: each tier of each topic, and each assessor."""
-    from evenrank.assessment.coverage import coverage, max_tiers, pace
-    from evenrank.assessment.store import open_store
-
     with open_store(store) as opened:
         tiers, deepest, paces = coverage(opened), max_tiers(opened), pace(opened)
     if form == "json":
@@ -110,9 +101,6 @@ def _seconds(value: float | None) -> str:
 @click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
 def import_(store: Path | str, file: Path, form: str, name: str) -> None:
     """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
-    from evenrank.assessment.imports import IMPORTS
-    from evenrank.assessment.store import create_store
-
     is_new = isinstance(store, Path) and not store.exists()
     try:
         with create_store(store) as opened:
@@ -129,9 +117,6 @@ def import_(store: Path | str, file: Path, form: str, name: str) -> None:
 @click.option("-o", "--output", type=NEW_FILE, required=True)
 def export(store: Path | str, form: str, output: Path) -> None:
     """Write settled grades (qrels, topics) or every vote (votes); what is undecided is never a 0."""
-    from evenrank.assessment.exports import EXPORTS, left_out
-    from evenrank.assessment.store import open_store
-
     with open_store(store) as opened:
         EXPORTS[form](opened, output)
         undecided = left_out(opened) if form != "votes" else {}
@@ -146,10 +131,6 @@ def export(store: Path | str, form: str, output: Path) -> None:
 @FORMAT
 def agreement(store: Path | str, resamples: int, form: str) -> None:
     """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
-    from evenrank.assessment.agreement import agreement as measure
-    from evenrank.assessment.agreement_coefficients import Bootstrap
-    from evenrank.assessment.store import open_store
-
     with open_store(store) as opened:
         found = measure(opened, Bootstrap(n_resamples=resamples))
     if form == "json":

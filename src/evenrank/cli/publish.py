@@ -68,6 +68,7 @@ def command(
     model: str,
     encoder: Path | None,
     pooling: str | None,
+    device: str | None,
 ) -> None:
     """Publish a ranking of RUN, or a list of the web app, on a page of a wiki.
 
@@ -89,7 +90,7 @@ def command(
         listing = _listing_of_run(folder, run, topic, rows)
     else:
         assert token is not None
-        choice = chosen_model(Collection.open(folder), model, encoder, pooling)
+        choice = chosen_model(Collection.open(folder), model, encoder, pooling, device)
         settings = WebSettings(
             store=store,
             public_url=public_url.rstrip("/"),

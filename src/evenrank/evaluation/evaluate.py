@@ -238,7 +238,7 @@ def joined_groups(groups: str | Iterable[str]) -> str:
 
 
 def score_files(
-    collection: Collection,
+    collection: Collection | FilePath,
     paths: Sequence[FilePath],
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str = "intersection",
@@ -251,10 +251,11 @@ def score_files(
 
     Topics whose judgments do not say what was judged keep all their pages.
     """
-    runs = read_runs(paths, collection.text_ids)
+    opened = given_collection(collection)
+    runs = read_runs(paths, opened.text_ids)
     if judged_only:
-        runs = [judged_part(run, collection) for run in runs]
-    return evaluate(collection, runs, protocol, groups, measures=measures, **(settings or {}))
+        runs = [judged_part(run, opened) for run in runs]
+    return evaluate(opened, runs, protocol, groups, measures=measures, **(settings or {}))
 
 
 def judged_part(run: Run, collection: Collection) -> Run:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -178,3 +179,9 @@ def read_protocol(run_path: str | os.PathLike[str]) -> str | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return name if isinstance(name, str) else None
+
+
+def write_record(record: dict[str, Any], run_path: str | os.PathLike[str]) -> None:
+    """Write the record beside a run as an indented JSON file, complete or not at all."""
+    with atomic_file(record_path(run_path)) as file:
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar, get_args
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar, get_args
 
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
@@ -26,17 +25,11 @@ from evenrank.settings import parse_settings
 from evenrank.targets.choice import TargetChoice, choose_target
 from evenrank.types import FilePath
 
-if TYPE_CHECKING:
-    pass
-
-
 Settings = Mapping[str, object]
 """Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
 
 
 A = TypeVar("A")
-
-
 B = TypeVar("B")
 
 
@@ -60,7 +53,9 @@ def make_job(
         raise WrongTypeError(candidates, "run", "a Run or the path of its file")
     if length not in get_args(Length):
         raise EvenrankError(f"length is {length!r} (choose from {', '.join(get_args(Length))})")
-    served, texts = choose_protocol(protocol), setting_texts(settings or {})
+    known = collection.known_dimensions
+    served = serve_protocol(protocol, task, known)
+    texts = setting_texts(settings or {})
     shared = {field.name for field in fields(BuildSettings)}
     of_build = {name: text for name, text in texts.items() if name in shared}
     of_policy = {name: text for name, text in texts.items() if name not in shared}
@@ -68,10 +63,46 @@ def make_job(
         lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
     choice = choose_model(collection, model) if isinstance(model, str) else model
-    request = request_of(served, task)
-    source = open_source(collection, candidates, build, request.length, choice)
-    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
+    source = open_source(collection, candidates, build, served.request.length, choice)
+    job = RankingJob(collection.path, source, configured, served.request, build, seed, served.name, length)
     return job.learned()
+
+
+@dataclass(frozen=True)
+class Served:
+    """What serving a protocol means for a job: what its scorer looks at becomes settings."""
+
+    name: str
+    """Of the protocol."""
+    request: Request
+    """The size of a valid run."""
+    candidates: dict[str, object]
+    """Settings of the candidates (`BuildSettings`) that count pages as the protocol does."""
+    policy: dict[str, object]
+    """Settings that serve the scorer, for policies that have them."""
+
+
+def serve_protocol(protocol: str | Protocol, task: Task, dimensions: Iterable[str]) -> Served:
+    """The settings that serve a protocol, which is given by name or as an object.
+
+    A scorer that looks at the whole ranking leaves the policy its mixture over depths; one with a cut of its own is
+    served at that cut, and the rest of the ranking is made to follow from there.
+    """
+    if isinstance(protocol, str):
+        if protocol not in PROTOCOLS:
+            raise UnknownNameError("protocol", protocol, PROTOCOLS)
+        protocol = PROTOCOLS[protocol]
+    depth, length = protocol.depth(task), protocol.length(task)
+    policy: dict[str, object] = {"log_base": protocol.log_base}
+    if task == 1 and depth < length:
+        policy |= {"depths": (depth,), "depth_weights": (1.0,)}
+    if task == 2:
+        policy["relevant_only"] = protocol.relevant_exposure
+        if depth < length:
+            policy["head_depth"] = depth
+    divided = tuple(name for name in dimensions if protocol.normalises(name))
+    candidates: dict[str, object] = {"divided": divided, "keep_unknown": protocol.keeps_unknown_task1}
+    return Served(protocol.name, Request(task, protocol.n_rankings(task), length), candidates, policy)
 
 
 def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
@@ -88,14 +119,13 @@ def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
 
 
 def _build_settings(
-    collection: Collection, protocol: Protocol, texts: Mapping[str, str], target: str | FilePath | TargetChoice
+    collection: Collection, served: Served, texts: Mapping[str, str], target: str | FilePath | TargetChoice
 ) -> BuildSettings:
     """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
     given, known = dict(texts), collection.known_dimensions
     choice = choose_target(given.pop("target", target), known)
-    wanted = candidate_settings(protocol, known)
     default = collection.default_groups(BuildSettings().information)
-    wanted |= {"information": default, "scored": default}
+    wanted = {**served.candidates, "information": default, "scored": default}
     if choice.is_table:
         wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
@@ -103,14 +133,16 @@ def _build_settings(
     return settings
 
 
-def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], protocol: Protocol) -> Policy:
+def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: Served) -> Policy:
     if not isinstance(policy, str):
         if texts:
             raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
         policy_class(policy.name, task)
         return policy
     owner = policy_class(policy, task)
-    return owner(**{**policy_settings(protocol, task, owner), **parse_settings(owner, texts)})
+    names = {field.name for field in fields(owner)}  # type: ignore[arg-type]
+    wanted = {name: value for name, value in served.policy.items() if name in names}
+    return owner(**{**wanted, **parse_settings(owner, texts)})
 
 
 def setting_texts(settings: Settings) -> dict[str, str]:
@@ -126,46 +158,6 @@ def _text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def choose_protocol(protocol: str | Protocol) -> Protocol:
-    """A protocol by name."""
-    if isinstance(protocol, Protocol):
-        return protocol
-    if protocol not in PROTOCOLS:
-        raise UnknownNameError("protocol", protocol, PROTOCOLS)
-    return PROTOCOLS[protocol]
-
-
-def request_of(protocol: Protocol, task: Task) -> Request:
-    """The size of a valid run."""
-    return Request(task, protocol.n_rankings(task), protocol.length(task))
-
-
-def candidate_settings(protocol: Protocol, dimensions: Iterable[str] = tuple(DIMENSIONS)) -> dict[str, object]:
-    """Settings of the candidates (`BuildSettings`) that count pages as the protocol does."""
-    return {
-        "divided": tuple(name for name in dimensions if protocol.normalises(name)),
-        "keep_unknown": protocol.keeps_unknown_task1,
-    }
-
-
-def policy_settings(protocol: Protocol, task: Task, policy: type[Policy]) -> dict[str, object]:
-    """Settings of a policy that serve the protocol's scorer, as far as the policy has them.
-
-    A scorer that looks at the whole ranking leaves the policy its mixture over depths; one with a cut of its own is
-    served at that cut, and the rest of the ranking is made to follow from there.
-    """
-    depth, length = protocol.depth(task), protocol.length(task)
-    wanted: dict[str, object] = {"log_base": protocol.log_base}
-    if task == 1 and depth < length:
-        wanted |= {"depths": (depth,), "depth_weights": (1.0,)}
-    if task == 2:
-        wanted["relevant_only"] = protocol.relevant_exposure
-        if depth < length:
-            wanted["head_depth"] = depth
-    names = {field.name for field in fields(policy)}  # type: ignore[arg-type]
-    return {name: value for name, value in wanted.items() if name in names}
 
 
 def open_source(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
-from evenrank.formats.runs import record_path, write_run
+from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
@@ -21,7 +21,7 @@ from evenrank.ranking.make_job import (
     Settings,
     make_job,
 )
-from evenrank.ranking.record import mean_certificate, run_of, run_record, write_record
+from evenrank.ranking.record import mean_certificate, run_of, run_record
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
 from evenrank.targets.choice import FINER, TargetChoice
@@ -54,7 +54,7 @@ class RankedTopics:
     def write(self, path: FilePath, *, with_record: bool = True) -> Path:
         """Write the run to a file (gzip by its ending), and its record beside it as `PATH.json`."""
         if with_record:
-            write_record(self.record, record_path(path))
+            write_record(self.record, path)
         write_run(self.run, path)
         return Path(path)
 

@@ -6,13 +6,10 @@ import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
-from evenrank.formats.atomic import atomic_file
 from evenrank.policies.policy import settings_of
 from evenrank.ranking.job import RankingJob, TopicRankings
 from evenrank.records import Run
@@ -70,9 +67,3 @@ def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
         return {}
     shared = [name for name in certificates[0] if all(name in other for other in certificates)]
     return {name: float(np.mean([certificate[name] for certificate in certificates])) for name in shared}
-
-
-def write_record(record: dict[str, Any], path: Path) -> None:
-    """The record as an indented JSON file, whole or not at all."""
-    with atomic_file(path) as file:
-        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
