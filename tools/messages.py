@@ -6,6 +6,7 @@ python tools/messages.py --missing  prints what is not translated, and fails whe
 
 from __future__ import annotations
 
+import ast
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -16,24 +17,33 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.web.articles.article import UNASSESSED
+from evenrank.web.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
+from evenrank.web.desk import UNKNOWN
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.lists.filters import ORDERS, SIZES
+from evenrank.web.pages.errors import TITLES
 from evenrank.web.pages.i18n import LANGUAGES
 from evenrank.web.sources.brought import NOT_ARTICLE, NOT_HERE
 from evenrank.web.sources.source import KINDS, ROLES
 
 WEB = Path(__file__).parents[1] / "src/evenrank/web"
 CHANGES = ("New on the list", "Improved", "Fell back", "No longer on the list", "Deleted")
+FOR_VISITORS = {
+    "Message", "BadRequestError", "HTTPException", "QuestionError", "NothingFoundError", "SourceError", "EntriesError",
+    "NotInListError", "NotInSearchError", "TooManyDrawsError",
+}  # fmt: skip
+"""What makes a message of the texts that it is given."""
 Message = str | tuple[str, str]
 
 
 def messages() -> list[Message]:
     """Every message once: those of the templates, then those that code and tables hand to them."""
-    return list(dict.fromkeys([*_in_templates(), *_in_code()]))
+    return list(dict.fromkeys([*_in_templates(), *_in_code(), *_in_python()]))
 
 
 def _in_templates() -> Iterator[Message]:
-    for path in sorted((WEB / "templates").glob("*.html")):
+    for path in sorted((WEB / "templates").rglob("*.html")):
         with path.open("rb") as file:
             for _, function, message, _ in babel_extract(file, ("_", "ngettext"), (), {"newstyle_gettext": "true"}):
                 yield (message[0], message[1]) if function == "ngettext" else _text(message)
@@ -44,15 +54,39 @@ def _text(message: str | tuple[str | None, ...]) -> str:
 
 
 def _in_code() -> Iterator[str]:
+    """Messages of tables, and those that Python code gives to error pages and forms."""
     choices = tomllib.loads((WEB / "request/choices.toml").read_text("utf-8"))
     for kind in ("goal", "strength", "policy"):
         for entry in choices[kind]:
             yield from (entry["label"], entry["explanation"])
     yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE)
+    yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, UNASSESSED)
+    yield from (word for words in SCALES.values() for word in words)
+    yield from (answer.label for answer in OTHERS)
     yield from (label for label, _, _ in SIZES.values())
     yield from (form.label for form in FORMATS.values())
     for name in ("geography", "gender"):
         yield from (DIMENSIONS[name].heading, *DIMENSIONS[name].readable_groups)
+
+
+def _in_python() -> Iterator[str]:
+    """Texts of `Message`, and texts that errors for visitors are made of."""
+    for path in sorted(WEB.rglob("*.py")):
+        if path.parent.name in ("api", "middleware"):
+            continue  # programs read English, and guards answer before there is a language
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FOR_VISITORS:
+                yield from (text for argument in node.args for text in _literals(argument))
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith(("faults[", "text")):
+                yield from _literals(node.value)
+
+
+def _literals(node: ast.expr) -> Iterator[str]:
+    """The texts that an argument is, or has as the values of a dictionary."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.Dict):
+        yield from (text for value in node.values for text in _literals(value))
 
 
 def catalog_of(language: str) -> Catalog:

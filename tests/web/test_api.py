@@ -92,7 +92,7 @@ def test_a_bot_goes_the_whole_way(client: TestClient) -> None:
         ({"title": 3}, "title must be a text"),
         ({"title": "x", "keywords": "a, b"}, "keywords must be a list of texts"),
         ({"title": "x", "fairness": True}, "fairness must be a number"),
-        ({"title": "x", "fairness": -1}, "from 0 to 1000"),
+        ({"title": "x", "fairness": -1}, "from 0 to 1,000"),
         ({"title": "x", "color": "red"}, "no field 'color'"),
         ({"title": "x", "policy": "best"}, "Choose a way of ranking"),
         ({"title": "x" * 201}, "201 characters"),

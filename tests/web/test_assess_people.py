@@ -82,7 +82,7 @@ def test_a_pool_is_added_and_assigned(
     answer = judge.post(f"{people}/pool", files=files)
     assert answer.status_code == 303, answer.text[-900:]
     assert answer.headers["location"].endswith("done=pooled&n=1")
-    assert "1 pages are assigned to nobody" in judge.get(people).text
+    assert "1 page is assigned to nobody" in judge.get(people).text
     answer = judge.post(f"{people}/assign", data={"overlap": "100", "judges": "2"})
     assert answer.headers["location"].endswith("done=assigned&n=2")
     broken = judge.post(f"{people}/pool", files={"pool": ("bad.jsonl", b"{}\n")})

@@ -53,6 +53,17 @@ CREATE INDEX vote_by_item ON vote (topic, page);
 CREATE INDEX vote_by_assessor ON vote (assessor, topic, page);
 CREATE INDEX vote_by_time ON vote (assessor);  -- rows of an index are in the order of their ids: the last vote is its end
 
+CREATE TABLE remark (  -- what people say to each other about a page on which votes differ
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  token TEXT NOT NULL UNIQUE,  -- chosen by the client: the same remark sent twice is stored once
+  topic INTEGER NOT NULL,
+  page INTEGER NOT NULL,
+  author TEXT NOT NULL REFERENCES assessor (name),
+  text TEXT NOT NULL,
+  time TEXT NOT NULL
+);
+CREATE INDEX remark_by_item ON remark (topic, page);
+
 CREATE TRIGGER votes_do_not_change BEFORE UPDATE ON vote BEGIN SELECT RAISE (ABORT, 'votes are kept as they are'); END;
 CREATE TRIGGER votes_do_not_vanish BEFORE DELETE ON vote BEGIN SELECT RAISE (ABORT, 'votes are kept'); END;
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from importlib.resources import files
 
 from evenrank.database import Database, Location, open_database
-from evenrank.errors import DamagedStoreError
+from evenrank.errors import DamagedStoreError, EvenrankError
 from evenrank.sqlite import WAIT_SECONDS, Schema
 
 Store = Database
 """An open judgments file."""
+
+MAX_GRADE = 3
+"""The finest scale of relevance: not, marginally, fairly, highly relevant."""
 
 
 def create_store(location: Location, seed: int = 0) -> Store:
@@ -31,12 +34,32 @@ def seed_of(store: Store) -> int:
         raise DamagedStoreError(store.path, "it has no seed") from error
 
 
+def max_grade_of(store: Store) -> int:
+    """The highest grade of relevance that assessors are asked for; 1 when pages are relevant or not."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = 'max_grade'").fetchone()
+    return 1 if row is None else int(row[0])
+
+
+def set_max_grade(store: Store, grade: int) -> None:
+    """Ask for grades up to `grade` from now on; an error when a higher one was given already."""
+    if not 1 <= grade <= MAX_GRADE:
+        raise EvenrankError(f"the highest grade must be from 1 to {MAX_GRADE}, not {grade}")
+    with store.transaction() as connection:
+        (given,) = connection.execute("SELECT coalesce(max(grade), 0) FROM current_vote").fetchone()
+        if given > grade:
+            raise EvenrankError(f"grade {given} was given already: the highest grade cannot be {grade}")
+        connection.execute("DELETE FROM setting WHERE name = 'max_grade'")
+        connection.execute("INSERT INTO setting VALUES ('max_grade', ?)", (str(grade),))
+
+
 def judgments_schema(seed: int = 0) -> Schema:
     """What a judgments file holds; `seed` is kept in a new one."""
+    folder = files("evenrank.assessment")
     return Schema(
         name="a judgments file",
-        version=1,
-        script=files("evenrank.assessment").joinpath("schema.sql").read_text("utf-8"),
+        version=2,
+        script=folder.joinpath("schema.sql").read_text("utf-8"),
+        upgrades={2: folder.joinpath("upgrade_2.sql").read_text("utf-8")},
         table="vote",
         fix="make one with evenrank judgments create",
         first_rows=lambda connection: connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),)),

@@ -128,6 +128,45 @@ def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
         return vote
 
 
+def withdraw_rulings(store: Store, topic: int, page: int, by: str) -> int:
+    """Take back every ruling on a page, whoever made it, so that its votes count again; gives how many there were."""
+    return _withdraw(store, f"topic = ? AND page = ? AND method = '{ADJUDICATION}'", (topic, page), by)
+
+
+def reopen_page(store: Store, topic: int, page: int, by: str) -> int:
+    """Take back every vote and ruling on a page, so that its assessors are asked again; gives how many there were."""
+    return _withdraw(store, "topic = ? AND page = ?", (topic, page), by)
+
+
+def reopen_answers(store: Store, topic: int, assessor: str, by: str) -> int:
+    """Take back all votes of an assessor on a topic, so that they are asked for again; gives how many there were."""
+    where = f"topic = ? AND assessor = ? AND method <> '{ADJUDICATION}'"
+    return _withdraw(store, where, (topic, assessor), by)
+
+
+def _withdraw(store: Store, where: str, values: tuple[int | str, ...], by: str) -> int:
+    """Withdraw all votes that are not withdrawn yet, earlier ones too; all stays in the file, with who did it."""
+    query = f"""{SELECT} vote v WHERE {where} AND outcome <> 'withdrawn'
+        AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id"""
+    with store.transaction() as connection:
+        votes = [Vote(*row) for row in connection.execute(query, values).fetchall()]
+        for vote in votes:
+            _insert(
+                connection,
+                Vote(
+                    token=f"{vote.token}.reopened",
+                    topic=vote.topic,
+                    page=vote.page,
+                    assessor=vote.assessor,
+                    outcome="withdrawn",
+                    comment=f"reopened by {by}",
+                    method=vote.method,
+                    undoes=vote.token,
+                ),
+            )
+        return len(votes)
+
+
 def last_vote(store: Store, assessor: str) -> Vote | None:
     """The assessor's last vote that is not withdrawn: the one that an undo would withdraw."""
     last = f"""{SELECT} vote v WHERE assessor = ? AND outcome <> 'withdrawn' AND method <> 'import'

@@ -45,12 +45,15 @@ class DataAge:
     """E.g. `1 October 2021`, or `age unknown` when neither the sources nor the operator say it."""
     is_synthetic: bool
     """Whether the collection is a generated one."""
+    date: str | None = None
+    """The date of the sources, `2021-10-01` or `2021-10`; None when it is unknown, or the operator says the age."""
 
 
 def data_age(collection: Collection, said: str = "") -> DataAge:
     """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
     manifest = collection.manifest
-    return DataAge(said or date_in_words(manifest.data_date) or UNKNOWN, "generated" in manifest.settings)
+    text = said or date_in_words(manifest.data_date) or UNKNOWN
+    return DataAge(text, "generated" in manifest.settings, None if said else manifest.data_date)
 
 
 def date_in_words(text: str | None) -> str:

@@ -17,6 +17,7 @@ from evenrank.web.articles.article import Article
 from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
+from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import list_balance
 from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.listing import list_articles, requested_list
@@ -58,7 +59,14 @@ def show_document(request: Request) -> Response:
 def show_guide(request: Request) -> Response:
     desk = desk_of(request)
     document = document_of(desk)
-    return page(request, "api.html", document=document, operations=operations(), base=desk.base_url(request))
+    return page(
+        request,
+        "api.html",
+        document=document,
+        operations=operations(),
+        base=desk.base_url(request),
+        suffixes=list(FORMATS),
+    )
 
 
 def show_collection(request: Request) -> Response:

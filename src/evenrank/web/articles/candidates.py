@@ -20,6 +20,7 @@ from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
 from evenrank.web.articles.reasons import Reasons, find_reasons
 from evenrank.web.desk import Desk
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.question import NothingFoundError, Question
 from evenrank.web.sources.brought import Brought, SourceError, bring
 
@@ -34,7 +35,7 @@ def bring_articles(desk: Desk, question: Question) -> Brought | None:
     try:
         brought = bring(desk.collection, desk.title_index, question.sources, desk.wiki)
     except SourceError as error:
-        raise NothingFoundError({"sources": str(error)}) from error
+        raise NothingFoundError({"sources": error.args[0]}) from error
     if brought.is_restricting and not len(brought.page_ids):
         raise NothingFoundError({"sources": "None of the articles that you brought is in this collection."})
     return brought
@@ -62,6 +63,12 @@ def find_matches(
     desk: Desk, question: Question, task: Task, brought: Brought | None = None, marks: Marks = NO_MARKS
 ) -> Matches:
     """The same with reasons. Articles that people marked as off topic are left out, and what resembles them falls."""
+    unknown = {text.partition("=")[0] for text in question.within} - set(desk.collection.masks)
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise NothingFoundError(
+            {"within": Message("This collection does not have these groups: %(names)s.", names=names)}
+        )
     is_own = brought is not None and brought.is_restricting
     found = score_brought(desk, question, brought) if brought and is_own else search_pages(desk, question, marks)
     if not len(found):
@@ -69,7 +76,7 @@ def find_matches(
     is_kept = is_wanted(desk, question, found.page_ids, brought) & ~np.isin(found.page_ids, marks.not_relevant)
     found = take(found, is_kept)
     if not len(found):
-        text = "No article that matches is of these classes, this size and this importance. Widen the range."
+        text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
     reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     if not is_own:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from evenrank.assessment.votes import Outcome, Vote
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 
 MAX_COMMENT = 4000
 MAX_SECONDS = 24 * 3600.0
@@ -27,28 +28,49 @@ class Answer:
     outcome: Outcome
     grade: int | None = None
 
+    @property
+    def meaning(self) -> str:
+        """What it says of an article; empty for an answer that says nothing."""
+        return MEANINGS.get(self.label, "")
 
-ANSWERS = {
-    answer.key: answer
-    for answer in (
-        Answer("1", "Relevant", "graded", 1),
-        Answer("0", "Not relevant", "graded", 0),
-        Answer("x", "Cannot judge", "unassessable"),
-        Answer("s", "Skip", "skipped"),
-    )
+
+SCALES: dict[int, tuple[str, ...]] = {
+    1: ("Not relevant", "Relevant"),
+    2: ("Not relevant", "Partly relevant", "Relevant"),
+    3: ("Not relevant", "Marginally relevant", "Fairly relevant", "Highly relevant"),
 }
-"""Buttons by their key."""
+"""Words of the grades, 0 first, by the highest grade that is asked for."""
+MEANINGS = {
+    "Relevant": "the article’s subject belongs to the topic, so that an editor of this project would want it on the "
+    "work list.",
+    "Highly relevant": "the article is about the topic itself; every editor of this project would want it on the work "
+    "list.",
+    "Fairly relevant": "the article’s subject belongs to the topic, beside other topics.",
+    "Partly relevant": "only a part of the article belongs to the topic.",
+    "Marginally relevant": "the article touches the topic; few editors of this project would want it on the work list.",
+    "Not relevant": "the topic is only mentioned in passing, or a marked word means something else.",
+    "Cannot judge": "the text is missing, broken, or not enough to tell.",
+}
+"""What each answer means, unless the organisers have guidelines of their own."""
+OTHERS = (Answer("x", "Cannot judge", "unassessable"), Answer("s", "Skip", "skipped"))
+SAID = {"unassessable": "Cannot judge", "skipped": "Skipped"}
 
 
-def label_of(outcome: str | None, grade: int | None) -> str:
-    """A vote in the words of the buttons."""
+def answers_for(max_grade: int) -> dict[str, Answer]:
+    """Buttons by their key, the highest grade first."""
+    words = SCALES[max_grade]
+    grades = [Answer(str(grade), words[grade], "graded", grade) for grade in range(max_grade, -1, -1)]
+    return {answer.key: answer for answer in (*grades, *OTHERS)}
+
+
+def label_of(outcome: str | None, grade: int | None, max_grade: int = 1) -> str:
+    """A vote in the words of the buttons; a grade beyond the scale, from an import, as a number."""
     if outcome is None:
         return "Open"
-    if outcome == "graded" and grade not in (0, 1):
-        return f"Grade {grade}"
-    return {"unassessable": "Cannot judge", "skipped": "Skipped"}.get(outcome) or (
-        "Relevant" if grade else "Not relevant"
-    )
+    if outcome == "graded" and grade is not None:
+        words = SCALES[max_grade]
+        return words[grade] if 0 <= grade < len(words) else f"Grade {grade}"
+    return SAID[outcome]
 
 
 def new_nonce() -> str:
@@ -56,14 +78,17 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(12)
 
 
-def vote_of(fields: Mapping[str, str], topic: int, page: int, name: str, method: str = "web") -> Vote:
+def vote_of(
+    fields: Mapping[str, str], topic: int, page: int, name: str, answers: Mapping[str, Answer], method: str = "web"
+) -> Vote:
     """The vote in a form; its token is made of the form's nonce and what the vote says."""
-    answer = ANSWERS.get(fields.get("answer", ""))
+    answer = answers.get(fields.get("answer", ""))
     if answer is None:
-        raise BadRequestError(f"Choose one of: {', '.join(answer.label for answer in ANSWERS.values())}.")
+        raise BadRequestError("Choose one of the answers.")
     comment = fields.get("comment", "").replace("\r\n", "\n").strip()
     if len(comment) > MAX_COMMENT:
-        raise BadRequestError(f"The comment has {len(comment):,} characters; {MAX_COMMENT:,} are allowed.")
+        text = "The comment has %(n)s characters; %(most)s are allowed."
+        raise BadRequestError(Message(text, n=len(comment), most=MAX_COMMENT))
     said = hashlib.sha256(f"{topic}\0{page}\0{answer.key}\0{comment}".encode()).hexdigest()[:16]
     return Vote(
         token=f"{nonce_of(fields)}.{said}",

@@ -8,16 +8,19 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.assessors import Assessor
+from evenrank.assessment.discussion import MAX_REMARK, add_remark, discussed_pages, remarks_on
 from evenrank.assessment.queues import QueueItem, TopicQueue, next_item, progress_of, topic_queue
 from evenrank.assessment.votes import Vote, last_vote, undo_last, votes_on
-from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
+from evenrank.web.assess.ballot import new_nonce, nonce_of, vote_of
 from evenrank.web.assess.judging import Judging, judging_of
 from evenrank.web.assess.people import judge_path, organise_path, person
 from evenrank.web.assess.reading import article_context
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.pages.templating import page
 from evenrank.web.request.forms import Fields, with_form
 
-NOT_YOURS = "This page was not given to you. Go back to your topics: your link, without anything behind it."
+NOT_YOURS = Message("This page was not given to you. Go back to your topics: your link, without anything behind it.")
 
 
 def show_topics(request: Request) -> Response:
@@ -34,6 +37,8 @@ def show_topics(request: Request) -> Response:
         topics=topics,
         upcoming=upcoming.topic if upcoming else None,
         guidelines=judging.guidelines,
+        scale=list(judging.answers.values()),
+        discussed=[(entry, judging.title(entry.page)) for entry in discussed_pages(judging.store, who.name)],
         link=judge_path(request),
     )
 
@@ -55,11 +60,12 @@ def show_topic(request: Request) -> Response:
         topic=judging.topic(topic),
         queue=items,
         rows=rows,
-        label_of=label_of,
+        label_of=judging.labels(),
         last=last_answer(judging, who),
         nonce=new_nonce(),
         upcoming=next_item(judging.store, who.name),
         guidelines=judging.guidelines,
+        answers=list(judging.answers.values()),
         link=judge_path(request),
     )
 
@@ -96,6 +102,7 @@ def show_article(request: Request) -> Response:
         last=last_answer(judging, who),
         is_second_look="skipped" in request.query_params,
         is_changed="changed" in request.query_params,
+        may_discuss=bool(mine) and is_discussed(judging, topic, page_id),
         link=judge_path(request),
     )
 
@@ -107,12 +114,36 @@ def save_answer(request: Request, fields: Fields) -> Response:
     items = own_queue(judging, who, topic)
     if items.place_of(page_id) is None:
         raise HTTPException(404, NOT_YOURS)
-    before = judging.keep(vote_of(fields, topic, page_id, who.name))
+    before = judging.keep(vote_of(fields, topic, page_id, who.name, judging.answers))
     is_changed = before is not None and before.token != fields.get("seen", before.token)
     if "skipped" in request.query_params:
         return see_other(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
     upcoming = topic_queue(judging.store, who.name, topic).open_after(page_id)
     return see_other(article_path(request, topic, upcoming, changed=is_changed))
+
+
+def save_remark(request: Request, fields: Fields) -> Response:
+    """Adds to the discussion of an article; for those who have judged it, so that judging stays independent."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    has_judged = any(vote.assessor == who.name for vote in votes_on(judging.store, topic, page_id))
+    if not has_judged or not is_discussed(judging, topic, page_id):
+        raise HTTPException(404, NOT_YOURS)
+    keep_remark(judging, fields, topic, page_id, who.name)
+    return see_other(judge_path(request, topic, page_id) + "#discussion")
+
+
+def is_discussed(judging: Judging, topic: int, page_id: int) -> bool:
+    """Whether an organiser has opened the discussion of an article."""
+    return any(remark.role == "organiser" for remark in remarks_on(judging.store, topic, page_id))
+
+
+def keep_remark(judging: Judging, fields: Fields, topic: int, page_id: int, name: str) -> None:
+    """Stores a remark that a form holds."""
+    text = fields.get("remark", "").replace("\r\n", "\n").strip()
+    if not text or len(text) > MAX_REMARK:
+        raise BadRequestError(Message("Write a remark of at most %(most)s characters.", most=MAX_REMARK))
+    add_remark(judging.store, f"{nonce_of(fields)}.remark", topic, page_id, name, text)
 
 
 def undo(request: Request, fields: Fields) -> Response:
@@ -133,7 +164,7 @@ def own_queue(judging: Judging, who: Assessor, topic: int) -> TopicQueue:
 def last_answer(judging: Judging, who: Assessor) -> tuple[Vote, str, str] | None:
     """The last vote, its article's title and its label: what undo would withdraw."""
     vote = last_vote(judging.store, who.name)
-    return None if vote is None else (vote, judging.title(vote.page), label_of(vote.outcome, vote.grade))
+    return None if vote is None else (vote, judging.title(vote.page), judging.labels()(vote.outcome, vote.grade))
 
 
 def article_path(request: Request, topic: int, item: QueueItem | None, **marks: bool) -> str:
@@ -157,4 +188,5 @@ def routes() -> list[BaseRoute]:
         Route("/judge/{secret:secret}/{topic:number}/next", go_on),
         Route("/judge/{secret:secret}/{topic:number}/{page:number}", show_article),
         Route("/judge/{secret:secret}/{topic:number}/{page:number}", with_form(save_answer), methods=["POST"]),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}/remarks", with_form(save_remark), methods=["POST"]),
     ]

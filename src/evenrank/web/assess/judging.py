@@ -15,16 +15,18 @@ from starlette.requests import Request
 
 from evenrank.assessment.pool import Pool
 from evenrank.assessment.pool_file import read_pool
-from evenrank.assessment.store import Store, open_store
+from evenrank.assessment.store import Store, max_grade_of, open_store
 from evenrank.assessment.votes import Vote, cast_or_change
 from evenrank.errors import EvenrankError, input_error
 from evenrank.formats.runs import read_run
 from evenrank.records import Run, Topic
+from evenrank.web.assess.ballot import Answer, answers_for, label_of
 from evenrank.web.assess.content import ArticleContent, Part
 from evenrank.web.assess.late_texts import LateTexts
 from evenrank.web.assess.marking import topic_stems
 from evenrank.web.assess.texts import Absence, open_texts, texts_path
 from evenrank.web.desk import Desk
+from evenrank.web.pages.i18n import Message
 from evenrank.web.storage.store import WAIT_SECONDS
 
 T = TypeVar("T")
@@ -55,7 +57,7 @@ def state_of(store: Store) -> tuple[int, ...]:
 
 
 LOG = logging.getLogger("evenrank.web")
-NOT_STORED = "The server could not store it. Please tell your organiser; answers from before are safe."
+NOT_STORED = Message("The server could not store it. Please tell your organiser; answers from before are safe.")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,16 @@ class Judging:
         collection = self.desk.collection
         [row] = collection.rows_of(np.array([page])).tolist()
         return (collection.titles[row] if collection.titles is not None and row >= 0 else "") or f"Page {page}"
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """The buttons of this file's scale."""
+        return answers_for(max_grade_of(self.store))
+
+    def labels(self) -> Callable[[str | None, int | None], str]:
+        """What says a vote in the words of the buttons."""
+        max_grade = max_grade_of(self.store)
+        return lambda outcome, grade: label_of(outcome, grade, max_grade)
 
     def keep(self, vote: Vote) -> Vote | None:
         """Stores a vote and gives the one before; an error that says so, without paths, when it cannot be stored."""

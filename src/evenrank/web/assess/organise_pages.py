@@ -11,16 +11,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
+from evenrank.assessment.discussion import discussed_pages
 from evenrank.assessment.exports import EXPORTS
-from evenrank.assessment.votes import ADJUDICATION, undo_last, votes_on
-from evenrank.web.assess.ballot import label_of, new_nonce, nonce_of, vote_of
+from evenrank.assessment.votes import ADJUDICATION, reopen_page, undo_last, votes_on, withdraw_rulings
+from evenrank.web.assess.ballot import new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
-from evenrank.web.assess.judge_pages import last_answer, see_other
+from evenrank.web.assess.judge_pages import keep_remark, last_answer, see_other
 from evenrank.web.assess.judging import judging_of
 from evenrank.web.assess.overview import overview
 from evenrank.web.assess.people import organise_path, organiser
 from evenrank.web.assess.reading import article_context
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.pages.templating import page
 from evenrank.web.request.forms import Fields, with_form
 
@@ -52,8 +54,9 @@ def show_agreement(request: Request) -> Response:
         found=judging.remembered.get("agreement", judging.store, lambda: agreement(judging.store)),
         topic_of=judging.topic,
         title_of=judging.title,
-        label_of=label_of,
+        label_of=judging.labels(),
         last=last_answer(judging, who),
+        n_remarks={(entry.topic, entry.page): entry.n_remarks for entry in discussed_pages(judging.store)},
         nonce=new_nonce(),
         link=organise_path(request),
     )
@@ -97,13 +100,36 @@ def save_ruling(request: Request, fields: Fields) -> Response:
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if not votes_on(judging.store, topic, page_id):
         raise HTTPException(404, "Nobody has judged this page for this topic.")
-    vote = vote_of(fields, topic, page_id, who.name, ADJUDICATION)
+    vote = vote_of(fields, topic, page_id, who.name, judging.answers, ADJUDICATION)
     if vote.outcome == "skipped":
-        raise BadRequestError("A ruling decides: it is Relevant, Not relevant or Cannot judge.")
+        raise BadRequestError("A ruling decides: it is a grade of relevance, or Cannot judge.")
     judging.keep(vote)
     waiting = adjudication_queue(judging.store)
     after = [entry for entry in waiting if (entry.topic, entry.page) > (topic, page_id)] or waiting
     return see_other(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
+
+
+def save_remark(request: Request, fields: Fields) -> Response:
+    """Opens or continues the discussion of an article with those who judged it."""
+    who, judging = organiser(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    if not votes_on(judging.store, topic, page_id):
+        raise HTTPException(404, "Nobody has judged this page for this topic.")
+    keep_remark(judging, fields, topic, page_id, who.name)
+    return see_other(organise_path(request, "settle", topic, page_id) + "#discussion")
+
+
+def reopen(request: Request, fields: Fields) -> Response:
+    """Takes rulings back so that votes count again, or all votes so that everybody is asked again."""
+    who, judging = organiser(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    if fields.get("what") == "ruling":
+        withdraw_rulings(judging.store, topic, page_id, who.name)
+        return see_other(organise_path(request, "settle", topic, page_id))
+    if fields.get("sure") != "yes":
+        raise BadRequestError("Tick the box to confirm that everybody is to be asked again.")
+    reopen_page(judging.store, topic, page_id, who.name)
+    return see_other(organise_path(request, "agreement"))
 
 
 def undo_ruling(request: Request, fields: Fields) -> Response:
@@ -128,7 +154,7 @@ def download(request: Request) -> Response:
     organiser(request)
     name = request.path_params["name"]
     if name not in EXPORTS:
-        raise HTTPException(404, f"There is: {', '.join(EXPORTS)}.")
+        raise HTTPException(404, Message("Choose from: %(names)s.", names=", ".join(EXPORTS)))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / FILE_NAMES[name]
         EXPORTS[name](judging_of(request).store, path)
@@ -145,6 +171,8 @@ def routes() -> list[BaseRoute]:
         Route(f"{start}/settle", settle_next),
         Route(article, show_disagreement),
         Route(article, with_form(save_ruling), methods=["POST"]),
+        Route(f"{article}/remarks", with_form(save_remark), methods=["POST"]),
+        Route(f"{article}/reopen", with_form(reopen), methods=["POST"]),
         Route(f"{start}/undo", with_form(undo_ruling), methods=["POST"]),
         Route(f"{start}/scores", show_scores),
         Route(f"{start}/export/{{name}}", download),

@@ -8,9 +8,12 @@ from starlette.requests import Request
 
 from evenrank.assessment.assessors import Assessor, assessor_of
 from evenrank.web.assess.judging import judging_of
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.address import TokenConvertor, own
 
-UNKNOWN_LINK = "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
+UNKNOWN_LINK = Message(
+    "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
+)
 
 
 class SecretConvertor(TokenConvertor):

@@ -13,12 +13,15 @@ from evenrank.assessment.assessors import Assessor, add_assessor, assessors, wit
 from evenrank.assessment.assignments import Overlap, assign, hand_over, load_pool
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.queues import progress_of
-from evenrank.assessment.store import Store
+from evenrank.assessment.store import Store, max_grade_of, set_max_grade
+from evenrank.assessment.votes import reopen_answers
 from evenrank.errors import InputError
+from evenrank.web.assess.ballot import SCALES
 from evenrank.web.assess.judging import judging_of
 from evenrank.web.assess.people import organise_path, organiser
 from evenrank.web.desk import desk_of
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.pages.templating import page
 from evenrank.web.request.forms import Fields, with_form
 
@@ -40,6 +43,8 @@ def people_page(request: Request, **said: object) -> Response:
         people=people,
         topics={topic.topic: topic.title or f"Topic {topic.topic}" for _, topics in people for topic in topics},
         n_free=n_unassigned(store),
+        max_grade=max_grade_of(store),
+        scales=SCALES,
         done=request.query_params.get("done", ""),
         n_done=request.query_params.get("n", ""),
         said=said,
@@ -93,9 +98,26 @@ def pass_on(request: Request, fields: Fields) -> Response:
     if giver.name == taker.name:
         raise BadRequestError("Choose two different people.")
     if not taker.has_link:
-        raise BadRequestError(f"{taker.name} has no link, and could not judge the pages.")
+        raise BadRequestError(Message("%(name)s has no link, and could not judge the pages.", name=taker.name))
     topic = int(number(fields, "topic", 0, 2**31))
     return done(request, "handed-over", hand_over(store, topic, giver.name, taker.name))
+
+
+def ask_again(request: Request, fields: Fields) -> Response:
+    """Takes back an assessor's answers on a topic, so that they are asked for again."""
+    who, store = organiser(request), judging_of(request).store
+    person = known(store, fields.get("name", ""))
+    if fields.get("sure") != "yes":
+        raise BadRequestError("Tick the box to confirm that everything is to be judged again.")
+    topic = int(number(fields, "topic", 0, 2**31))
+    return done(request, "reopened", reopen_answers(store, topic, person.name, who.name))
+
+
+def choose_scale(request: Request, fields: Fields) -> Response:
+    """Says how finely relevance is graded from now on."""
+    organiser(request)
+    set_max_grade(judging_of(request).store, int(number(fields, "grades", 1, max(SCALES))))
+    return done(request, "scale")
 
 
 def add_pool(request: Request, fields: Fields) -> Response:
@@ -132,7 +154,7 @@ def number(fields: Fields, name: str, least: float, most: float) -> float:
     except ValueError:
         value = least - 1
     if not least <= value <= most:
-        raise BadRequestError(f"{name}: give a number from {least:g} to {most:g}.")
+        raise BadRequestError(Message("Give a number from %(least)s to %(most)s.", least=int(least), most=int(most)))
     return value
 
 
@@ -144,6 +166,14 @@ def done(request: Request, what: str, n: int | None = None) -> Response:
 
 def routes() -> list[BaseRoute]:
     start = "/organise/{secret:secret}/people"
-    actions = {"add": add_person, "revoke": revoke, "assign": give_work, "hand-over": pass_on, "pool": add_pool}
+    actions = {
+        "add": add_person,
+        "revoke": revoke,
+        "assign": give_work,
+        "hand-over": pass_on,
+        "pool": add_pool,
+        "reopen": ask_again,
+        "scale": choose_scale,
+    }
     posts = [Route(f"{start}/{name}", with_form(handler), methods=["POST"]) for name, handler in actions.items()]
     return [Route(start, show_people), *posts]

@@ -9,7 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evenrank.web.assess.ballot import ANSWERS, MAX_COMMENT, label_of, new_nonce
+from evenrank.assessment.discussion import MAX_REMARK, remarks_on
+from evenrank.web.assess.ballot import MAX_COMMENT, new_nonce
 from evenrank.web.assess.content import ArticleContent, Part
 from evenrank.web.assess.judging import Judging
 from evenrank.web.assess.marking import SHOWN_WORDS, Marker, marker
@@ -99,9 +100,11 @@ def article_context(judging: Judging, topic: int, page_id: int, is_whole: bool) 
         "article": None if content is None else lay_out(content, judging.stems(topic), is_whole),
         "is_whole": is_whole,
         "guidelines": judging.guidelines,
-        "answers": list(ANSWERS.values()),
-        "label_of": label_of,
+        "answers": list(judging.answers.values()),
+        "label_of": judging.labels(),
         "max_comment": MAX_COMMENT,
         "nonce": new_nonce(),
+        "remarks": remarks_on(judging.store, topic, page_id),
+        "max_remark": MAX_REMARK,
         "opened": f"{time.time():.1f}",
     }

@@ -12,6 +12,7 @@ from evenrank.web.exports.data import json_text, run_text, titles_text
 from evenrank.web.exports.delimited import csv_text, tsv_text
 from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
+from evenrank.web.pages.i18n import Message
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ FORMATS = {
 def format_of(suffix: str) -> Format:
     """The format of a suffix; 404 when there is none."""
     if suffix not in FORMATS:
-        raise HTTPException(404, f"Unknown format .{suffix}; choose from {', '.join(FORMATS)}.")
+        text = "Unknown format .%(suffix)s; choose from %(names)s."
+        raise HTTPException(404, Message(text, suffix=suffix, names=", ".join(FORMATS)))
     return FORMATS[suffix]
 
 

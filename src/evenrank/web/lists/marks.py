@@ -9,6 +9,7 @@ from evenrank.database import Database
 from evenrank.search.query.marks import Marks
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.storage.store import now
 
 STATES = ("claimed", "doing", "done", "off-topic")
@@ -70,7 +71,7 @@ def list_statuses(store: Database, work_list: WorkList) -> dict[int, str] | None
 def set_list_mark(store: Database, work_list: WorkList, page_id: int, kind: str, visitor: str, name: str) -> None:
     """Keep the state of an article; `none` takes it back. What somebody else claimed stays theirs until it is free."""
     if kind not in (*STATES, NONE):
-        raise BadRequestError(f"A mark is one of: {', '.join((*STATES, NONE))}.")
+        raise BadRequestError(Message("A mark is one of: %(names)s.", names=", ".join((*STATES, NONE))))
     if page_id not in work_list.page_ids:
         raise NotInListError("That article is not in this list.")
     key = (work_list.series, page_id)

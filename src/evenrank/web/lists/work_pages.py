@@ -14,6 +14,7 @@ from evenrank.web.lists.listing import requested_list
 from evenrank.web.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
 from evenrank.web.lists.refresh import Difference, difference, newest_version, previous_version, refresh
 from evenrank.web.lists.work_list import WorkList
+from evenrank.web.pages.i18n import Message
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_others, refuse_readers, role_of
 from evenrank.web.request.address import list_path, own, see_other
@@ -78,7 +79,7 @@ def make_version(request: Request, _: Fields) -> Response:
     try:
         token = refresh(desk, newest_version(desk, work_list))
     except QuestionError as error:
-        raise HTTPException(409, f"The list cannot be made again: {error}") from error
+        raise HTTPException(409, Message("The list cannot be made again: %(reason)s", reason=error)) from error
     return remember(request, see_other(request, f"{list_path(token)}/changes"))
 
 

@@ -8,22 +8,26 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
 
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.search.engine.protocol import EngineUnavailableError
 from evenrank.web.middleware.access_log import route_name
 from evenrank.web.middleware.limits import TooLargeError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import root_of
 
 LOG = logging.getLogger("evenrank.web")
 ADVICE = {
-    404: "Check the address: links to lists and searches are long, and easily cut off when copied.",
-    405: "This address answers other kinds of requests only.",
-    500: "The fault is ours. Nothing was lost; please try again.",
-    503: "The server is busy and stored nothing. Please try again in a few seconds.",
+    404: Message("Check the address: links to lists and searches are long, and easily cut off when copied."),
+    405: Message("This address answers other kinds of requests only."),
+    500: Message("The fault is ours. Nothing was lost; please try again."),
+    503: Message("The server is busy and stored nothing. Please try again in a few seconds."),
 }
+TITLES = tuple(HTTPStatus(status).phrase for status in (400, 403, 404, 405, 409, 413, 415, 429, 500, 503))
+"""Titles of error pages."""
 RETRY_SECONDS = "5"
 """When to try again what could not be stored."""
 
@@ -59,7 +63,8 @@ def on_http_error(request: Request, error: Exception) -> Response:
 
 def on_bad_request(request: Request, error: Exception) -> Response:
     for_bots = error.status_for_bots if isinstance(error, BadRequestError) else 400
-    return error_page(request, for_bots if wants_json(request) else 400, str(error))
+    detail = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    return error_page(request, for_bots if wants_json(request) else 400, detail)
 
 
 def failure(request: Request, error: Exception) -> Response:
@@ -82,7 +87,7 @@ def on_damage(request: Request, error: Exception) -> Response:
 
 def on_overflow(request: Request, error: Exception) -> Response:
     """400: no store and no array holds a number like that."""
-    return error_page(request, 400, "A number in the address or in the form is out of range.")
+    return error_page(request, 400, Message("A number in the address or in the form is out of range."))
 
 
 HANDLERS = {
@@ -105,7 +110,7 @@ class AnswerFailures:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_started = False
 
-        async def send_noting(message: Message) -> None:
+        async def send_noting(message: AsgiMessage) -> None:
             nonlocal has_started
             has_started = True
             await send(message)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gettext
 import io
+from collections.abc import Mapping
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
+from typing import Protocol
 
 from babel import Locale
-from babel.dates import format_date
+from babel.dates import format_date, format_datetime
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
@@ -21,6 +23,35 @@ LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Españo
 """Languages of the pages, each under its own name. Texts are written in English; the others are in `locale/`."""
 RIGHT_TO_LEFT = frozenset({"ar"})
 _current: ContextVar[str] = ContextVar("language", default="en")
+
+
+class Message(str):
+    """A text with values in it: English as it is, in any other language when it is shown.
+
+    `Message("%(n)s are allowed", n=3)` is the text "3 are allowed"; `translate` puts the values into the translation.
+    Whole numbers are written as the language does.
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, **values: object) -> Message:
+        made = super().__new__(cls, template % {name: _written(value, "en") for name, value in values.items()})
+        made.template, made.values = template, values
+        return made
+
+    def in_language(self, language: str) -> str:
+        """The text in a language."""
+        template = translations(language).gettext(self.template)
+        return template % {name: _written(value, language) for name, value in self.values.items()}
+
+
+def _written(value: object, language: str) -> str:
+    """A value as a language writes it."""
+    if isinstance(value, int):
+        return format_decimal(value, locale=_locale(language))
+    return value.in_language(language) if isinstance(value, Message) else str(value)
 
 
 def language_of(request: Request) -> str:
@@ -72,6 +103,8 @@ def translations(language: str) -> gettext.NullTranslations:
 
 def translate(message: str) -> str:
     """A message in the language in use."""
+    if isinstance(message, Message):
+        return message.in_language(current())
     return translations(current()).gettext(message) if message else ""
 
 
@@ -98,17 +131,46 @@ def percent(share: float) -> str:
 
 def decimal(number: float, digits: int = 1) -> str:
     """A number with a fixed count of decimals."""
-    return format_decimal(number, "#,##0." + "0" * digits, locale=_locale(current()))
+    text = format_decimal(abs(number), "#,##0." + "0" * digits, locale=_locale(current()))
+    return f"−{text}" if number < 0 else text
+
+
+def signed(number: float, digits: int = 1) -> str:
+    """A number with its sign."""
+    rounded = round(number, digits)
+    return ("+" if rounded > 0 else "−" if rounded < 0 else "") + decimal(abs(rounded), digits)
 
 
 def points(difference: float) -> str:
     """A difference of shares in percentage points, with its sign."""
-    rounded = round(100 * difference, 1)
-    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
-    return sign + decimal(abs(rounded))
+    return signed(100 * difference)
 
 
 def day(stored: str) -> str:
     """A stored time as a date."""
     when = datetime.strptime(stored[:10], "%Y-%m-%d").replace(tzinfo=UTC)
     return format_date(when, "medium", locale=_locale(current()))
+
+
+class Dated(Protocol):
+    """Data of a known or unknown age."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def date(self) -> str | None: ...
+
+
+def age(data: Dated) -> str:
+    """The age of the data, a known date as the language writes it."""
+    if data.date is None:
+        return translate(data.text)
+    has_day = len(data.date) > len("2021-10")
+    when = date.fromisoformat(data.date if has_day else f"{data.date}-01")
+    return format_date(when, "long" if has_day else "MMMM y", locale=_locale(current()))
+
+
+def moment(stored: str) -> str:
+    """A stored time as date and time, in UTC."""
+    when = datetime.fromisoformat(stored.replace(" ", "T").removesuffix("Z")).replace(tzinfo=UTC)
+    return f"{format_datetime(when, 'medium', locale=_locale(current()))} UTC"

@@ -25,7 +25,10 @@ FILTERS = {
     "percent": i18n.percent,
     "points": i18n.points,
     "decimal": i18n.decimal,
+    "signed": i18n.signed,
+    "age": i18n.age,
     "day": i18n.day,
+    "moment": i18n.moment,
     "tr": i18n.translate,
 }
 

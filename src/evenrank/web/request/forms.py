@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 
 MAX_FIELDS = 100
 MAX_FILES = 10
@@ -86,7 +87,9 @@ def decode_file(name: str, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadRequestError(f"{name} is not a text file in UTF-8; save it as UTF-8 and send it again.") from error
+        raise BadRequestError(
+            Message("%(name)s is not a text file in UTF-8; save it as UTF-8 and send it again.", name=name)
+        ) from error
 
 
 def parse_json(body: bytes) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from evenrank.ranking.groups import parse_restriction
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.topic_query import subject_words
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.choices import goal_choices, policy_choices
 from evenrank.web.sources.source import (
     Source,
@@ -36,7 +37,9 @@ MAX_SIZE, MAX_LENGTH = 10_000_000, 1000
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
-KEYWORDS_ALLOWED = f"At most {MAX_KEYWORDS} keywords of at most {MAX_KEYWORD} characters are allowed."
+KEYWORDS_ALLOWED = Message(
+    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
+)
 QUICK = Optimal(proof="brief")
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
 _SEPARATORS = re.compile(r"[,;\n]")
@@ -148,11 +151,11 @@ def parse_question(fields: Mapping[str, Any], known: Mapping[str, Dimension] = D
         faults["title"] = "Give the project a title."
     for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
         if len(text) > most:
-            faults[name] = f"The {name} has {len(text):,} characters; {most:,} are allowed."
+            faults[name] = Message("This has %(n)s characters; %(most)s are allowed.", n=len(text), most=most)
     if are_too_many(keywords):
         faults["keywords"] = KEYWORDS_ALLOWED
     if policy not in policy_choices():
-        faults["policy"] = f"Choose a way of ranking: {', '.join(policy_choices())}."
+        faults["policy"] = Message("Choose a way of ranking: %(names)s.", names=", ".join(policy_choices()))
     sources = (
         sources_from_records(fields["sources"], faults) if "sources" in fields else sources_from_fields(fields, faults)
     )
@@ -177,9 +180,11 @@ def parse_question(fields: Mapping[str, Any], known: Mapping[str, Dimension] = D
     if faults:
         raise QuestionError(faults)
     if WORK_ORDER.index(least) > WORK_ORDER.index(best):
-        raise NothingFoundError({"best": f"No class is both {least} or better and {best} or worse."})
+        raise NothingFoundError(
+            {"best": Message("No class is both %(least)s or better and %(best)s or worse.", least=least, best=best)}
+        )
     if not sources and not subject_words(" ".join((title, *keywords)), is_name=False):
-        text = "These words are in nearly every article. Add words that name your subject."
+        text = Message("These words are in nearly every article. Add words that name your subject.")
         raise NothingFoundError({"keywords": text})
     return question
 
@@ -210,7 +215,7 @@ def _chosen(name: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple
 def _dimensions(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: dict[str, str]) -> tuple[str, ...]:
     given = fields.get("dimensions", [])
     if any(name not in known for name in given):
-        faults["dimensions"] = f"Choose dimensions from: {', '.join(known)}."
+        faults["dimensions"] = Message("Choose dimensions from: %(names)s.", names=", ".join(known))
     return _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
 
 
@@ -230,7 +235,7 @@ def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: d
 def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
     goal = str(fields.get("goal", "") or next(iter(goal_choices())))
     if goal not in goal_choices():
-        faults["goal"] = f"Choose a goal: {', '.join(goal_choices())}."
+        faults["goal"] = Message("Choose a goal: %(names)s.", names=", ".join(goal_choices()))
     return goal
 
 
@@ -238,7 +243,7 @@ def _classes(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, st
     least = str(fields.get("least", "") or WORK_ORDER[0])
     best = str(fields.get("best", "") or (WORK_ORDER[-1] if least in ("GA", "FA") else "B"))
     if least not in WORK_ORDER or best not in WORK_ORDER:
-        faults["best"] = f"Choose classes from: {', '.join(WORK_ORDER)}."
+        faults["best"] = Message("Choose classes from: %(names)s.", names=", ".join(WORK_ORDER))
     return least, best
 
 
@@ -246,7 +251,7 @@ def _whole(name: str, fields: Mapping[str, Any], most: int, faults: dict[str, st
     given = fields.get(name, "") or 0
     text = str(int(given) if isinstance(given, float) else given).strip()
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= most):
-        faults[name] = f"Give a whole number from 0 to {most:,}."
+        faults[name] = Message("Give a whole number from 0 to %(most)s.", most=most)
         return 0
     return int(text)
 
@@ -257,6 +262,8 @@ def _fairness(value: object, faults: dict[str, str]) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not 0.0 <= number <= MAX_FAIRNESS:
-        faults["fairness"] = f"The strength of fairness must be a number from 0 to {MAX_FAIRNESS:g}."
+        faults["fairness"] = Message(
+            "The strength of fairness must be a number from 0 to %(most)s.", most=int(MAX_FAIRNESS)
+        )
         return 1.0
     return number

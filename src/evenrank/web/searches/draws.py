@@ -19,6 +19,7 @@ from evenrank.web.articles.reasons import Reasons
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.fairness.balance import list_exposure, page_alignment
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.access import requested
 from evenrank.web.searches.feedback import relevance_by_marks
 from evenrank.web.searches.plan import DrawPool, Owed, fill
@@ -151,7 +152,7 @@ def requested_draw(request: Request, search: SavedSearch) -> Draw:
     number = request.path_params["number"]
     draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
     if draw is None:
-        raise HTTPException(404, f"Draw {number} of this search has not been made yet.")
+        raise HTTPException(404, Message("Draw %(n)s of this search has not been made yet.", n=number))
     return draw
 
 

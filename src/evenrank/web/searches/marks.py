@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evenrank.database import Database
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.searches.saved_search import SavedSearch
 from evenrank.web.storage.store import now
 
@@ -46,7 +47,7 @@ NO_MARK = Mark("", is_own=False)
 def set_mark(store: Database, search: SavedSearch, page_id: int, kind: str, editor: str, name: str = "") -> None:
     """Keep an editor's mark of an article; `none` takes it back."""
     if kind not in MARKS:
-        raise BadRequestError(f"A mark is one of: {', '.join(MARKS)}.")
+        raise BadRequestError(Message("A mark is one of: %(names)s.", names=", ".join(MARKS)))
     if page_id not in search.page_ids:
         raise NotInSearchError("That article is not in this search.")
     key = (search.number, page_id, editor)

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.address import own, root_of
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.visitor import cookie_of
@@ -70,7 +71,7 @@ def finish_sign_in(request: Request) -> Response:
         name = provider.name_of(tokens)
     except WikiError as error:
         LOG.warning("sign-in failed: %s", error)
-        raise BadRequestError(f"Sign-in failed: {error}.") from error
+        raise BadRequestError(Message("Sign-in failed: %(reason)s.", reason=error)) from error
     cookie = start_session(desk.store, name, tokens, cookie_of(request))
     response = RedirectResponse(local_path(back, root_of(request)), 303)
     _set(request, response, COOKIE, cookie, int(LIFETIME.total_seconds()))

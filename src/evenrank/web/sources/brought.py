@@ -11,6 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
+from evenrank.web.pages.i18n import Message
 from evenrank.web.sources.entries import EntriesError, Entry, normal_title, parse_entries
 from evenrank.web.sources.source import WIKI_KINDS, Source
 from evenrank.web.sources.titles_index import TitleIndex
@@ -136,7 +137,7 @@ def _read(collection: Collection, index: TitleIndex, source: Source, wiki: Wiki 
     try:
         entries = parse_entries(source.text, source.name)
     except EntriesError as error:
-        raise SourceError(f"{source.label}: {error}.") from error
+        raise SourceError(Message("%(source)s: %(reason)s.", source=source.label, reason=error.args[0])) from error
     return _matched_entries(collection, index, source, entries, wiki)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from evenrank.web.pages.i18n import Message
+
 MAX_ENTRIES = 100_000
 MAX_NESTED = 8
 """Objects around the list of pages; PetScan has three."""
@@ -52,7 +54,7 @@ def parse_entries(text: str, name: str = "") -> list[Entry]:
         found = list(_plain_entries(start.splitlines()))
     kept = list(dict.fromkeys(found))
     if len(kept) > MAX_ENTRIES:
-        raise EntriesError(f"it has {len(kept):,} articles; {MAX_ENTRIES:,} are allowed")
+        raise EntriesError(Message("it has %(n)s articles; %(most)s are allowed", n=len(kept), most=MAX_ENTRIES))
     return kept
 
 
@@ -102,7 +104,7 @@ def _table_entries(text: str, delimiter: str) -> Iterator[Entry]:
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=False))
     except csv.Error as error:
-        raise EntriesError(f"the table cannot be read: {error}") from error
+        raise EntriesError(Message("the table cannot be read: %(reason)s", reason=error)) from error
     head = [cell.strip().lower() for cell in rows[0]] if rows else []
     id_at, title_at, namespace_at = (_column(head, names) for names in (ID_COLUMNS, TITLE_COLUMNS, NAMESPACE_COLUMNS))
     has_head = id_at is not None or title_at is not None
@@ -143,10 +145,11 @@ def _json_entries(text: str) -> Iterator[Entry]:
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise EntriesError(f"it starts like JSON but is not: {error}") from error
+        raise EntriesError(Message("it starts like JSON but is not: %(reason)s", reason=error)) from error
     pages = _pages_in(record)
     if pages is None:
-        raise EntriesError("this JSON has no list of pages (PetScan, PagePile, or a list of titles, ids or objects)")
+        text = "this JSON has no list of pages (PetScan, PagePile, or a list of titles, ids or objects)"
+        raise EntriesError(Message(text))
     for page in pages:
         yield _json_entry(page)
 
@@ -169,7 +172,7 @@ def _pages_in(record: Any) -> list[Any] | None:
 
 def _json_entry(page: Any) -> Entry:
     if isinstance(page, bool) or not isinstance(page, str | int | Mapping):
-        raise EntriesError(f"a page is neither a title, an id nor an object: {str(page)[:50]}")
+        raise EntriesError(Message("a page is neither a title, an id nor an object: %(page)s", page=str(page)[:50]))
     if isinstance(page, int):
         return Entry(str(page), page_id=_page_id(page))
     if isinstance(page, str):

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from evenrank.web.pages.i18n import Message
+
 Kind = Literal["titles", "file", "category", "banner", "links"]
 Role = Literal["in", "and", "not"]
 KINDS: dict[Kind, str] = {
@@ -69,13 +71,13 @@ def sources_from_fields(fields: Mapping[str, str], faults: dict[str, str]) -> tu
 def sources_from_records(records: object, faults: dict[str, str]) -> tuple[Source, ...]:
     """The sources of a JSON list; what is wrong with them goes to `faults`."""
     if not isinstance(records, Sequence) or isinstance(records, str) or len(records) > MAX_SOURCES:
-        faults["sources"] = f"Sources are a list of at most {MAX_SOURCES}."
+        faults["sources"] = Message("Sources are a list of at most %(most)s.", most=MAX_SOURCES)
         return ()
     made = []
     for number, record in enumerate(records, 1):
         source, fault = _source(record)
         if source is None:
-            faults["sources"] = f"Source {number}: {fault}"
+            faults["sources"] = Message("Source %(n)s: %(fault)s", n=number, fault=fault)
         else:
             made.append(source)
     if made and not any(source.role != "not" for source in made):
@@ -86,20 +88,20 @@ def sources_from_records(records: object, faults: dict[str, str]) -> tuple[Sourc
 def _source(record: object) -> tuple[Source | None, str]:
     """A source, or what is wrong with it."""
     if not isinstance(record, Mapping):
-        return None, "must be an object."
+        return None, Message("must be an object.")
     kind, role, text = record.get("kind", "titles"), record.get("role", "in"), record.get("text", "")
     given = record.get("depth", 0) or 0
     depth = str(int(given) if isinstance(given, float) else given)
     if kind not in KINDS:
-        return None, f"kind must be one of: {', '.join(KINDS)}."
+        return None, Message("kind must be one of: %(names)s.", names=", ".join(KINDS))
     if role not in ROLES:
-        return None, f"role must be one of: {', '.join(ROLES)}."
+        return None, Message("role must be one of: %(names)s.", names=", ".join(ROLES))
     if not isinstance(text, str) or not text.strip():
-        return None, "is empty."
+        return None, Message("is empty.")
     if kind in WIKI_KINDS and len(text.strip()) > MAX_NAME:
-        return None, f"the name of a page has at most {MAX_NAME} characters."
+        return None, Message("the name of a page has at most %(most)s characters.", most=MAX_NAME)
     if not depth.isascii() or not depth.isdecimal() or int(depth) > MAX_DEPTH:
-        return None, f"depth must be a whole number from 0 to {MAX_DEPTH}."
+        return None, Message("depth must be a whole number from 0 to %(most)s.", most=MAX_DEPTH)
     clean = " ".join(text.split()) if kind in WIKI_KINDS else text.strip()
     return Source(kind, clean, role, int(depth), str(record.get("name", ""))[:MAX_NAME]), ""
 

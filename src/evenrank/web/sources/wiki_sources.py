@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from evenrank.web.pages.i18n import Message
 from evenrank.web.sources.brought import SourceError, WikiArticles
 from evenrank.web.sources.source import Source
 from evenrank.wiki.banners import banner_pages
@@ -29,7 +30,11 @@ class WikiSources:
         try:
             return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
         except WikiError as error:
-            raise SourceError(f"{source.label}: the wiki did not give its articles: {error}.") from error
+            raise SourceError(
+                Message(
+                    "%(source)s: the wiki did not give its articles: %(reason)s.", source=source.label, reason=error
+                )
+            ) from error
 
     def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
         """Page ids of titles with redirects followed; a wiki that does not answer resolves none."""

@@ -81,6 +81,7 @@
     main.replaceChildren(...fresh.querySelector("main").childNodes);
     find("header nav").replaceWith(fresh.querySelector("header nav"));
     document.title = fresh.title;
+    shownAddress = new URL(address).pathname + new URL(address).search;
     if (!isBack && address !== location.href) history.pushState(null, "", address);
     shownMs = 0;
     shownSince = document.hidden ? null : performance.now();
@@ -94,14 +95,14 @@
   function complain(error, isAnswer) {
     const place = find(".failed");
     if (!place) return location.reload();
-    const reason = error instanceof TypeError ? "The server does not answer." : error.message;
-    place.textContent = isAnswer ? `Not saved. ${reason} Nothing is lost: answer again in a moment.` : reason;
+    const reason = error instanceof TypeError ? place.dataset.offline : error.message;
+    place.textContent = isAnswer ? `${place.dataset.unsaved} ${reason} ${place.dataset.retry}` : reason;
     place.hidden = false;
   }
 
   document.addEventListener("submit", async (event) => {
     const form = event.target;
-    if (form.method !== "post" || !form.closest("main")) return;
+    if (form.method !== "post" || !form.closest("main") || form.hasAttribute("data-plain")) return;
     event.preventDefault();
     const draft = draftName();
     if (form.elements.seconds) form.elements.seconds.value = secondsShown().toFixed(1);
@@ -116,7 +117,11 @@
     visit(link.href);
   });
 
-  addEventListener("popstate", () => visit(location.href, { isBack: true }));
+  // Links inside the page, such as the one to what counts on phones, must not load it again.
+  let shownAddress = location.pathname + location.search;
+  addEventListener("popstate", () => {
+    if (location.pathname + location.search !== shownAddress) visit(location.href, { isBack: true });
+  });
 
   // A comment that is not sent yet outlives a reload.
   document.addEventListener("input", (event) => {

@@ -12,9 +12,10 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.database import Database
-from evenrank.errors import EvenrankError
 from evenrank.search.model_choice import ModelChoice
 from evenrank.web.articles.reasons import Reasons
+from evenrank.web.pages.errors import BadRequestError
+from evenrank.web.pages.i18n import Message
 from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.web.storage.store import limit_of, new_token, now
@@ -122,7 +123,9 @@ def keep(store: Database, table: Table, made: Kept, owner: str, **own: bytes | i
     with store.transaction(("owner", owner)) as connection:
         (n_kept,) = connection.execute(f"SELECT count(*) FROM {table} WHERE owner = ?", (owner,)).fetchone()
         if n_kept >= limit_of(store, "max_kept"):
-            raise EvenrankError(f"You keep {n_kept:,} of them already, which is the most that one visitor may keep.")
+            raise BadRequestError(
+                Message("You keep %(n)s of them already, which is the most that one visitor may keep.", n=n_kept)
+            )
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
         if table == "work_list" and own.get("series") is None:
             connection.execute("UPDATE work_list SET series = number WHERE token = ?", (token,))
