@@ -88,7 +88,7 @@ def rate(lines: list[bytes], function: Callable[[bytes], object], rounds: int = 
 
 def compare_parsers(lines: list[bytes]) -> None:
     """Entities a second on one core: ours reads and picks, the others only parse."""
-    wanted = wanted_of("enwiki", True)
+    wanted = wanted_of(("enwiki",), True)
     raw = RawBatch("lines", START, START, b",\n".join(lines), 0)
     n_bytes = sum(map(len, lines))
     whole = rate([b""], lambda _: annotate_entities(raw, "enwiki", True)) * len(lines)
@@ -104,24 +104,30 @@ def compare_parsers(lines: list[bytes]) -> None:
         print(f"{name:<44}{speed:>12,.0f}{speed * n_bytes / len(lines) / 1e6:>8.0f}{speed / base:>8.1f}")
 
 
-def write_dump(path: Path, n_articles: int) -> int:
-    """A dump of the articles in the package `gensim`, repeated under new ids and titles; gives its bytes."""
+def real_pages(n_articles: int) -> Iterator[str]:
+    """A dump of the articles in the package `gensim`, repeated under new ids and titles, in parts."""
     import gensim
 
     name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
     source = bz2.decompress((Path(gensim.__file__).parent / "test" / "test_data" / name).read_bytes()).decode()
     head, *pages = source.split("  <page>\n")
     pages = [page.split("</page>")[0] for page in pages if "<ns>0</ns>" in page and "<redirect" not in page]
+    yield head
+    for number in range(n_articles):
+        _, _, rest = pages[number % len(pages)].partition("<ns>0</ns>")
+        body = rest.partition("</id>")[2]
+        title = f"<title>Page {1000 + number}</title>\n    <ns>0</ns>\n    <id>{1000 + number}</id>"
+        yield f"  <page>\n    {title}{body}</page>\n"
+    yield "</mediawiki>\n"
+
+
+def write_dump(path: Path, n_articles: int) -> int:
+    """The dump of `real_pages` as a file; gives its bytes."""
     n_bytes = 0
     with gzip.open(path, "wt", compresslevel=1) as file:
-        file.write(head)
-        for number in range(n_articles):
-            _, _, rest = pages[number % len(pages)].partition("<ns>0</ns>")
-            body = rest.partition("</id>")[2]
-            title = f"<title>Page {1000 + number}</title>\n    <ns>0</ns>\n    <id>{1000 + number}</id>"
-            file.write(f"  <page>\n    {title}{body}</page>\n")
-            n_bytes += len(body.encode())
-        file.write("</mediawiki>\n")
+        for part in real_pages(n_articles):
+            file.write(part)
+            n_bytes += len(part.encode())
     return n_bytes
 
 

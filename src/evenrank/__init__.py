@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evenrank.alignment.dimensions import DIMENSIONS
     from evenrank.alignment.own_dimension import read_dimension
     from evenrank.annotate.labeller import annotate
+    from evenrank.annotate.many_wikis import annotate_wikis
     from evenrank.annotate.settings import AnnotateSettings
     from evenrank.annotate.settings import Inputs as AnnotateInputs
     from evenrank.assessment.pool import Pool
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "AnnotateInputs": "annotate.settings:Inputs",
     "AnnotateSettings": "annotate.settings",
+    "annotate_wikis": "annotate.many_wikis",
     "Article": "records",
     "AttributeResults": "evaluation.attributes",
     "Collection": "collection.collection",
@@ -157,6 +159,7 @@ __all__ = [
     "TopicTargets",
     "__version__",
     "annotate",
+    "annotate_wikis",
     "build_index",
     "calc_aggregate",
     "compare",

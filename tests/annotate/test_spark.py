@@ -7,6 +7,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from dump_sample import write_sample
@@ -70,23 +71,9 @@ def inputs(tmp_path) -> Inputs:
     return inputs
 
 
-def most_tasks_at_once(events: Path) -> int:
-    """The largest number of tasks that ran at the same time, by Spark's own event log."""
-    moments = []
-    for path in sorted(path for path in events.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        for line in filter(None, path.read_text("utf-8").splitlines()):
-            event = json.loads(line)
-            if event["Event"] == "SparkListenerTaskEnd":
-                info = event["Task Info"]
-                moments += [(info["Launch Time"], 1), (info["Finish Time"], -1)]
-    running = most = 0
-    for _, change in sorted(moments):
-        running += change
-        most = max(most, running)
-    return most
-
-
 def test_a_cluster_gives_the_same_bytes_with_both_workers_busy(session, events, inputs, tmp_path):
+    from tools.fleet.spark import most_tasks_at_once
+
     from evenrank.annotate.spark.annotate import annotate_on_spark
 
     assert inputs.wikidata.stat().st_size > 8 * SPLIT_BYTES
@@ -97,6 +84,22 @@ def test_a_cluster_gives_the_same_bytes_with_both_workers_busy(session, events, 
     assert about_path(there).read_bytes() == about_path(here).read_bytes()
     assert most_tasks_at_once(events) >= 2
     assert not list(tmp_path.glob(".there*"))
+
+
+def test_a_worker_killed_while_busy_changes_nothing(session, inputs, tmp_path):
+    from tools.fleet import spark
+
+    from evenrank.annotate.spark.annotate import annotate_on_spark
+
+    here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
+    annotate(here, inputs, n_workers=1)
+    killer = Thread(target=spark.kill_when_busy, args=(session, 2))
+    killer.start()
+    annotate_on_spark(there, inputs, session=session)
+    killer.join()
+    assert spark.WORKERS[1].pid() is None
+    spark.start()
+    assert there.read_bytes() == here.read_bytes()
 
 
 def test_bzip2_and_missing_inputs_give_the_same_bytes_too(session, inputs, tmp_path):

@@ -15,7 +15,7 @@ from wikidata_sample import dump_bytes, dump_line, entity, statement
 
 from evenrank.formats.wikidata import BrokenEntityError, Wanted, entity_places, read_entity, read_whole_entity
 
-WANTED = Wanted("enwiki", frozenset({b"P27", b"P17", b"P21"}), frozenset({b"P17"}))
+WANTED = Wanted(("enwiki",), frozenset({b"P27", b"P17", b"P21"}), frozenset({b"P17"}))
 
 PERSON = entity(
     42,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from tools.fleet.java import find_java
 from tools.fleet.processes import FOLDER, POLL_SECONDS, FleetError, Server
@@ -40,6 +42,34 @@ def start_worker(number: int) -> None:
 def stop() -> None:
     for server in [*WORKERS, MASTER_SERVER]:
         server.stop()
+
+
+def kill_when_busy(session: Any, number: int, seconds: float = 120) -> None:
+    """Kill a worker, counted from 1, with its executors, as soon as all cores of the cluster have a task."""
+    tracker, deadline = session.sparkContext.statusTracker(), time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+        if sum(stage.numActiveTasks for stage in stages if stage) >= N_WORKERS:
+            WORKERS[number - 1].kill()
+            return
+        time.sleep(0.02)
+    raise FleetError(f"Spark had no {N_WORKERS} tasks at once within {seconds:g} s")
+
+
+def most_tasks_at_once(events: Path) -> int:
+    """The largest number of tasks that ran at the same time, by Spark's own event log."""
+    moments = []
+    for path in sorted(path for path in events.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        for line in filter(None, path.read_text("utf-8").splitlines()):
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerTaskEnd":
+                info = event["Task Info"]
+                moments += [(info["Launch Time"], 1), (info["Finish Time"], -1)]
+    running = most = 0
+    for _, change in sorted(moments):
+        running += change
+        most = max(most, running)
+    return most
 
 
 def _start(server: Server, name: str, *options: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -42,11 +42,11 @@ class ItemFacts(NamedTuple):
         return cls(claims, [Point(*point) for point in points], years, n_languages)
 
 
-def wanted_of(site: str, with_gender: bool) -> Wanted:
-    """What to read of the dump for the pages of a wiki; without gender, P21 is not even read."""
+def wanted_of(sites: tuple[str, ...], with_gender: bool) -> Wanted:
+    """What to read of the dump for the pages of some wikis; without gender, P21 is not even read."""
     of_all = {geography.COUNTRY, occupation.SUBCLASS_OF}
     of_pages = of_all | {*_item_properties(with_gender), geography.COORDINATES, *DATE_PROPERTIES}
-    return Wanted(site, *(frozenset(name.encode() for name in names) for names in (of_pages, of_all)))
+    return Wanted(sites, *(frozenset(name.encode() for name in names) for names in (of_pages, of_all)))
 
 
 def _item_properties(with_gender: bool) -> tuple[str, ...]:
@@ -96,8 +96,18 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBat
 
     A pure function, for any engine to map.
     """
-    wanted = wanted_of(wiki, with_gender)
-    rows: Rows = {"items": [], "place_countries": [], "superclasses": []}
+    found = annotate_for_wikis(batch, (wiki,), with_gender)
+    items = [row[1:] for row in found.rows["wiki_items"]]
+    return found._replace(
+        rows={"items": items, **{name: found.rows[name] for name in ("place_countries", "superclasses")}}
+    )
+
+
+def annotate_for_wikis(batch: RawBatch, wikis: tuple[str, ...], with_gender: bool) -> StageBatch:
+    """The same for the pages of several wikis; rows of `wiki_items` begin with the wiki. An entity that is broken is
+    left out for all of them."""
+    wanted = wanted_of(wikis, with_gender)
+    rows: Rows = {"wiki_items": [], "place_countries": [], "superclasses": []}
     faults: list[Fault] = []
     n_entities = 0
     for number, start, end in entity_places(batch.data):
@@ -105,7 +115,7 @@ def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBat
             entity = read_entity(batch.data, wanted, start, end)
             n_entities += 1
             if entity is not None:
-                _add_rows(entity, wiki, with_gender, rows)
+                _add_rows(entity, wikis, with_gender, rows)
         except NOT_AS_EXPECTED as error:
             found = f"no entity of Wikidata: {type(error).__name__}: {error}"[:LONGEST_FAULT]
             faults.append(Fault(batch.path, batch.start.line + number - 1, found))
@@ -120,14 +130,20 @@ def _lines_equal(batch: RawBatch, mark: bytes) -> int:
     return int(head == mark or head.startswith((mark + b"\n", mark + b"\r")) or tail.endswith(b"\n" + mark))
 
 
-def _add_rows(entity: Entity, wiki: str, with_gender: bool, rows: Rows) -> None:
+def _add_rows(entity: Entity, wikis: tuple[str, ...], with_gender: bool, rows: Rows) -> None:
     """All rows of an entity, or an error and none."""
     countries = items_named(entity.statements, geography.COUNTRY)
     classes = items_named(entity.statements, occupation.SUBCLASS_OF)
-    if link := entity.sitelinks.get(wiki):
-        is_redirect = not REDIRECT_BADGES.isdisjoint(link.get("badges", ()))
-        if not isinstance(title := link["title"], str):
-            raise ValueError("the title of a sitelink is no text")
-        rows["items"].append((entity.id, title, is_redirect, item_facts(entity, with_gender).to_json()))
+    links = [(wiki, link) for wiki in wikis if (link := entity.sitelinks.get(wiki))] if entity.sitelinks else []
+    if links:
+        facts = item_facts(entity, with_gender).to_json()
+        rows["wiki_items"] += [(wiki, entity.id, *_title(link), facts) for wiki, link in links]
     rows["place_countries"].extend((entity.id, country) for country in countries)
     rows["superclasses"].extend((entity.id, superclass) for superclass in classes)
+
+
+def _title(link: Mapping[str, Any]) -> tuple[str, bool]:
+    """The title of a sitelink, and whether it leads to a redirect on purpose."""
+    if not isinstance(title := link["title"], str):
+        raise ValueError("the title of a sitelink is no text")
+    return title, not REDIRECT_BADGES.isdisjoint(link.get("badges", ()))

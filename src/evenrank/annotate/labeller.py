@@ -48,6 +48,8 @@ OF_WIKIDATA = ("entities", "give the JSON dump of Wikidata, one entity a line")
 """What is counted in each file, and what to give where none is found."""
 
 
+ENTITIES = "entities"
+"""The stage that reads Wikidata."""
 LONGEST = {"first revisions": 1 << 27}
 """Bytes of the longest record, where it is longer than a line may be: a page with a million revisions."""
 
@@ -60,12 +62,14 @@ def annotate(
     n_workers: int | None = None,
     is_fresh: bool = False,
     batch_bytes: int = BATCH,
+    entities: WorkStore | None = None,
 ) -> Report:
     """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
     call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts over. The work
-    is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster.
+    is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster. What Wikidata says
+    is taken from `entities` where it was read before (`annotate_wikis`).
     """
     out = Path(out)
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
@@ -77,7 +81,7 @@ def annotate(
         work = work_folder(out, is_fresh)
         store = _open_store(work, inputs, settings)
         try:
-            _read(to_do, store, n_workers)
+            _read(to_do, store, n_workers, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
         finally:
             store.close()
@@ -97,11 +101,16 @@ def only_run(out: Path) -> Iterator[None]:
         yield
 
 
-def _read(to_do: list[Stage], store: WorkStore, n_workers: int | None) -> None:
+def _read(
+    to_do: list[Stage], store: WorkStore, n_workers: int | None, entities: WorkStore | None = None, wiki: str = ""
+) -> None:
     """Fill the store; it is removed when an input is bad, because what was read of it is of no use."""
     try:
         for stage in to_do:
-            run_locally(stage, store, n_workers)
+            if entities is not None and stage.name == ENTITIES:
+                store.copy_entities(entities, wiki, ENTITIES)
+            else:
+                run_locally(stage, store, n_workers)
     except Exception as error:
         if isinstance(error, InputError) or not isinstance(error, EvenrankError):
             store.close()
@@ -117,7 +126,7 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
         ("pages", inputs.dump, (PAGE_START, PAGE_END), pages, OF_PAGES),
         ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props, OF_PAGE_PROPS),
         ("first revisions", inputs.history, (PAGE_START, PAGE_END), annotate_history, OF_HISTORY),
-        ("entities", inputs.wikidata, (b"", b"\n"), entities, OF_WIKIDATA),
+        (ENTITIES, inputs.wikidata, (b"", b"\n"), entities, OF_WIKIDATA),
     ]
     return [
         Stage(name, path, end, function, start, batch_bytes, *counted, LONGEST.get(name, LINE_LIMIT))

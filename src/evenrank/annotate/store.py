@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS pages (page_id INTEGER PRIMARY KEY, title TEXT, n_byt
     n_headings INTEGER, n_references INTEGER, n_short_footnotes INTEGER, n_links INTEGER, n_categories INTEGER);
 CREATE TABLE IF NOT EXISTS redirects (title TEXT PRIMARY KEY, target TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS items (item INTEGER PRIMARY KEY, title TEXT, is_redirect INTEGER, facts BLOB);
+CREATE TABLE IF NOT EXISTS wiki_items (wiki TEXT, item INTEGER, title TEXT, is_redirect INTEGER, facts BLOB,
+    PRIMARY KEY (wiki, item)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS place_countries (place INTEGER, country INTEGER, PRIMARY KEY (place, country)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS superclasses (item INTEGER, superclass INTEGER,
     PRIMARY KEY (item, superclass)) WITHOUT ROWID;
@@ -71,6 +73,22 @@ class WorkStore:
                     self._file.connection.executemany(sql, values)
             self.put(f"position of {stage}", "end" if position is None else position)
             self.put(f"tally of {stage}", tally)
+
+    def copy_entities(self, source: WorkStore, wiki: str, stage: str) -> None:
+        """Take over what another store has read of Wikidata for the pages of a wiki; the stage is finished then."""
+        if self.position(stage) is None:
+            return
+        self.query("ATTACH DATABASE ? AS source", [str(source.path)])
+        try:
+            with self.transaction():
+                taken = "SELECT item, title, is_redirect, facts FROM source.wiki_items WHERE wiki = ?"
+                self.query(f"INSERT INTO items {taken}", [wiki])
+                for table in ("place_countries", "superclasses"):
+                    self.query(f"INSERT INTO {table} SELECT * FROM source.{table}")
+                self.put(f"position of {stage}", "end")
+                self.put(f"tally of {stage}", source.tally(stage))
+        finally:
+            self.query("DETACH DATABASE source")
 
     def tally(self, stage: str) -> dict[str, Any]:
         """What a stage has counted so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from evenrank.errors import input_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from evenrank.annotate.settings import AnnotateSettings
+    from evenrank.annotate.settings import AnnotateSettings, Inputs
     from evenrank.annotate.write import Report
 
 FILE = click.Path(path_type=Path)
@@ -23,11 +24,16 @@ FILE = click.Path(path_type=Path)
 
 @click.command("annotate")
 @click.argument("out", type=FILE)
-@click.option("--dump", type=FILE, required=True, help="Wikipedia dump: pages-articles XML (plain, .gz, .bz2).")
+@click.option("--dump", "dumps", type=FILE, multiple=True, required=True, help="Dump: pages-articles XML (.gz, .bz2).")
 @click.option("--wikidata", type=FILE, help="Wikidata JSON dump, one entity a line (plain, .gz, .bz2).")
-@click.option("--wikidata-ids", type=FILE, help="SQL dump of the wiki's table page_props: the item of each page.")
-@click.option("--history", type=FILE, help="stub-meta-history XML of the wiki: the dates of creation.")
-@click.option("--wiki", default="enwiki", show_default=True, help="Name of the wiki in Wikidata's sitelinks.")
+@click.option("--wikidata-ids", type=FILE, multiple=True, help="SQL dump of page_props: the item of each page.")
+@click.option("--history", "histories", type=FILE, multiple=True, help="stub-meta-history XML: the dates of creation.")
+@click.option(
+    "--wiki",
+    default="enwiki",
+    show_default=True,
+    help="Name of the wiki in Wikidata's sitelinks, or names with commas.",
+)
 @click.option("--gender/--no-gender", default=True, show_default=True, help="Read and write the gender of people.")
 @click.option(
     "--places/--no-places",
@@ -66,10 +72,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--fresh", is_flag=True, help="Throw unfinished work away and start over.")
 def command(
     out: Path,
-    dump: Path,
+    dumps: tuple[Path, ...],
     wikidata: Path | None,
-    wikidata_ids: Path | None,
-    history: Path | None,
+    wikidata_ids: tuple[Path, ...],
+    histories: tuple[Path, ...],
     figure: Path | None,
     engine: str,
     spark_master: str | None,
@@ -77,40 +83,86 @@ def command(
     spark_pairs: tuple[str, ...],
     workers: int | None,
     fresh: bool,
+    wiki: str,
     **choices: Any,
 ) -> None:
     """Write page metadata to OUT (JSON lines, gzip) from dumps, in the format of trec_metadata.json.gz.
 
     Beside OUT a file .about.json says how it was made, what it covers and what to be careful about. A run that was
     stopped resumes when the same command is given again.
+
+    Several wikis (--wiki enwiki,dewiki) need one --dump each, in the same order, and one Wikidata dump, which is read
+    once; --wikidata-ids and --history are given for all of them or for none. OUT is then a folder, with a file for each
+    wiki.
     """
     from evenrank.annotate.coverage import draw_coverage
-    from evenrank.annotate.settings import Inputs
     from evenrank.figures import check_figure
 
     if figure is not None:
         check_figure(figure)
-    _refuse_output(out, (dump, wikidata, wikidata_ids, history))
-    inputs, settings = Inputs(dump, wikidata, wikidata_ids, history), _settings(**choices)
+    inputs, settings = _inputs(wiki, dumps, wikidata, wikidata_ids, histories), _settings(**choices)
+    if len(inputs) > 1:
+        if engine == "spark" or figure is not None:
+            raise click.UsageError("several wikis are annotated on this machine and without --figure")
+        _annotate_wikis(out, inputs, settings, workers, fresh)
+        return
+    ((name, files),) = inputs.items()
+    _refuse_output(out, files.files().values())
+    settings = replace(settings, wiki=name)
     if engine == "spark":
         from evenrank.annotate.spark.annotate import annotate_on_spark
 
         session = _spark(spark_master, spark_remote, spark_pairs)
-        report = annotate_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
+        report = annotate_on_spark(out, files, settings, session=session, is_fresh=fresh)
     else:
         from evenrank.annotate.labeller import annotate
 
-        report = annotate(out, inputs, settings, n_workers=workers, is_fresh=fresh)
+        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh)
     _print_report(out, report)
     if figure is not None:
         draw_coverage(report.coverage, figure)
 
 
-def _refuse_output(out: Path, inputs: Iterable[Path | None]) -> None:
+def _inputs(
+    wiki: str,
+    dumps: tuple[Path, ...],
+    wikidata: Path | None,
+    wikidata_ids: tuple[Path, ...],
+    histories: tuple[Path, ...],
+) -> dict[str, Inputs]:
+    """The files of each wiki."""
+    from evenrank.annotate.settings import Inputs
+
+    names = [name.strip() for name in wiki.split(",")]
+    if not all(names) or len(set(names)) != len(names):
+        raise click.BadParameter(f"{wiki!r}: give different names with commas between them", param_hint="--wiki")
+    given = {"--dump": dumps, "--wikidata-ids": wikidata_ids, "--history": histories}
+    for option, files in given.items():
+        if len(files) != len(names) and (files or option == "--dump"):
+            found = f"{len(files)} for {len(names)} wiki{'s' if len(names) > 1 else ''}"
+            raise click.BadParameter(f"{found}: give one for each, in the order of --wiki", param_hint=option)
+    ids, dates = (files or (None,) * len(names) for files in (wikidata_ids, histories))
+    rows = zip(names, dumps, ids, dates, strict=True)
+    return {name: Inputs(dump, wikidata, page_props, history) for name, dump, page_props, history in rows}
+
+
+def _annotate_wikis(
+    folder: Path, inputs: dict[str, Inputs], settings: AnnotateSettings, workers: int | None, fresh: bool
+) -> None:
+    from evenrank.annotate.many_wikis import annotate_wikis, output_of
+
+    if folder.exists() and not folder.is_dir():
+        raise input_error(folder, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
+    for name, report in annotate_wikis(folder, inputs, settings, n_workers=workers, is_fresh=fresh).items():
+        click.echo(name)
+        _print_report(output_of(folder, name), report)
+
+
+def _refuse_output(out: Path, inputs: Iterable[Path]) -> None:
     """InputError when OUT is a folder, or one of the files that are read."""
     if out.is_dir():
         raise input_error(out, 0, "a folder, where a file is to be written", "name a file in it")
-    if out.exists() and any(path is not None and path.exists() and out.samefile(path) for path in inputs):
+    if out.exists() and any(path.exists() and out.samefile(path) for path in inputs):
         raise input_error(out, 0, "one of the files to read, which would be lost", "name another file")
 
 

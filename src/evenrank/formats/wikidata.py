@@ -18,6 +18,7 @@ _START = b'{"type":"item","id":"Q'
 _CLAIMS = b'"claims":{'
 _NO_CLAIMS = b'"claims":[]'
 _SITELINKS = b'"sitelinks":'
+_NO_SITELINKS = (b'"sitelinks":{}', b'"sitelinks":[]')
 _STATEMENTS = b'":[{"mainsnak":'
 _N_STATEMENTS = len(_STATEMENTS)
 _LONGEST_NAME = 12
@@ -35,10 +36,10 @@ class BrokenEntityError(ValueError):
 class Wanted(NamedTuple):
     """What to read of an entity."""
 
-    site: str
-    """Wiki whose pages matter, e.g. `enwiki`."""
+    sites: tuple[str, ...]
+    """Wikis whose pages matter, e.g. `enwiki`."""
     of_pages: frozenset[bytes]
-    """Properties wanted of items with a page in that wiki."""
+    """Properties wanted of items with a page in one of those wikis."""
     of_all: frozenset[bytes]
     """Properties wanted of every item."""
 
@@ -51,7 +52,7 @@ class Entity(NamedTuple):
     statements: Statements
     """Wanted statements by property, all ranks."""
     sitelinks: dict[str, dict[str, Any]]
-    """All sitelinks by wiki if the item has a page in the wanted one, otherwise none."""
+    """All sitelinks by wiki if the item has a page in a wanted one, otherwise none."""
 
 
 def entity_places(block: bytes) -> Iterator[tuple[int, int, int]]:
@@ -87,7 +88,7 @@ def read_entity(data: bytes, wanted: Wanted, start: int = 0, end: int | None = N
     if claims < 0 and data.find(_NO_CLAIMS, start, end) < 0:
         return read_whole_entity(data[start:end], wanted)
     try:
-        sitelinks = _sitelinks(data, links, end, wanted.site)
+        sitelinks = _sitelinks(data, links, end, wanted.sites)
         properties = wanted.of_pages if sitelinks else wanted.of_all
         statements = _statements(data, claims, links, properties) if claims >= 0 else {}
         number = start + len(_START)
@@ -103,7 +104,7 @@ def read_whole_entity(line: bytes, wanted: Wanted) -> Entity | None:
         if entity["type"] != "item":
             return None
         sitelinks = entity.get("sitelinks") or {}
-        sitelinks = sitelinks if wanted.site in sitelinks else {}
+        sitelinks = sitelinks if any(site in sitelinks for site in wanted.sites) else {}
         properties = wanted.of_pages if sitelinks else wanted.of_all
         claims = entity.get("claims") or {}
         statements = {name: claims[name] for name in claims if name.encode() in properties}
@@ -121,12 +122,14 @@ def entity_number(digits: str) -> int:
     return int(digits)
 
 
-def _sitelinks(data: bytes, start: int, end: int, site: str) -> dict[str, dict[str, Any]]:
-    """The sitelinks that begin at `start`, if one is to `site`."""
-    if start < 0 or data.find(b'"' + site.encode() + b'":{', start, end) < 0:
+def _sitelinks(data: bytes, start: int, end: int, sites: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The sitelinks that begin at `start`, if one is to a page of `sites`."""
+    if start < 0 or data.startswith(_NO_SITELINKS, start):
+        return {}
+    if len(sites) == 1 and data.find(b'"' + sites[0].encode() + b'":{', start, end) < 0:
         return {}
     links = orjson.loads(b"{" + data[start:end])["sitelinks"]
-    return links if site in links else {}
+    return links if any(site in links for site in sites) else {}
 
 
 def _statements(data: bytes, start: int, end: int, properties: frozenset[bytes]) -> Statements:

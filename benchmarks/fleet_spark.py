@@ -1,0 +1,128 @@
+"""Annotation by processes of this machine and by a Spark cluster: the same bytes, processor time, tasks at once."""
+
+from __future__ import annotations
+
+import bz2
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.fleet import spark as cluster
+
+from annotate import generated_lines, real_pages
+from evenrank.annotate.labeller import annotate
+from evenrank.annotate.settings import Inputs
+from evenrank.annotate.spark.annotate import annotate_on_spark
+from evenrank.annotate.spark.session import start_spark
+
+N_ARTICLES, N_ENTITIES = 8_000, 150_000
+N_SPLITS = 12
+"""Tasks that a dump is divided into, about."""
+
+
+@dataclass
+class Used:
+    """What a block took."""
+
+    processor: float = 0.0
+    wall: float = 0.0
+
+
+def spark() -> None:
+    """The table of all ways, on generated entities and real articles under new ids."""
+    folder = Path(tempfile.mkdtemp(prefix="evenrank-spark-"))
+    try:
+        cluster.start()
+        _compare(folder, _write_dumps(folder))
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder)
+
+
+def _compare(folder: Path, inputs: Inputs) -> None:
+    print(f"\nAnnotating {N_ARTICLES:,} articles with {N_ENTITIES:,} entities of Wikidata (bzip2)\n")
+    print("| run | processor s | × local | wall s | tasks at once | bytes |")
+    expected = folder / "local.json.gz"
+    with measured([os.getpid()]) as local:
+        annotate(expected, inputs, n_workers=1)
+    print(f"| one local process | {local.processor:.1f} | 1.00 | {local.wall:.0f} | 1 | |", flush=True)
+    for name, cores, is_killed in (
+        ("Spark, one worker", 1, False),
+        ("Spark, two workers", 2, False),
+        ("Spark, two workers, one killed while busy", 2, True),
+    ):
+        out, events = folder / f"{cores}{is_killed}.json.gz", folder / f"events-{cores}{is_killed}"
+        events.mkdir()
+        with measured([os.getpid(), *running(cluster.WORKERS)]) as used:
+            session = start_spark(cluster.MASTER, settings=_settings(inputs, events, cores))
+            killer = threading.Thread(target=cluster.kill_when_busy, args=(session, 2))
+            if is_killed:
+                killer.start()
+            annotate_on_spark(out, inputs, session=session)
+            if is_killed:
+                killer.join()
+            session.stop()
+        cluster.start()
+        same = "equal" if out.read_bytes() == expected.read_bytes() else "DIFFERENT"
+        # What a killed process had used is lost to the accounts of the system.
+        cost = "" if is_killed else f"{used.processor:.1f} | {used.processor / local.processor:.2f}"
+        most = cluster.most_tasks_at_once(events)
+        print(f"| {name} | {cost or ' | '} | {used.wall:.0f} | {most} | {same} |", flush=True)
+
+
+def _settings(inputs: Inputs, events: Path, cores: int) -> dict[str, str]:
+    size = max(path.stat().st_size for path in inputs.files().values())
+    return {
+        "spark.cores.max": str(cores),
+        "spark.sql.files.maxPartitionBytes": str(size // N_SPLITS),
+        "spark.sql.files.openCostInBytes": "1",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.executor.memory": "700m",
+    }
+
+
+def _write_dumps(folder: Path) -> Inputs:
+    """Dumps in many bzip2 streams, as Wikimedia writes them."""
+    dump, wikidata = folder / "pages.xml.bz2", folder / "wikidata.json.bz2"
+    with bz2.open(dump, "wt", encoding="utf-8", compresslevel=1) as file:
+        file.writelines(real_pages(N_ARTICLES))
+    with bz2.open(wikidata, "wb", compresslevel=1) as entities:
+        entities.write(b"[\n")
+        entities.writelines(line + b",\n" for line in generated_lines(N_ENTITIES))
+        entities.write(b"]\n")
+    return Inputs(dump, wikidata)
+
+
+@contextmanager
+def measured(pids: Iterable[int]) -> Iterator[Used]:
+    """The processor time of processes and all that they start, and the duration of a block."""
+    roots, used, start = list(pids), Used(), time.perf_counter()
+    before = sum(map(tree_seconds, roots))
+    yield used
+    used.wall = time.perf_counter() - start
+    used.processor = sum(map(tree_seconds, roots)) - before
+
+
+def running(servers: Iterable[cluster.Server]) -> list[int]:
+    return [pid for server in servers if (pid := server.pid()) is not None]
+
+
+def tree_seconds(pid: int) -> float:
+    """Processor time of a process, its ended children and those that are running; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = {int(child) for thread in threads for child in (thread / "children").read_text().split()}
+    except OSError:
+        return 0.0
+    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(map(tree_seconds, children))

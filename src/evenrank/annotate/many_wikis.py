@@ -1,0 +1,111 @@
+"""Metadata of several wikis from one reading of Wikidata, which is larger than all their dumps together."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from evenrank.annotate.entities import annotate_for_wikis
+from evenrank.annotate.labeller import (
+    ENTITIES,
+    OF_WIKIDATA,
+    annotate,
+    check_inputs,
+    only_run,
+    quality_model,
+    unfinished_work,
+    work_folder,
+)
+from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.stage import Stage, run_locally
+from evenrank.annotate.store import WorkStore
+from evenrank.annotate.write import Report
+from evenrank.errors import EvenrankError, InputError, input_error
+from evenrank.formats.content import BATCH
+
+
+def output_of(folder: Path, wiki: str) -> Path:
+    """The metadata file of a wiki in the folder of several."""
+    return folder / f"{wiki}.json.gz"
+
+
+def annotate_wikis(
+    folder: Path,
+    inputs: Mapping[str, Inputs],
+    settings: AnnotateSettings | None = None,
+    *,
+    n_workers: int | None = None,
+    is_fresh: bool = False,
+    batch_bytes: int = BATCH,
+) -> dict[str, Report]:
+    """Write a metadata file for each wiki (name → its files) into a folder; gives the reports of those written now.
+
+    All wikis name the same Wikidata dump, which is read once. Each file is the same as `annotate` writes for its wiki
+    alone. After a crash the same call resumes: what Wikidata says is kept until all wikis are written, and finished
+    wikis are not written again.
+    """
+    settings = settings or AnnotateSettings()
+    quality_model(settings)
+    wikidata = _shared_dump(inputs)
+    for wanted in inputs.values():
+        check_inputs(wanted)
+    with only_run(folder / "wikis"):
+        work = work_folder(folder / "wikis", is_fresh)
+        entities = WorkStore(work / "rows.sqlite")
+        try:
+            _check_purpose(entities, work, inputs, settings)
+            stage = _stage(wikidata, tuple(inputs), settings, batch_bytes)
+            _read_once(stage, entities, work, n_workers)
+            reports = {}
+            for wiki, files in inputs.items():
+                out = output_of(folder, wiki)
+                if entities.get(f"written {wiki}") and out.exists():
+                    continue
+                own = replace(settings, wiki=wiki)
+                reports[wiki] = annotate(
+                    out, files, own, n_workers=n_workers, is_fresh=is_fresh, batch_bytes=batch_bytes, entities=entities
+                )
+                entities.put(f"written {wiki}", True)
+        finally:
+            entities.close()
+        shutil.rmtree(work)
+    return reports
+
+
+def _shared_dump(inputs: Mapping[str, Inputs]) -> Path:
+    """The Wikidata dump that all wikis name."""
+    dumps = {files.wikidata for files in inputs.values()}
+    dump = dumps.pop() if len(dumps) == 1 else None
+    if dump is None:
+        raise EvenrankError("several wikis are annotated from one Wikidata dump: name the same one for each of them")
+    if not dump.is_file():
+        raise input_error(dump, 0, "no such file", "check the name")
+    return dump
+
+
+def _check_purpose(store: WorkStore, work: Path, inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> None:
+    """Refuse to resume work on other inputs or with other settings."""
+    files = {wiki: wanted.facts() for wiki, wanted in inputs.items()}
+    purpose = {"inputs": files, "settings": settings.facts()}
+    kept = store.get("purpose")
+    if kept is None:
+        store.put("purpose", purpose)
+    elif kept != purpose:
+        raise unfinished_work(work)
+
+
+def _stage(wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, batch_bytes: int) -> Stage:
+    function = partial(annotate_for_wikis, wikis=wikis, with_gender=settings.with_gender)
+    return Stage(ENTITIES, wikidata, b"\n", function, b"", batch_bytes, *OF_WIKIDATA)
+
+
+def _read_once(stage: Stage, store: WorkStore, work: Path, n_workers: int | None) -> None:
+    try:
+        run_locally(stage, store, n_workers)
+    except InputError:
+        store.close()
+        shutil.rmtree(work, ignore_errors=True)
+        raise
