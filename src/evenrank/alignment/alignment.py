@@ -58,14 +58,14 @@ def align(masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, norma
     for mask, dimension, divide in zip(masks, space.dimensions, normalise, strict=True):
         n_groups = len(dimension.scored_groups)
         scored = mask if dimension.has_unknown else mask >> 1
-        values, value_of_page = _distinct(scored, 1 << n_groups)
-        pairs, page_type = _distinct(page_type * len(values) + value_of_page, len(rows) * len(values))
+        values, value_of_page = distinct_codes(scored, 1 << n_groups)
+        pairs, page_type = distinct_codes(page_type * len(values) + value_of_page, len(rows) * len(values))
         members = _memberships(values, n_groups, divide)
         rows = _outer(rows[pairs // len(values)], members[pairs % len(values)])
     return Alignment(rows, page_type)
 
 
-def _distinct(codes: NDArray[np.integer], limit: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def distinct_codes(codes: NDArray[np.integer], limit: int) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """The codes that occur, ascending, and the number of each page's code among them; all are below `limit`."""
     if limit > TABLE_LIMIT or len(codes) < limit >> 4:
         found, number_of_page = np.unique(codes, return_inverse=True)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
+from evenrank.alignment.alignment import Alignment, distinct_codes
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
-from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of, unreadable
+from evenrank.items.tables import Faults, Objects, Table, as_table, ids_of, numbers_of, present, unreadable
+from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
 UNKNOWN = "unknown"
@@ -72,10 +73,10 @@ class Groupings:
         item_type = np.zeros(len(self.parts[0].alignment), np.intp)
         for part in self.parts:
             other = part.alignment
-            pairs, item_type = np.unique(item_type * len(other.rows) + other.page_type, return_inverse=True)
+            codes = item_type * len(other.rows) + other.page_type
+            pairs, item_type = distinct_codes(codes, len(rows) * len(other.rows))
             left, right = rows[pairs // len(other.rows)], other.rows[pairs % len(other.rows)]
             rows = (left[:, :, None] * right[:, None, :]).reshape(len(pairs), -1)
-            item_type = item_type.reshape(-1)
         return Alignment(_known_or_unknown(rows, self.space.shape), item_type)
 
 
@@ -106,25 +107,32 @@ def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "g
 
 @dataclass
 class _Shares:
-    """Shares of one grouping as they come: item, group name, share."""
+    """Shares of one grouping as they come: item, group, share."""
 
-    item: list[int]
-    group: list[str | None]
-    share: list[float]
+    item: NDArray[np.intp]
+    group: NDArray[np.intp]
+    """Place of the group among `names`."""
+    share: Floats
+    names: list[str | None]
 
     @classmethod
-    def empty(cls) -> _Shares:
-        return cls([], [], [])
+    def of(
+        cls, item: Sequence[int] | NDArray[np.intp], groups: Sequence[str | None], share: Sequence[float]
+    ) -> _Shares:
+        """Shares from the names of groups, which mostly repeat."""
+        names = list(dict.fromkeys(groups))
+        place = {name: at for at, name in enumerate(names)}
+        group = np.fromiter(map(place.__getitem__, groups), np.intp, len(groups))
+        return cls(np.asarray(item, np.intp), group, np.asarray(share, np.float64), names)
 
 
 def _grouping(name: str, shares: _Shares, n_items: int) -> Grouping:
     """The matrix of shares, as distinct rows; what is missing to 1 is unknown, and rows above 1 are scaled."""
-    groups = tuple(sorted({group for group in shares.group if group is not None}))
+    groups = tuple(sorted({group for group in shares.names if group is not None}))
     number = {group: at for at, group in enumerate(groups, 1)} | {None: 0}
-    item = np.array(shares.item, np.intp)
-    group = np.array([number[one] for one in shares.group], np.intp)
-    share = np.array(shares.share)
-    if np.all(share == 1.0) and len(np.unique(item)) == len(item):
+    item, share = shares.item, shares.share
+    group = np.array([number[one] for one in shares.names], np.intp)[shares.group]
+    if np.all(share == 1.0) and np.bincount(item).max(initial=0) <= 1:
         kind = np.zeros(n_items, np.intp)
         kind[item] = group
         return Grouping(name, groups, Alignment(np.eye(len(groups) + 1), kind))
@@ -146,7 +154,7 @@ def _table_columns(table: Table, items: Vocabulary, faults: Faults) -> dict[str,
     """Long tables (item, group, share), wide ones of shares (numbers), and wide ones of names."""
     column = table.find("item")
     ids = ids_of(table.need("item"), table, "item", faults)
-    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    encoded = items.encode(present(ids))
     if table.get("group") is not None and (table.get("share") is not None or table.get("grouping") is not None):
         return _long_columns(table, encoded, ids, faults)
     others = {key: values for key, values in table.columns.items() if key != column}
@@ -156,11 +164,13 @@ def _table_columns(table: Table, items: Vocabulary, faults: Faults) -> dict[str,
     return {key: _names(values, encoded) for key, values in others.items()}
 
 
-def _are_shares(values: NDArray[Any]) -> bool:
+def _are_shares(values: Any) -> bool:
     """Whether a column holds shares and not names: fractions as numbers, or as the text of a file."""
     if values.dtype.kind in "fb":
         return True
-    if values.dtype.kind != "O" or not all(isinstance(one, str) for one in values.tolist()):
+    if values.dtype.kind != "O" or not len(values) or not _is_number(values[0]):
+        return False
+    if not all(isinstance(one, str) for one in values.tolist()):
         return False
     try:
         [float(one) for one in values.tolist()]
@@ -169,7 +179,17 @@ def _are_shares(values: NDArray[Any]) -> bool:
     return any("." in one for one in values.tolist())
 
 
-def _check_twice(table: Table, encoded: NDArray[np.intp], ids: NDArray[np.object_], faults: Faults) -> None:
+def _is_number(text: object) -> bool:
+    try:
+        float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_twice(table: Table, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> None:
+    if np.bincount(encoded).max(initial=0) <= 1:
+        return
     _, first = np.unique(encoded, return_index=True)
     is_first = np.zeros(len(encoded), bool)
     is_first[first] = True
@@ -178,41 +198,40 @@ def _check_twice(table: Table, encoded: NDArray[np.intp], ids: NDArray[np.object
             faults.add(table.name, "item appears twice:", table.place(row), ids[row])
 
 
-def _long_columns(
-    table: Table, encoded: NDArray[np.intp], ids: NDArray[np.object_], faults: Faults
-) -> dict[str, _Shares]:
+def _long_columns(table: Table, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
     names = [_group_name(one) for one in table.need("group").tolist()]
     groupings = table.get("grouping")
     keys = ["group"] * len(names) if groupings is None else [str(one) for one in groupings.tolist()]
     column = table.get("share")
     shares = np.ones(len(names)) if column is None else numbers_of(column, table, "share", faults, low=0.0)
-    found: dict[str, _Shares] = {}
+    found: dict[str, list[tuple[int, str | None, float]]] = {}
     seen: set[tuple[str, int, str | None]] = set()
     for row, (key, item, name, share) in enumerate(zip(keys, encoded.tolist(), names, shares.tolist(), strict=True)):
         if (key, item, name) in seen:
             faults.add(table.name, f"item {ids[row]!r} is listed twice in group", table.place(row), name)
         seen.add((key, item, name))
-        part = found.setdefault(key, _Shares.empty())
-        part.item.append(item)
-        part.group.append(name)
-        part.share.append(share)
-    return found
+        found.setdefault(key, []).append((item, name, share))
+    return {key: _of_triples(rows) for key, rows in found.items()}
+
+
+def _of_triples(rows: Sequence[tuple[int, str | None, float]]) -> _Shares:
+    return _Shares.of([item for item, _, _ in rows], [group for _, group, _ in rows], [share for *_, share in rows])
 
 
 def _wide_shares(table: Table, others: dict[str, NDArray[Any]], encoded: NDArray[np.intp], faults: Faults) -> _Shares:
-    part = _Shares.empty()
-    for key, values in others.items():
-        shares = numbers_of(values, table, f"share of {key}", faults, low=0.0)
-        part.item += encoded.tolist()
-        part.group += [key] * len(encoded)
-        part.share += shares.tolist()
-    return part
+    shares = [numbers_of(values, table, f"share of {key}", faults, low=0.0) for key, values in others.items()]
+    group = np.repeat(np.arange(len(others)), len(encoded))
+    return _Shares(np.tile(encoded, len(others)), group, np.concatenate(shares), list(others))
 
 
-def _names(values: NDArray[Any], encoded: NDArray[np.intp]) -> _Shares:
+def _names(values: Any, encoded: NDArray[np.intp]) -> _Shares:
+    if isinstance(values, ArrowTexts):
+        names, group = values.numbered()
+        return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in names])
     listed = values.tolist()
-    name_of = {one: _group_name(one) for one in dict.fromkeys(listed)}
-    return _Shares(encoded.tolist(), [name_of[one] for one in listed], [1.0] * len(encoded))
+    distinct = {one: at for at, one in enumerate(dict.fromkeys(listed))}
+    group = np.fromiter(map(distinct.__getitem__, listed), np.intp, len(listed))
+    return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in distinct])
 
 
 def _group_name(value: object) -> str | None:
@@ -238,20 +257,18 @@ def _is_grouping(value: object) -> bool:
 
 
 def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> _Shares:
-    part = _Shares.empty()
+    rows: list[tuple[int, str | None, float]] = []
     keys = np.empty(len(value), object)
     keys[:] = list(value)
     ids = ids_of(keys, Table(name, {}, row_word="entry"), "item", faults)
-    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    encoded = items.encode(present(ids))
     for item, (key, groups) in zip(encoded.tolist(), value.items(), strict=True):
         for group, share in _shares_of(groups):
             if not 0.0 <= share < float("inf"):
                 faults.add(name, f"share of group {group!r} is not a number of at least 0:", f"item {key!r}", share)
                 continue
-            part.item.append(item)
-            part.group.append(_group_name(group))
-            part.share.append(share)
-    return part
+            rows.append((item, _group_name(group), share))
+    return _of_triples(rows)
 
 
 def _shares_of(groups: object) -> list[tuple[object, float]]:

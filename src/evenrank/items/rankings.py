@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 from evenrank.formats.runs import run_name
 from evenrank.items.tables import (
     Faults,
+    Objects,
     Table,
     as_table,
     check_kinds,
     from_to_dict,
     ids_of,
     numbers_of,
+    present,
     read_table,
     unreadable,
 )
+from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers
 
 ONLY_QUERY = "all"
 """Name of the query when a ranking comes without one."""
@@ -47,36 +50,58 @@ class Vocabulary:
 
     numbers: defaultdict[str | int, int] = field(default_factory=lambda: _numbering({}))
     """Id → number; an id that is looked up for the first time gets the next one."""
-    names: list[str | int] = field(default_factory=list)
+    listed: list[Any] = field(default_factory=list)
+    """The ids by number, while `texts` does not number them."""
     kinds: set[type] = field(default_factory=set)
     is_text: bool = False
     """Whether the keys of `numbers` are text whatever the ids are, because there were both kinds."""
+    texts: TextNumbers | None = None
+    """Numbers the ids in place of `numbers` while all of them are text and there are many."""
 
     @classmethod
     def empty(cls) -> Vocabulary:
         return cls()
 
-    def encode(self, ids: Iterable[str | int]) -> Ints:
+    @property
+    def names(self) -> list[Any]:
+        """The ids by number."""
+        if self.texts is not None and len(self.listed) < self.texts.n_texts:
+            self.listed = self.texts.names()
+        return self.listed
+
+    def encode(self, ids: Iterable[str | int] | ArrowTexts) -> Ints:
         """The numbers of ids; new ones are added."""
-        listed = list(ids)
-        self.kinds |= set(map(type, listed))
+        given = ids if isinstance(ids, (list, ArrowTexts)) else list(ids)
+        self.kinds |= {str} if isinstance(given, ArrowTexts) else set(map(type, given))
+        if self.kinds <= {str} and (self.texts is not None or (len(given) >= MANY and not self.listed)):
+            self.texts = self.texts or TextNumbers()
+            if (numbered := self.texts.encode(cast("list[str]", given))) is not None:
+                return numbered
+        return self._encode_singly(given.tolist() if isinstance(given, ArrowTexts) else given)
+
+    def _encode_singly(self, ids: list[Any]) -> Ints:
+        if self.texts is not None:
+            self.numbers = _numbering({name: number for number, name in enumerate(self.names)})
+            self.texts = None
         if len(self.kinds) > 1 and not self.is_text:
             self.is_text = True
             self.numbers = _numbering({str(key): number for key, number in self.numbers.items()})
-        keys: list[str | int] = list(map(str, listed)) if self.is_text else listed
+        keys: list[str | int] = list(map(str, ids)) if self.is_text else ids
         found = np.fromiter(map(self.numbers.__getitem__, keys), np.intp, len(keys))
-        fresh = list(islice(self.numbers, len(self.names), None))
-        given = dict(zip(keys, listed, strict=True)) if self.is_text and fresh else {}
-        self.names += [given[key] for key in fresh] if self.is_text else fresh
+        fresh = list(islice(self.numbers, len(self.listed), None))
+        given = dict(zip(keys, ids, strict=True)) if self.is_text and fresh else {}
+        self.listed += [given[key] for key in fresh] if self.is_text else fresh
         return found
 
     def get(self, one: str | int) -> int | None:
         """The number of an id; None when it is unknown. An integer and its text are the same id."""
         spellings = (one, str(one), int(one) if isinstance(one, str) and one.isdecimal() else one)
+        if self.texts is not None:
+            return next((at for at, name in enumerate(self.names) if name in spellings), None)
         return next((self.numbers[key] for key in spellings if key in self.numbers), None)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.listed) if self.texts is None else self.texts.n_texts
 
 
 @dataclass(frozen=True)
@@ -216,17 +241,17 @@ def _from_table(table: Table, system: str, items: Vocabulary, faults: Faults) ->
     if column is None:
         query = queries.encode([ONLY_QUERY] * len(ids))
     else:
-        query_ids = ids_of(column, table, "query", faults)
-        query = queries.encode("" if one is None else one for one in query_ids)
+        query = number_names(present(ids_of(column, table, "query", faults)), queries)
     names = table.get("system")
     is_run_file = table.row_word == "line"
     systems = Vocabulary.empty()
-    labels = [system] * len(ids) if names is None or is_run_file else [str(one) for one in names.tolist()]
-    of_system = systems.encode(labels)
+    of_system = np.zeros(len(ids), np.intp)
+    if names is not None and not is_run_file:
+        of_system = number_names([str(one) for one in names.tolist()], systems)
     repeats = table.get("ranking")
     ranking = np.zeros(len(ids), np.intp)
     if repeats is not None:
-        ranking = Vocabulary.empty().encode(str(one) for one in repeats.tolist())
+        ranking = number_names([str(one) for one in repeats.tolist()], Vocabulary.empty())
     scores = table.get("score")
     values = None if scores is None else numbers_of(scores, table, "score", faults)
     order = _order(table, values, of_system, query, ranking, faults)
@@ -250,12 +275,32 @@ def _order(
 ) -> Ints:
     """Rows ranking by ranking: by score, else by rank, else as they are; equal ones as they are."""
     ranks = table.get("rank")
-    keys: list[NDArray[Any]] = [np.arange(len(query))]
+    keys: list[NDArray[Any]] = []
     if ranks is not None:
         keys.append(numbers_of(ranks, table, "rank", faults))
     if scores is not None and (ranks is None or table.row_word == "line"):
         keys.append(-scores)
-    return np.lexsort([*keys, ranking, query, system])
+    order = np.arange(len(query))
+    for key in (*keys, *map(_narrow, (ranking, query, system))):  # the last one decides first: stable sorts
+        ordered = key[order]
+        if (ordered[1:] < ordered[:-1]).any():
+            order = order[np.argsort(ordered, kind="stable")]
+    return order
+
+
+def _narrow(numbers: Ints) -> NDArray[Any]:
+    """Numbers in the narrowest type that holds them: those of 16 bits are sorted without comparing them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
+
+
+def number_names(names: list[Any] | ArrowTexts, known: Vocabulary) -> Ints:
+    """The numbers of names that mostly repeat; new ones are added."""
+    if isinstance(names, ArrowTexts):
+        listed, places = names.numbered()
+        return known.encode(listed)[places]
+    distinct = dict.fromkeys(names)
+    number = dict(zip(distinct, known.encode(list(distinct)).tolist(), strict=True))
+    return np.fromiter(map(number.__getitem__, names), np.intp, len(names))
 
 
 def _built(
@@ -264,14 +309,14 @@ def _built(
     queries: Vocabulary,
     query: Ints,
     ranking: Ints,
-    ids: NDArray[np.object_],
+    ids: Objects,
     scores: NDArray[np.float64] | None,
     items: Vocabulary,
     table: Table,
     faults: Faults,
 ) -> RankedItems:
     """The arrays of sorted rows; an item twice in one ranking is a fault."""
-    encoded = items.encode("" if one is None else one for one in ids.tolist())
+    encoded = items.encode(present(ids))
     is_start = np.ones(len(query), bool)
     same = (system[1:] == system[:-1]) & (query[1:] == query[:-1]) & (ranking[1:] == ranking[:-1])
     is_start[1:] = ~same
@@ -282,8 +327,9 @@ def _built(
     return RankedItems(systems, queries, system[starts], query[starts], lengths, encoded, scores)
 
 
-def _check_repeated(number: Ints, items: Ints, ids: NDArray[np.object_], table: Table, faults: Faults) -> None:
-    if not len(items):
+def _check_repeated(number: Ints, items: Ints, ids: Objects, table: Table, faults: Faults) -> None:
+    key = number * (int(items.max(initial=0)) + 1) + items
+    if not len(items) or not (np.diff(np.sort(key)) == 0).any():
         return
     order = np.lexsort([np.arange(len(items)), items, number])
     again = (items[order][1:] == items[order][:-1]) & (number[order][1:] == number[order][:-1])

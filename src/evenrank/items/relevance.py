@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.items.rankings import ONLY_QUERY, Vocabulary
-from evenrank.items.tables import Faults, Table, as_table, from_to_dict, ids_of, numbers_of, unreadable
+from evenrank.items.rankings import ONLY_QUERY, Vocabulary, number_names
+from evenrank.items.tables import Faults, Table, as_table, from_to_dict, ids_of, numbers_of, present, unreadable
+from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
 WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"
 Ints = NDArray[np.intp]
+Ids: TypeAlias = list[Any] | ArrowTexts
 
 
 @dataclass(frozen=True)
@@ -45,32 +47,37 @@ def read_relevance(
         query_ids, item_ids, grades = _mapping_parts(value, name, faults)
     else:
         raise unreadable(value, "relevance", WANTED)
-    query = queries.encode(query_ids)
+    query = number_names(query_ids, queries)
     item = items.encode(item_ids)
+    if table is not None:
+        _check_twice(table, query, item, item_ids, faults)
     order = np.lexsort([item, query])
     is_relevant = grades[order] > 0.0
     kept = order[is_relevant]
     return Relevance(query[kept], item[kept], grades[kept])
 
 
-def _table_parts(table: Table, faults: Faults) -> tuple[list[Any], list[Any], Floats]:
+def _table_parts(table: Table, faults: Faults) -> tuple[Ids, Ids, Floats]:
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
-    query: list[Any] = [ONLY_QUERY] * len(ids)
+    query: Ids = [ONLY_QUERY] * len(ids)
     if column is not None:
-        query = ["" if one is None else one for one in ids_of(column, table, "query", faults)]
+        query = present(ids_of(column, table, "query", faults))
     grade = table.get("grade")
     grades = np.ones(len(ids)) if grade is None else numbers_of(grade, table, "grade", faults)
-    item = ["" if one is None else one for one in ids]
-    pairs: set[tuple[str, str]] = set()
-    for row, pair in enumerate(zip(map(str, query), map(str, item), strict=True)):
-        if pair in pairs:
-            faults.add(table.name, "item is judged twice for one query:", table.place(row), item[row])
-        pairs.add(pair)
-    return query, item, grades
+    return query, present(ids), grades
 
 
-def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple[list[Any], list[Any], Floats]:
+def _check_twice(table: Table, query: Ints, item: Ints, names: Ids, faults: Faults) -> None:
+    """A fault for every row that judges an item for a query again."""
+    key = query * (int(item.max(initial=0)) + 1) + item
+    order = np.argsort(key, kind="stable")
+    for row in np.sort(order[1:][np.diff(key[order]) == 0]).tolist():
+        if names[row] != "":
+            faults.add(table.name, "item is judged twice for one query:", table.place(row), names[row])
+
+
+def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple[Ids, Ids, Floats]:
     if value and all(isinstance(one, (int, float)) for one in value.values()):
         value = {ONLY_QUERY: value}
     query: list[Any] = []
@@ -88,7 +95,7 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
     column[:] = item
     table = Table(name, {}, row_word="entry")
     ids = ids_of(column, table, "item", faults)
-    return query, ["" if one is None else one for one in ids], np.array(grades)
+    return query, present(ids), np.array(grades)
 
 
 def _pairs(judged: object, query: object) -> list[tuple[Any, float]]:

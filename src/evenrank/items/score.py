@@ -269,9 +269,10 @@ class _Scoring:
     def _note_unjudged(self, notes: list[str]) -> NDArray[np.bool_]:
         """Which pairs have a relevant item; notes on the others, and on judged queries without a ranking."""
         assert self.relevance is not None
-        has_relevant = np.isin(self.view.query, self.relevance.query)
+        judged = np.unique(self.relevance.query)
+        has_relevant = np.isin(self.view.query, judged)
         self._note(notes, ~has_relevant, "queries without a relevant item, left out")
-        unranked = np.setdiff1d(np.unique(self.relevance.query), self.view.query)
+        unranked = np.setdiff1d(judged, self.view.query)
         if len(unranked):
             notes.append(f"queries with relevant items and without a ranking, left out: {self._listed(unranked)}")
         return has_relevant
@@ -283,7 +284,9 @@ class _Scoring:
 
     def _note_unknown(self, notes: list[str]) -> None:
         assert self.groupings is not None
-        ranked = np.unique(self.view.item)
+        is_ranked = np.zeros(self.n_items, bool)
+        is_ranked[self.view.item] = True
+        ranked = np.flatnonzero(is_ranked)
         joint = self.groupings.joint()
         n_unknown = int((joint.rows[joint.page_type[ranked], 0] >= 1.0).sum())
         if n_unknown:

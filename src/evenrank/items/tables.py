@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, Fault, InputError, WrongTypeError
+from evenrank.items.text_numbers import ArrowTexts
 
-Objects = NDArray[np.object_]
+Objects: TypeAlias = "NDArray[np.object_] | ArrowTexts"
 SHOWN_PER_KIND = 10
 """Rows shown of each kind of fault; the others are counted."""
 NAMES: dict[str, tuple[str, ...]] = {
@@ -68,7 +69,7 @@ class Table:
 
     name: str
     """What the table is, for messages: rankings, groups, relevance, target, or a file's path."""
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, Any]
     first_row: int = 1
     """Number of the first row, for messages: 1, or the line of a file."""
     row_word: str = "row"
@@ -85,12 +86,12 @@ class Table:
         by_folded = {name.casefold(): name for name in self.columns}
         return next((by_folded[name] for name in NAMES[meaning] if name in by_folded), None)
 
-    def get(self, meaning: str) -> NDArray[Any] | None:
+    def get(self, meaning: str) -> Any:
         """The column of a meaning; None when the table has none."""
         name = self.find(meaning)
         return None if name is None else self.columns[name]
 
-    def need(self, meaning: str) -> NDArray[Any]:
+    def need(self, meaning: str) -> Any:
         """The column of a meaning; an error that lists what is there when it is missing."""
         column = self.get(meaning)
         if column is None:
@@ -118,7 +119,8 @@ def _frame_table(frame: Any, name: str) -> Table:
     """A pandas or polars frame; a pandas index that has a name is a column."""
     if hasattr(frame, "reset_index") and any(getattr(frame.index, "names", ())):
         frame = frame.reset_index()
-    return Table(name, {str(column): frame[column].to_numpy() for column in frame.columns})
+    columns = {str(column): frame[column] for column in frame.columns}
+    return Table(name, {column: ArrowTexts.of(values) or values.to_numpy() for column, values in columns.items()})
 
 
 def _records_table(value: object, name: str) -> Table | None:
@@ -151,10 +153,14 @@ def from_to_dict(value: object) -> object:
     return convert()
 
 
-def ids_of(column: NDArray[Any], table: Table, what: str, faults: Faults) -> Objects:
+def ids_of(column: Any, table: Table, what: str, faults: Faults) -> Objects:
     """Ids as strings or integers; a missing one, or a mixture of both kinds, is a fault with its row."""
+    if isinstance(column, ArrowTexts):
+        return column
     values = column.tolist()
     if column.dtype.kind in "iu":
+        return _objects(values)
+    if column.dtype.kind == "O" and set(map(type, values)) == {str} and all(values):
         return _objects(values)
     ids = [value if type(value) is str and value else _id_of(value) for value in values]
     for row, value in enumerate(ids):
@@ -162,6 +168,14 @@ def ids_of(column: NDArray[Any], table: Table, what: str, faults: Faults) -> Obj
             faults.add(table.name, f"no {what} id:", table.place(row), values[row])
     check_kinds(ids, table, what, faults)
     return _objects(ids)
+
+
+def present(ids: Objects) -> list[Any] | ArrowTexts:
+    """Ids as a list, with an empty text for each that is missing: it was reported already."""
+    if isinstance(ids, ArrowTexts):
+        return ids
+    listed: list[Any] = ids.tolist()
+    return ["" if one is None else one for one in listed] if None in listed else listed
 
 
 def check_kinds(ids: Sequence[object], table: Table, what: str, faults: Faults) -> None:
