@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from evenrank.search.engine.indexing import build_index
     from evenrank.search.find import SearchResults, search
     from evenrank.search.learn.learn import Learned, learn
+    from evenrank.web.exports.publish_list import Publication, publish
 
     __version__: str
 
@@ -107,6 +108,8 @@ _HOME_OF = {
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
     "pool": "assessment.pool_runs",
+    "Publication": "web.exports.publish_list",
+    "publish": "web.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
     "read_dimension": "alignment.own_dimension",
@@ -148,6 +151,7 @@ __all__ = [
     "Learned",
     "Pool",
     "Protocol",
+    "Publication",
     "RankedTopics",
     "Reranked",
     "Results",
@@ -175,6 +179,7 @@ __all__ = [
     "pareto",
     "parse_measure",
     "pool",
+    "publish",
     "qrels_frame",
     "rank",
     "read_dimension",

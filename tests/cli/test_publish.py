@@ -14,9 +14,11 @@ from click.testing import CliRunner, Result
 from tests import mediawiki
 from tests.mediawiki import BOT, MediaWiki
 
+import evenrank
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.web.exports.publishing import UPDATED
 from evenrank.wiki.block import EditedByOthersError
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
@@ -114,6 +116,30 @@ def test_print_asks_no_wiki(collection: Collection, run: Path) -> None:
     printed = done(invoke("publish", collection.path, run, "--print", "--rows", "3"))
     assert printed.count("\n|-\n") == 3
     assert "[http" not in printed
+
+
+def test_a_run_comes_from_standard_input(collection: Collection, run: Path) -> None:
+    words = ["publish", str(collection.path), "-", "--print", "--rows", "3"]
+    piped = done(CliRunner().invoke(cli, words, input=run.read_bytes()))
+    named = done(invoke("publish", collection.path, run, "--print", "--rows", "3"))
+    assert UPDATED.sub("", piped) == UPDATED.sub("", named)
+
+
+def test_the_same_from_python(wiki: MediaWiki, collection: Collection, run: Path) -> None:
+    page = "Project:From Python"
+    site = {"api": wiki.api_url, "contact": "tests@example.org"}
+    account = {"user": BOT[0], "password": BOT[1]}
+    tried = evenrank.publish(collection, run, page, **site, rows=2, create=True, dry_run=True)
+    assert tried.revision is None
+    assert "+! Article !! Class !! Size !! Region" in tried.difference
+    saved = evenrank.publish(collection, evenrank.read_run(run), page, **site, **account, rows=2, create=True)
+    assert saved.revision is not None
+    assert wiki.text(page).count("\n|-\n") == 2
+    assert evenrank.publish(collection, run, page, **site, **account, rows=2).revision is None
+    with pytest.raises(EvenrankError, match="needs the name and the text of a bot password"):
+        evenrank.publish(collection, run, page, **site)
+    with pytest.raises(EvenrankError, match="form is 'tabel'"):
+        evenrank.publish(collection, run, page, **site, form="tabel")
 
 
 def test_the_password_comes_from_the_environment(

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+RUN = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 PASSWORD = "EVENRANK_WIKI_PASSWORD"
 """Variable that holds the bot password."""
 
 
 @click.command("publish")
 @click.argument("folder", metavar="DIR", type=FOLDER)
-@click.argument("run", metavar="[RUN]", type=FILE, required=False)
+@click.argument("run", metavar="[RUN]", type=RUN, required=False)
 @click.option("--page", metavar="TITLE", help="Page of the wiki, e.g. 'Wikipedia:WikiProject Chess/Work list'.")
 @click.option("--topic", type=int, help="Topic of RUN.  [default: its only one]")
 @click.option("--rows", type=click.IntRange(min=1), help="Articles published.  [default: all]")
@@ -70,7 +71,7 @@ def command(
     pooling: str | None,
     device: str | None,
 ) -> None:
-    """Publish a ranking of RUN, or a list of the web app, on a page of a wiki.
+    """Publish a ranking of RUN (- for standard input), or a list of the web app, on a page of a wiki.
 
     The list is written between two markers; text around it is left alone. If people edited the list itself, nothing
     is changed unless --discard-edits says so, and an edit made in the same moment is never overwritten.
@@ -79,10 +80,9 @@ def command(
         raise click.UsageError("name either a RUN or a list of the web app (--list)")
     try:
         from evenrank.collection.collection import Collection
-        from evenrank.web.exports.publishing import Place, draft_listing, publish_listing, saved_listing, wikitext_of
+        from evenrank.web.exports.publish_list import WikiAccess, put_listing
+        from evenrank.web.exports.publishing import Place, saved_listing, wikitext_of
         from evenrank.web.settings import WebSettings
-        from evenrank.wiki.client import WikiClient
-        from evenrank.wiki.settings import WikiSettings
     except ImportError as error:
         raise MissingExtraError("evenrank publish", "wiki") from error
 
@@ -108,24 +108,19 @@ def command(
     if missing:
         raise click.UsageError(f"publishing needs {', '.join(missing)}")
     place = Place(page or "", name, form, create, discard_edits)
-    with WikiClient(WikiSettings(api or "", contact or "")) as client:
-        if dry_run:
-            made = draft_listing(client, listing, place)
-            click.echo(made.difference() if made.is_changed else f"{made.title}: nothing to change")
-            return
-        client.log_in(user or "", _password(password_file))
-        account = (user or "").partition("@")[0]
-        published = publish_listing(client, listing, place, summary, account, is_bot=bot)
-    outcome = "nothing to change" if published.revision is None else f"saved as revision {published.revision}"
-    click.echo(f"{published.title}: {outcome}")
+    access = WikiAccess(api or "", contact or "", user or "", "" if dry_run else _password(password_file))
+    done = put_listing(listing, place, access, summary, is_bot=bot, dry_run=dry_run)
+    outcome = "nothing to change" if done.revision is None else f"saved as revision {done.revision}"
+    click.echo(done.difference or f"{done.title}: {outcome}")
 
 
 def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None) -> Listing:
     from evenrank.collection.collection import Collection
-    from evenrank.formats.runs import read_run
+    from evenrank.collection.given import given_run
     from evenrank.web.exports.publishing import run_listing
 
-    return run_listing(Collection.open(folder), read_run(run), topic, rows)
+    collection = Collection.open(folder)
+    return run_listing(collection, given_run(collection, run), topic, rows)
 
 
 def _password(path: Path | None) -> str:
