@@ -21,6 +21,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
 from evenrank.errors import EvenrankError
 from evenrank.search.engine.indexing import build_index
+from evenrank.search.learn.learn import learn
 from evenrank.search.learn.model_file import load
 from evenrank.sqlite import SqliteFile, open_file
 from evenrank.web.assess.texts import SCHEMA as TEXTS
@@ -28,7 +29,6 @@ from evenrank.web.storage.store import desk_schema, open_desk_store
 
 N_DAMAGES = int(os.environ.get("EVENRANK_DAMAGES", "40"))
 """Damages of each file."""
-MODEL = Path(__file__).parent / "corpus" / "model" / "seed-1"
 
 
 def damages(content: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -83,6 +83,7 @@ def outcomes(path: Path, read: Callable[[], Any], is_same: Callable[[Any], bool]
             found["refused"] += 1
         finally:
             path.write_bytes(content)
+    print(f"{path.name}: {found}")
     return found
 
 
@@ -105,9 +106,8 @@ def test_no_damage_of_a_collection_goes_unnoticed(folder: Path) -> None:
     assert total["refused"] > 0.8 * len(files) * N_DAMAGES * 0.9
 
 
-def test_no_damage_of_a_model_goes_unnoticed(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    shutil.copy(MODEL, path)
+def test_no_damage_of_a_model_goes_unnoticed(folder: Path, tmp_path: Path) -> None:
+    path = learn(folder, tmp_path / "model.json").path
     whole = load(path)
 
     def is_same(read: Any) -> bool:
