@@ -12,7 +12,7 @@ demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, f
 	$(BIN)/evenrank demo $(DEMO)
 
 test: $(VENV)/dev.stamp  ## the whole test suite
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 fuzz: $(VENV)/dev.stamp  ## 100,000 changed inputs for every reader (about half an hour)
 	EVENRANK_FUZZ=$(or $(INPUTS),100000) $(BIN)/python -m pytest -q --timeout=0 tests/robustness/test_fuzz.py

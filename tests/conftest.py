@@ -1,4 +1,4 @@
-"""Data that tests of several rooms share: the golden collection and the published tables."""
+"""Order of the tests, and data that several packages share: the golden collection and the published tables."""
 
 from __future__ import annotations
 
@@ -19,6 +19,22 @@ settings.register_profile("evenrank", deadline=None)  # machines are noisy: no t
 settings.load_profile("evenrank")
 
 HERE = Path(__file__).parent
+
+# What takes longest begins first, so that no worker is left with it at the end.
+FIRST = ("browser", "docs", "annotate/test_spark.py", "search/engine", "wiki", "robustness", "cli", "web")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of one file stay on one worker, which makes their fixtures once; pages of the docs are independent."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and "docs" not in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(HERE))))
+    items.sort(key=lambda item: _place(item.path.relative_to(HERE).as_posix()))
+
+
+def _place(path: str) -> int:
+    return next((place for place, start in enumerate(FIRST) if path.startswith(start)), len(FIRST))
 
 
 @pytest.fixture(scope="session")
