@@ -18,7 +18,7 @@ pytest.importorskip("starlette", reason="needs the extra web")
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 import uvicorn
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from tests.desk_collections import make_generated
 
 from evenrank.web.app import create_app
@@ -36,6 +36,9 @@ FLAGS = (
     "--no-first-run",
     "--no-pings",
 )
+WAIT = 60_000
+"""Milliseconds until something that is missing counts as missing, on a busy machine too."""
+expect.set_options(timeout=WAIT)
 SIZES = {"desktop": (1280, 900), "phone": (320, 640)}
 
 
@@ -112,7 +115,7 @@ def open_page(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
             color_scheme=scheme,  # type: ignore[arg-type]
             java_script_enabled=has_script,
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(WAIT)
         watched.watch(context, address)
         contexts.append(context)
         return context.new_page()

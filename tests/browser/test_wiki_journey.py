@@ -117,7 +117,7 @@ def publish(page: Page, **choices: bool) -> None:
 
 def test_from_a_category_to_the_wiki_and_back(browser: Browser, place: Place) -> None:
     context = browser.new_context(base_url=place.address, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     page.goto("/")
     page.get_by_role("link", name="Sign in").click()
