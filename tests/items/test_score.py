@@ -81,6 +81,7 @@ def test_same_scores_as_the_track_on_its_own_data(golden_collection: Any, golden
         assert mine["rankings"].queries[topic]["AWRF"] == pytest.approx(scores["AWRF"], abs=1e-9)
 
 
+@pytest.mark.long
 def test_ndcg_is_that_of_ranx() -> None:
     ranx = pytest.importorskip("ranx")
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ pytest.importorskip("uvicorn", reason="needs the extra web")
 from tests.robustness.soak import MOST_OF_A_STORE, growth, leaks, lost, soak
 
 
+@pytest.mark.long
 def test_nothing_is_lost_beside_slow_clients(tmp_path: Path) -> None:
     state = soak(tmp_path, minutes=0.5, n_each=8, pause=0.3)
     assert state.failures == []
