@@ -1,12 +1,14 @@
 """Do probabilities, and estimated numbers of relevant pages, hold on real topics of another form?
 
-    python benchmarks/calibration_topics.py [--no-dense]
+    python benchmarks/calibration_topics.py [--no-dense] [--seed 2]
 
-The 57 real training topics inside their judged windows. Lines, calibration and the model of counts are fitted on
-four folds of the topics, with keywords as given and dropped at random, and asked about the fifth: as given, without
-keywords, and with 30 keywords, most of them machine-made (a form that training never saw). Prints the reliability
-diagram, the expected calibration error of pages with p >= 0.05, and how often the 80 % interval of the number of
-relevant pages covers it.
+The 57 real training topics inside their judged windows. Lines, calibration and the model of counts are fitted on four
+folds of the topics, with keywords as given and dropped at random, and asked about the fifth: as given, without
+keywords, and with 30 keywords, most of them machine-made (a form that training never saw). The two pages that those
+were drawn from leave every topic, in training too. A window was cut after about seven relevant pages, so all topics
+look alike; so each is also asked about in random parts of the window (60 % and 30 % of the pages), where the number
+of relevant pages varies. Prints the reliability diagram, the expected calibration error of pages with p >= 0.05, and
+how often the 80 % interval of the number of relevant pages covers it. The model of counts was chosen with seed 0.
 """
 
 from __future__ import annotations
@@ -15,26 +17,32 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.records import Topic
+from evenrank.rng import derive
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
+from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.calibration import fit_calibration, predict
 from evenrank.search.learn.cross_validation import topic_folds
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
 from evenrank.search.learn.relevant_count import estimate_count, fit_count
-from evenrank.search.learn.training import Example, held_out_probabilities, make_example, make_examples, train
-from evenrank.search.learn.training_data import LearningSettings
+from evenrank.search.learn.training import Example, held_out_probabilities, train
+from evenrank.search.learn.training_data import LearningSettings, topic_forms
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine
 from relevance import DEPTH, lexical_model
 from topic_forms import N_LONG, FormedTopic, form_topics
 
 EDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.01)
-FORMS = ("as given", "0", "30")
+FORMS = ("as given", "0", str(N_LONG))
+SHARES = (1.0, 0.6, 0.3)
+LEAST_PAGES = 2 * DEPTH
+"""Pages that a part of a window must have, so that no more of them are candidates than in training."""
 Floats = NDArray[np.float64]
 
 
@@ -52,33 +60,44 @@ def show(form: str, examples: Sequence[Example], given: Sequence[Floats], counts
     median, low_end, high_end = np.array(counts).T
     covered = ((low_end <= n) & (n <= high_end)).mean()
     print(f"  calibration error where p >= 0.05: {error / n_sure:.3f}")
+    has_any = n > 0
     print(
-        f"  number of relevant pages: median ratio {np.median(median / n):.2f}, interval covers {covered:.0%}, "
+        f"  number of relevant pages: {n.mean():.1f} ± {n.std():.1f}, median ratio "
+        f"{np.median(median[has_any] / n[has_any]):.2f}, interval covers {covered:.0%}, "
         f"its width is a factor of {np.median((high_end + 0.5) / (low_end + 0.5)):.1f}"
     )
 
 
-def unsourced(extractor: FeatureExtractor, topic: FormedTopic, form: str) -> Example:
-    """A topic in a form, without the pages that its keywords were drawn from."""
-    judged = topic.forms[form]
-    example = make_example(extractor, judged.topic, DEPTH, judged.up_to_page_id)
-    if form != str(N_LONG):
-        return example
-    pages = extractor.candidates(judged.topic, DEPTH, judged.up_to_page_id).page_ids
-    kept = ~np.isin(pages, topic.sources)
-    return replace(
-        example,
-        lexical=example.lexical[kept],
-        features={name: values[kept] for name, values in example.features.items()},
-        plain={name: values[kept] for name, values in example.plain.items()},
-        labels=example.labels[kept],
-        n_relevant=example.n_relevant - len(topic.sources),
+def n_pages(page_ids: NDArray[np.integer], topic: FormedTopic) -> int:
+    """Pages of a topic's window."""
+    return int(np.searchsorted(page_ids, topic.judged.up_to_page_id, side="right"))
+
+
+def is_in_part(page_ids: NDArray[np.integer], share: float, seed: int) -> NDArray[np.bool_]:
+    """Whether pages belong to a random part of the corpus."""
+    return np.array([derive(seed, "part", int(page)).random() < share for page in page_ids])
+
+
+def example_of(extractor: FeatureExtractor, topic: FormedTopic, form: Topic, share: float, seed: int) -> Example:
+    """A topic in a form, in a part of its window, without the pages that its long form was drawn from."""
+    found = extractor.candidates(form, round(DEPTH / share), topic.judged.up_to_page_id)
+    left = np.setdiff1d(topic.judged.relevant, topic.sources)
+    kept = ~np.isin(found.page_ids, topic.sources)
+    if share < 1.0:
+        left, kept = left[is_in_part(left, share, seed)], kept & is_in_part(found.page_ids, share, seed)
+    found = Hits(found.page_ids[kept], found.scores[kept])
+    features = extractor.features(form, found)
+    plain = replace(extractor, dense=None, reader=None).features(form, found)
+    labels = np.isin(found.page_ids, left)
+    return Example(
+        form.id, form.keywords == topic.judged.topic.keywords, found.scores, features, plain, labels, len(left)
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-dense", action="store_true", help="leave out text vectors")
+    parser.add_argument("--seed", type=int, default=2, help="of folds and of parts of the windows")
     options = parser.parse_args()
     if not has_sample():
         sys.exit("skipped: the real sample ../shared/data/wikipedia-sample is not there")
@@ -89,16 +108,22 @@ def main() -> None:
     if dense is not None:
         dense.encode(engine.page_ids())
     extractor = FeatureExtractor(lexical_model(engine), dense)
-    settings = LearningSettings()
-    seen = [e for j in topics for e in make_examples(extractor, j.topic, settings, DEPTH, j.up_to_page_id)]
+    page_ids = engine.page_ids()
+    settings = LearningSettings(seed=options.seed)
+    formed = [topic for topic in form_topics(topics, articles, engine) if topic.sources]
+    seen = [
+        example_of(extractor, topic, form, 1.0, options.seed)
+        for topic in formed
+        for form in topic_forms(topic.judged.topic, settings)
+    ]
     trained = train(seen, extractor, settings)
     state, learned_from = trained.state, trained.examples
     scores = trained.scores()
     sums = [float(p.sum()) for p in held_out_probabilities(learned_from, scores, settings.seed)]
-    formed = form_topics(topics, articles, engine)
-    for form in FORMS:
+    for form, share in product(FORMS, SHARES):
         examples, given, counts = [], [], []
-        made = [unsourced(extractor, topic, form) for topic in formed if form in topic.forms]
+        large = [topic for topic in formed if share == 1.0 or share * n_pages(page_ids, topic) >= LEAST_PAGES]
+        made = [example_of(extractor, topic, topic.forms[form].topic, share, options.seed) for topic in large]
         for held in topic_folds([example.topic_id for example in learned_from], settings.seed):
             others = [at for at, example in enumerate(learned_from) if example.topic_id not in held]
             calibration = fit_calibration([(scores[at], learned_from[at].labels) for at in others], LEARNED_CALIBRATION)
@@ -113,7 +138,7 @@ def main() -> None:
                     examples.append(example)
                     given.append(p)
                     counts.append(estimate_count(count, p))
-        show(form, examples, given, counts)
+        show(f"{form}, {share:.0%} of the pages", examples, given, counts)
 
 
 if __name__ == "__main__":

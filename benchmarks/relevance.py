@@ -1,11 +1,12 @@
 """How well pages of a topic are found: the 57 real training topics inside their judged windows, in several forms.
 
-    python benchmarks/relevance.py [--no-dense] [--cross] [--repeats 3]
+    python benchmarks/relevance.py [--no-dense] [--cross [--device cuda]] [--repeats 3]
 
-Prints P@10, R-precision and recall@50 of peers, of the untrained models, and of the learned model (five folds over
-topics, so no topic is scored by a line that saw it in any form), with the standard error over topics; then all of them
-with each topic's keywords cut to 0, 1 and 3 and lengthened to 30 with words drawn from two relevant pages, which leave
-the judgments of every column of that table.
+One table: P@10/R-precision of peers, of the untrained models and of the learned ones (five folds over topics, so no
+topic is scored by a line that saw it in any form), with each topic's keywords as given, cut to 0, 1 and 3, and
+lengthened to 30 with words drawn from two relevant pages; these leave the judgments and rankings of every column but
+the first. The last column is recall at 100 and 1000 over the whole corpus, of the relevant pages that are known. Below
+it, the first column with its standard error over topics, and its difference from `hybrid`, paired.
 """
 
 from __future__ import annotations
@@ -24,20 +25,22 @@ from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
 from evenrank.search.engine.protocol import Engine
-from evenrank.search.features import FeatureExtractor
+from evenrank.search.features import FeatureExtractor, Features
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.cross_validation import CrossFit, cross_fit
-from evenrank.search.learn.training import Example, make_example, make_examples
+from evenrank.search.learn.training import make_examples
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.query.candidates import CandidateSettings
 from evenrank.search.query.feedback import FeedbackSettings
 from evenrank.search.query.topic_query import QuerySettings
-from evenrank.search.relevance import LexicalModel, SearchSettings
+from evenrank.search.relevance import LexicalModel, RelevanceModel, SearchSettings
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine
-from topic_forms import FormedTopic, form_topics
+from topic_forms import N_SOURCES, FormedTopic, form_topics
 
 DEPTH = 300
 """Candidates by words, and as many by vectors."""
+CORPUS_DEPTH = 1000
+"""The same, for recall over the whole corpus."""
 FORMS = ("as given", "0", "1", "3", "30")
 Ranker = Callable[[JudgedTopic], Sequence[int]]
 Table = NDArray[np.float64]
@@ -45,10 +48,13 @@ Table = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Arm:
-    """A way of ranking: a name, and the pages of a topic in order."""
+    """A way of ranking: a name, and the pages of topics in order."""
 
     name: str
     rank: Ranker
+    """The pages of a topic inside its window."""
+    rank_corpus: Ranker
+    """The first 1000 pages of the whole corpus."""
 
 
 def measures(pages: Sequence[int], judged: JudgedTopic, left_out: Sequence[int] = ()) -> tuple[float, float, float]:
@@ -59,15 +65,10 @@ def measures(pages: Sequence[int], judged: JudgedTopic, left_out: Sequence[int] 
     return hits[0] / 10, hits[1] / len(relevant), hits[2] / len(relevant)
 
 
-def evaluate(rank: Ranker, topics: Sequence[JudgedTopic]) -> Table:
-    """Topic by measure."""
-    return np.array([measures(list(rank(judged)), judged) for judged in topics])
-
-
-def show(name: str, table: Table) -> None:
-    mean, error = table.mean(axis=0), table.std(axis=0, ddof=1) / np.sqrt(len(table))
-    cells = "  ".join(f"{m:.3f} ±{e:.3f}" for m, e in zip(mean, error, strict=True))
-    print(f"{name:52s}{cells}", flush=True)
+def recalls(pages: Sequence[int], judged: JudgedTopic) -> tuple[float, float]:
+    """Shares of the known relevant pages among the first 100 and 1000 of the whole corpus."""
+    shares = [float(np.isin(judged.relevant, list(pages)[:depth]).mean()) for depth in (100, 1000)]
+    return shares[0], shares[1]
 
 
 def lexical_model(
@@ -87,62 +88,108 @@ def untrained_arms(engine: Engine) -> list[Arm]:
         ("+ unstemmed lead, phrases, scope", full, off),
         ("+ feedback = untrained (words)", full, feedback),
     ]
-    models = [(name, lexical_model(engine, query, widening)) for name, query, widening in steps]
-    return [
-        Arm(name, lambda j, m=model: m.score(j.topic, DEPTH, j.up_to_page_id).page_ids.tolist())
-        for name, model in models
+    return [model_arm(name, lexical_model(engine, query, widening)) for name, query, widening in steps]
+
+
+def model_arm(name: str, model: RelevanceModel) -> Arm:
+    return Arm(
+        name,
+        lambda j: model.score(j.topic, DEPTH, j.up_to_page_id).page_ids.tolist(),
+        lambda j: model.score(j.topic, CORPUS_DEPTH).page_ids.tolist(),
+    )
+
+
+def peer_arms(peer: Bm25Peer, last_page_id: int) -> list[Arm]:
+    def corpus(rank: Ranker) -> Ranker:
+        return lambda j: rank(replace(j, up_to_page_id=last_page_id))
+
+    rankers = {
+        "bm25s, k1 0.9, b 0.4, title × 3, 10 keywords": peer.plain,
+        "the same + 20 words of the first 10 pages": peer.with_feedback,
+    }
+    return [Arm(name, rank, corpus(rank)) for name, rank in rankers.items()]
+
+
+def learned_arms(name: str, extractor: FeatureExtractor, topics: Sequence[JudgedTopic], n_repeats: int) -> list[Arm]:
+    """The learned model, once for each division into folds."""
+    examples = [
+        e for j in topics for e in make_examples(extractor, j.topic, LearningSettings(), DEPTH, j.up_to_page_id)
     ]
+    samples = [example.sample() for example in examples if example.labels.any()]
+    kept: dict[tuple[int, tuple[str, ...], int | None], tuple[Features, NDArray[np.int32]]] = {}
+
+    def features(judged: JudgedTopic, depth: int, up_to: int | None) -> tuple[Features, NDArray[np.int32]]:
+        key = (judged.topic.id, judged.topic.keywords, up_to)
+        if key not in kept:
+            found = extractor.candidates(judged.topic, depth, up_to)
+            kept[key] = extractor.features(judged.topic, found), found.page_ids
+        return kept[key]
+
+    def ranked(model: CrossFit, judged: JudgedTopic, depth: int, up_to: int | None) -> list[int]:
+        of_pages, pages = features(judged, depth, up_to)
+        order = np.lexsort((pages, -model.scores(judged.topic.id, of_pages)))
+        ordered: list[int] = pages[order].tolist()
+        return ordered
+
+    arms = []
+    for seed in range(n_repeats):
+        model = cross_fit(samples, extractor.names, LearningSettings(seed=seed))
+        if not seed:
+            slopes = zip(extractor.names, model.folds[0].line.slopes, strict=True)
+            print(f"{name}, weights of a fold:", ", ".join(f"{key} {value:.2f}" for key, value in slopes))
+        arms.append(
+            Arm(
+                name,
+                lambda j, m=model: ranked(m, j, DEPTH, j.up_to_page_id),
+                lambda j, m=model: ranked(m, j, CORPUS_DEPTH, None),
+            )
+        )
+    return arms
 
 
-def hybrid_arm(extractor: FeatureExtractor) -> Arm:
-    model = HybridModel(extractor)
-    return Arm("hybrid, untrained", lambda j: model.score(j.topic, DEPTH, j.up_to_page_id).page_ids.tolist())
-
-
-class LearnedArms:
-    """The learned model, over several divisions into folds."""
-
-    def __init__(self, extractor: FeatureExtractor, topics: Sequence[JudgedTopic], n_repeats: int) -> None:
-        self.extractor = extractor
-        forms = LearningSettings()
-        examples = [e for j in topics for e in make_examples(extractor, j.topic, forms, DEPTH, j.up_to_page_id)]
-        samples = [e.sample() for e in examples if e.labels.any()]
-        settings = [LearningSettings(seed=seed) for seed in range(n_repeats)]
-        self.models: list[CrossFit] = [cross_fit(samples, extractor.names, each) for each in settings]
-
-    def tables(self, topics: Sequence[JudgedTopic], left_out: Sequence[Sequence[int]]) -> Table:
-        """Topic by measure, the mean over divisions."""
-        found = [self._example(judged) for judged in topics]
-        tables = []
-        for model in self.models:
-            rows = []
-            for judged, out, (example, pages) in zip(topics, left_out, found, strict=True):
-                order = np.argsort(-model.scores(example.topic_id, example.features), kind="stable")
-                rows.append(measures(pages[order].tolist(), judged, out))
-            tables.append(rows)
-        return np.mean(tables, axis=0)
-
-    def _example(self, judged: JudgedTopic) -> tuple[Example, NDArray[np.int32]]:
-        pages = self.extractor.candidates(judged.topic, DEPTH, judged.up_to_page_id).page_ids
-        return make_example(self.extractor, judged.topic, DEPTH, judged.up_to_page_id), pages
-
-
-def form_rows(formed: Sequence[FormedTopic], arms: Sequence[Arm], learned: dict[str, LearnedArms]) -> None:
-    """P@10 and R-precision of every arm in every form, with the source pages left out."""
-    kept = [topic for topic in formed if topic.sources]
-    left_out = [topic.sources for topic in kept]
-    print(f"\n{len(kept)} topics without {len(kept[0].sources)} relevant pages each: P@10/R-precision by keywords")
-    print(f"{'':52s}" + "".join(f"{form:15s}" for form in FORMS))
+def topic_rows(arms: Sequence[Arm], formed: Sequence[FormedTopic], form: str, *, is_unsourced: bool) -> Table:
+    """Topic by (P@10, R-precision), the mean over arms that differ in their folds only."""
+    tables = []
     for arm in arms:
-        cells = []
-        for form in FORMS:
-            topics = [topic.forms[form] for topic in kept]
-            rows = [measures(list(arm.rank(j)), j, out) for j, out in zip(topics, left_out, strict=True)]
-            cells.append(np.mean(rows, axis=0))
-        print(f"{arm.name:52s}" + "".join(f"{c[0]:.3f}/{c[1]:.3f}    " for c in cells), flush=True)
-    for name, model in learned.items():
-        means = [model.tables([topic.forms[form] for topic in kept], left_out).mean(axis=0) for form in FORMS]
-        print(f"{name:52s}" + "".join(f"{m[0]:.3f}/{m[1]:.3f}    " for m in means), flush=True)
+        rows = [
+            measures(list(arm.rank(topic.forms[form])), topic.forms[form], topic.sources if is_unsourced else ())
+            for topic in formed
+        ]
+        tables.append(rows)
+    return np.asarray(np.mean(tables, axis=0))
+
+
+def show_table(rows: Sequence[Sequence[Arm]], formed: Sequence[FormedTopic]) -> dict[str, Table]:
+    """The table; returns the topics as given of each row."""
+    unsourced = [topic for topic in formed if topic.sources]
+    print(f"\n{len(formed)} topics as given, {len(unsourced)} without {N_SOURCES} relevant pages each, by keywords")
+    print(f"{'':48s}{'as given':15s}" + "".join(f"{form:15s}" for form in (*FORMS, "R@100/R@1000, whole corpus")))
+    given = {}
+    for arms in rows:
+        name = arms[0].name
+        given[name] = topic_rows(arms, formed, "as given", is_unsourced=False)
+        cells = [given[name], *(topic_rows(arms, unsourced, form, is_unsourced=True) for form in FORMS)]
+        corpus = [[recalls(arm.rank_corpus(topic.judged), topic.judged) for topic in formed] for arm in arms]
+        means = [*(cell.mean(axis=0) for cell in cells), np.mean(corpus, axis=(0, 1))]
+        print(f"{name:48s}" + "".join(f"{mean[0]:.3f}/{mean[1]:.3f}    " for mean in means), flush=True)
+    return given
+
+
+def show_errors(given: dict[str, Table]) -> None:
+    """Standard errors of the first column, and the gain over `hybrid`, topic by topic."""
+    print("\ntopics as given, mean ± standard error over topics; difference from hybrid")
+    base = given.get("hybrid, untrained")
+    for name, table in given.items():
+        cells = [table] if base is None else [table, table - base]
+        parts = [
+            "  ".join(f"{m:+.3f} ±{e:.3f}" for m, e in zip(cell.mean(axis=0)[:2], error(cell)[:2], strict=True))
+            for cell in cells
+        ]
+        print(f"{name:48s}{'   |   '.join(parts)}")
+
+
+def error(table: Table) -> Table:
+    return np.asarray(table.std(axis=0, ddof=1) / np.sqrt(len(table)))
 
 
 def candidate_rows(extractor: FeatureExtractor, topics: Sequence[JudgedTopic]) -> None:
@@ -164,6 +211,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--no-dense", action="store_true", help="leave out text vectors")
     parser.add_argument("--cross", action="store_true", help="let a cross-encoder read the best pages too (slow)")
+    parser.add_argument("--device", choices=["cpu", "cuda", "cpu-float"], default="cpu", help="for the cross-encoder")
     parser.add_argument("--repeats", type=int, default=3, help="divisions into folds that are averaged")
     options = parser.parse_args()
     if not has_sample():
@@ -173,32 +221,20 @@ def main() -> None:
     topics = load_topics({page.page_id for page in articles})
     engine = sample_engine(articles)
     peer = Bm25Peer(articles, engine)
-    arms = [
-        Arm("bm25s, k1 0.9, b 0.4, title × 3, 10 keywords", peer.plain),
-        Arm("the same + 20 words of the first 10 pages", peer.with_feedback),
-        *untrained_arms(engine),
-    ]
+    rows = [[arm] for arm in (*peer_arms(peer, max(page.page_id for page in articles)), *untrained_arms(engine))]
     extractors = {"learned on words": FeatureExtractor(lexical_model(engine))}
     if not options.no_dense:
         dense = DenseScorer.open(engine, Encoder(), cache_folder())
         dense.encode(engine.page_ids())
         extractors["learned with vectors"] = FeatureExtractor(lexical_model(engine), dense)
-        arms.append(hybrid_arm(extractors["learned with vectors"]))
+        rows.append([model_arm("hybrid, untrained", HybridModel(extractors["learned with vectors"]))])
         if options.cross:
-            reader = PageReader.open(engine, CrossEncoder(), cache_folder())
+            reader = PageReader.open(engine, CrossEncoder(options.device), cache_folder())
             extractors["learned with vectors and cross-encoder"] = FeatureExtractor(
                 lexical_model(engine), dense, reader
             )
-    print(f"{len(articles):,} articles, {len(topics)} topics as given; mean ± standard error over topics")
-    print(f"{'':52s}P@10          R-precision   recall@50")
-    for arm in arms:
-        show(arm.name, evaluate(arm.rank, topics))
-    learned = {name: LearnedArms(extractor, topics, options.repeats) for name, extractor in extractors.items()}
-    for name, model in learned.items():
-        show(f"{name}, five folds", model.tables(topics, [()] * len(topics)))
-        slopes = dict(zip(extractors[name].names, model.models[0].folds[0].line.slopes, strict=True))
-        print("    weights of the first fold:", ", ".join(f"{key} {value:.2f}" for key, value in slopes.items()))
-    form_rows(form_topics(topics, articles, engine), arms, learned)
+    rows += [learned_arms(name, extractor, topics, options.repeats) for name, extractor in extractors.items()]
+    show_errors(show_table(rows, form_topics(topics, articles, engine)))
     if not options.no_dense:
         candidate_rows(extractors["learned with vectors"], topics)
         print(f"\nvectors: {dense.encoder.settings}\n{dense.cost}")

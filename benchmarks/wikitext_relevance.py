@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
+from evenrank.records import Article
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
 from evenrank.search.engine.indexing import page_fields
@@ -36,12 +38,20 @@ DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-sh
 FILED = ("categories", "infobox", "kind")
 
 
-def load_pages() -> list[IndexPage]:
+def load_dump() -> tuple[Article, ...]:
     spec = find_spec("gensim")
     if spec is None or not spec.submodule_search_locations:
         sys.exit("skipped: gensim, which carries the dump, is not installed")
-    articles = tuple(read_articles(Path(next(iter(spec.submodule_search_locations))) / DUMP, FaultLog()))
+    return tuple(read_articles(Path(next(iter(spec.submodule_search_locations))) / DUMP, FaultLog()))
+
+
+def load_pages(articles: tuple[Article, ...]) -> list[IndexPage]:
     return [IndexPage(*fields) for fields in page_fields(articles)]
+
+
+def with_more_filed(pages: Sequence[IndexPage], texts: Mapping[int, Sequence[str]]) -> list[IndexPage]:
+    """Pages with further texts among their categories."""
+    return [replace(page, categories="\n".join([page.categories, *texts[page.page_id]])) for page in pages]
 
 
 def make_engine(pages: Sequence[IndexPage]) -> TantivyEngine:
@@ -68,7 +78,8 @@ def lexical(engine: TantivyEngine, query: QuerySettings) -> LexicalModel:
 
 
 def main() -> None:
-    pages = load_pages()
+    articles = load_dump()
+    pages = load_pages(articles)
     known = [judged for judged in load_topics({page.page_id for page in pages}) if len(judged.relevant)]
     last = max(page.page_id for page in pages)
     topics = [replace(judged, up_to_page_id=min(judged.up_to_page_id, last)) for judged in known]
@@ -85,6 +96,17 @@ def main() -> None:
     settings["+ categories only"] = replace(words, fields={**words.fields, "categories": 1.0})
     for name, query in settings.items():
         model = lexical(filed, query)
+        found = mean(lambda j, m=model: m.score(j.topic, 200, j.up_to_page_id).page_ids.tolist(), topics)
+        print(f"{name:75s}{found:.3f}")
+    parsed = {article.page_id: parse_wikitext(article.text) for article in articles}
+    tried = {
+        "+ titles of sections, as categories (not used)": {
+            page_id: [section.title for section in page.sections] for page_id, page in parsed.items()
+        },
+        "+ texts of links, as categories (not used)": {page_id: page.anchors for page_id, page in parsed.items()},
+    }
+    for name, texts in tried.items():
+        model = lexical(make_engine(with_more_filed(pages, texts)), full)
         found = mean(lambda j, m=model: m.score(j.topic, 200, j.up_to_page_id).page_ids.tolist(), topics)
         print(f"{name:75s}{found:.3f}")
     with tempfile.TemporaryDirectory() as folder:

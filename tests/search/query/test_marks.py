@@ -54,6 +54,12 @@ def test_what_resembles_relevant_pages_rises(model: LexicalModel) -> None:
     assert np.isin(range(41, 51), found).all()  # found by the words of the marked pages alone
 
 
+def test_few_marks_are_enough_with_the_default_settings(model: LexicalModel) -> None:
+    found = search_with_marks(model, TOPIC, Marks((21, 22, 23, 24, 25), (1, 2, 3, 4, 5)), 50).page_ids.tolist()
+    cats, cars = ([found.index(i) for i in some if i in found] for some in (range(26, 41), range(6, 21)))
+    assert np.mean(cats) < np.mean(cars)
+
+
 def test_dislikes_alone_are_enough(model: LexicalModel) -> None:
     found = search_with_marks(model, TOPIC, Marks(not_relevant=(21, 22, 23)), 50, settings=STRONG).page_ids
     assert np.isin(found[:17], CARS).all()

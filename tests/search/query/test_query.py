@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.search.conftest import MakeEngine, page
 
-from evenrank.records import Topic
-from evenrank.search.engine.protocol import WeightedTerm
+from evenrank.records import Article, Topic
+from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.protocol import IndexPage, WeightedTerm
 from evenrank.search.query.feedback import FeedbackSettings, expand, feedback_terms
 from evenrank.search.query.topic_query import (
     QuerySettings,
@@ -19,6 +20,7 @@ from evenrank.search.query.topic_query import (
     topic_words,
     word_list,
 )
+from evenrank.search.relevance import LexicalModel
 
 
 def test_title_and_keywords_add_up() -> None:
@@ -151,3 +153,22 @@ def test_feedback_on_nothing_changes_nothing(make_engine: MakeEngine) -> None:
 def test_a_tie_of_fewer_pages_than_asked_for(make_engine: MakeEngine) -> None:
     engine = make_engine(page(i, text="cow" if i < 4 else "song") for i in range(1, 100))
     assert engine.search([WeightedTerm("text", ("cow",))], 1).page_ids.tolist() == [1]
+
+
+WRAPPED = """compact memories have flexible capacities  a digital data storage
+system with capacity up to bits and random and or sequential access
+is described"""
+"""A document as collections of abstracts have them: no title, no markup, lines that end at a fixed width."""
+
+
+def test_abstracts_without_title_in_wrapped_lines(make_engine: MakeEngine) -> None:
+    """The lead is the abstract, so words and phrases of any of its lines count as much as those of the first."""
+    other = "the storage of grain in silos and barns"
+    articles = (Article(1, "", "", WRAPPED), Article(2, "", "", other))
+    engine = make_engine(IndexPage(*fields) for fields in page_fields(articles))
+    terms = build_terms(free_words("sequential access"), engine)
+    assert {term.field for term in terms if term.is_phrase} >= {"lead"}
+    for name in ("lead", "text"):
+        found = engine.search([term for term in terms if term.field == name], 5)
+        assert found.page_ids.tolist() == [1], name
+    assert LexicalModel(engine).score(Topic(1, "Digital storage systems"), 5).page_ids.tolist() == [1, 2]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from evenrank.records import Topic
 from evenrank.search.encode.dense import DenseScorer
+from evenrank.search.encode.vector_cache import dot_products
 from evenrank.search.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.search.features import standardise
 from evenrank.search.hybrid import HybridModel
@@ -36,14 +37,15 @@ class Marks:
 
 @dataclass(frozen=True)
 class MarkSettings:
-    """How much marks count (chosen on the 57 training topics of 2021)."""
+    """How much marks count (chosen on every second of the 57 training topics of 2021)."""
 
-    weight: float = 0.5
+    weight: float = 1.0
     """Weight of the evidence of many marks against the score of the model, both standardised."""
     half_at: int = 5
-    """Number of marks at which half of that weight is reached."""
-    negative: float = 0.5
-    """Weight of pages marked as not relevant against the others."""
+    """Number of marks of a kind at which half of that weight is reached."""
+    negative: float = 0.3
+    """Weight of pages marked as not relevant against the others: what readers meet near the top and turn down is mostly
+    near to the topic, too."""
 
 
 def search_with_marks(
@@ -79,12 +81,10 @@ def scores_with_marks(
 ) -> Floats:
     """Scores of given pages as the marks suggest, for pages that are fixed already; the higher, the better."""
     settings = settings or MarkSettings()
-    n_marks = len(marks.relevant) + len(marks.not_relevant)
-    if not n_marks or not len(page_ids):
+    if not (marks.relevant or marks.not_relevant) or not len(page_ids):
         return scores
-    weight = settings.weight * n_marks / (n_marks + settings.half_at)
     resemblance = _Resemblance(model.engine, _encoder_of(model), marks, settings).of(page_ids)
-    return standardise(scores) + weight * standardise(resemblance)
+    return standardise(scores) + settings.weight * resemblance
 
 
 def _ranked(page_ids: NDArray[np.int32], scores: Floats, found: ScoredPages, marks: Marks) -> ScoredPages:
@@ -111,29 +111,33 @@ class _Resemblance:
     settings: MarkSettings
 
     def of(self, page_ids: NDArray[np.int32]) -> Floats:
-        """Likeness to the relevant pages, less that to the others."""
-        if self.dense is not None and self.dense.covers_index:
-            return np.asarray(self.dense.page_vectors(page_ids).astype(np.float64) @ self._direction(self.dense))
-        liked = self._by_words(self.marks.relevant, page_ids)
-        return liked - self.settings.negative * self._by_words(self.marks.not_relevant, page_ids)
+        """Likeness to the relevant pages, less that to the others, in deviations; more marks count more."""
+        likeness = np.zeros(len(page_ids))
+        for marked, sign in ((self.marks.relevant, 1.0), (self.marks.not_relevant, -self.settings.negative)):
+            if marked:
+                share = len(marked) / (len(marked) + self.settings.half_at)
+                likeness += sign * share * standardise(self._likeness(marked, page_ids))
+        return likeness
+
+    def _likeness(self, marked: Sequence[int], page_ids: NDArray[np.int32]) -> Floats:
+        """Likeness of pages to some marked ones: by vectors where every page has one, by words otherwise."""
+        if self.dense is None or not self.dense.covers_index:
+            return self._by_words(marked, page_ids)
+        direction = self._direction(self.dense, marked)
+        return dot_products(self.dense.page_vectors(page_ids), direction).astype(np.float64)
 
     def nearest(self, k: int, up_to_page_id: int | None) -> NDArray[np.int32]:
         """The pages that resemble the relevant ones most."""
         if not self.marks.relevant:
             return np.empty(0, np.int32)
         if self.dense is not None and self.dense.covers_index:
-            return self.dense.cache.nearest(self._direction(self.dense), k, up_to_page_id)[0]
+            return self.dense.cache.nearest(self._direction(self.dense, self.marks.relevant), k, up_to_page_id)[0]
         terms = self._terms(self.marks.relevant)
         return self.engine.search(terms, k, Restriction(up_to_page_id=up_to_page_id)).page_ids
 
-    def _direction(self, dense: DenseScorer) -> Floats:
-        """The mean vector of the relevant pages, less that of the others, without what all pages have."""
-        background = dense.mean_vector
-        direction = np.zeros(len(background))
-        for marked, sign in ((self.marks.relevant, 1.0), (self.marks.not_relevant, -self.settings.negative)):
-            if marked:
-                direction += sign * (dense.page_vectors(np.array(marked, np.int32)).mean(axis=0) - background)
-        return direction
+    def _direction(self, dense: DenseScorer, marked: Sequence[int]) -> Floats:
+        """The mean vector of marked pages, without what all pages have."""
+        return np.asarray(dense.page_vectors(np.array(marked, np.int32)).mean(axis=0) - dense.mean_vector)
 
     def _by_words(self, marked: Sequence[int], page_ids: NDArray[np.int32]) -> Floats:
         """Score of pages by the words of the marked ones, relative to the best."""
