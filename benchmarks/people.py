@@ -5,13 +5,16 @@ unknown to the systems and known to the scorer. Collections are generated for ea
 are pooled for paired tests. Times are processor times: run it with OPENBLAS_NUM_THREADS=1 for those of one core.
 
     python benchmarks/people.py [--pages N] [--topics N] [--seeds 31,32,33] [--judgments pooled|complete] [--tasks 1,2]
+                                [--save FILE] [--read FILE]...
 
+`--save` keeps the scores of every topic, and `--read` adds those of earlier runs, so that seeds can be run one by one.
 Seeds 11 (pooled) and 12 (complete) were used to choose the default settings of `optimal`; the default ones were not.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -36,7 +39,7 @@ DEPTHS = (10, 20, 50, 100, 1000)
 LISTS = (
     *("optimal", "optimal:depths=1000,depth_weights=1", "relevance", "deficit", "deficit:n_windows=0,weight=0.1"),
     *("proportional", "proportional:diversifier=pm2", "relevance-share", "exposure-disparity", "fusion", "swap"),
-    *("filter", "union", "fa-ir", "det-const-sort", "epsilon-greedy"),
+    *("filter", "union", "fa-ir", "det-const-sort", "epsilon-greedy", "best-of"),
 )
 ALONE = "optimal:depths=1000,depth_weights=1"
 """The same solver for the end of the list alone, which no other policy is compared with."""
@@ -64,7 +67,16 @@ def main() -> None:
             if 2 in options.tasks:
                 for name in INFORMATION:
                     add_draws(draws[name], collection, seed, name)
-    print(f"{options.pages:,} pages, seeds {options.seeds}, {options.judgments} judgments of evaluation topics")
+    if options.save:
+        options.save.write_text(json.dumps({"seeds": options.seeds, "lists": lists, "draws": draws}))
+    seeds = [*options.seeds]
+    for path in options.read:
+        saved = json.loads(path.read_text())
+        seeds += saved["seeds"]
+        add_saved(lists, saved["lists"])
+        for name in INFORMATION:
+            add_saved(draws[name], saved["draws"][name])
+    print(f"{options.pages:,} pages, seeds {sorted(seeds)}, {options.judgments} judgments of evaluation topics")
     if lists:
         print_lists(lists)
     for name, scores in draws.items():
@@ -76,10 +88,21 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=30_000)
     parser.add_argument("--topics", type=int, default=80, help="half of them for training")
-    parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[31, 32, 33])
+    parser.add_argument(
+        "--seeds", type=lambda text: [int(part) for part in text.split(",") if part], default=[31, 32, 33]
+    )
     parser.add_argument("--judgments", choices=JUDGMENTS, default="pooled", help="of the evaluation topics")
     parser.add_argument("--tasks", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2])
+    parser.add_argument("--save", type=Path, help="keep the scores of every topic in this file")
+    parser.add_argument("--read", type=Path, action="append", default=[], help="add the scores of an earlier run")
     return parser.parse_args()
+
+
+def add_saved(scores: Scores, saved: Scores) -> None:
+    """Append the scores of an earlier run."""
+    for name, of_policy in saved.items():
+        for measure, values in of_policy.items():
+            scores[name][measure] += values
 
 
 def rank_all(

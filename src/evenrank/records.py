@@ -71,6 +71,14 @@ class Topic:
     """All judged pages; None when the judgments are a complete list of the relevant."""
     max_tier: int | None = None
     """Deepest pool tier that was assessed; None for training topics."""
+    judged_up_to: int | None = None
+    """Only pages up to this id were judged, all of them; an import lists them in `assessed_docs`."""
+
+    def was_judged(self, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether each page was judged: all of them where the judgments are a complete list of the relevant."""
+        if self.assessed_docs is None:
+            return np.ones(len(page_ids), np.bool_)
+        return np.isin(page_ids, self.assessed_docs) | np.isin(page_ids, self.rel_docs)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal; arrays as a whole, which a dataclass would compare number by number."""

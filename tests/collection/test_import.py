@@ -95,6 +95,13 @@ def test_topics_join_judgments_and_keywords(tmp_path: Path, files: ImportFiles) 
     assert {topic.split for topic in topics.values()} == {"train", "eval"}
 
 
+def test_pages_of_a_judged_window_are_listed(tmp_path: Path, files: ImportFiles) -> None:
+    window = lines(tmp_path / "w.json", [{"id": 1, "title": "One", "rel_docs": [10, 77], "judged_up_to_page_id": 20}])
+    topic = import_collection(tmp_path / "c", ImportFiles(files.metadata, window)).topic_by_id[1]
+    assert topic.assessed_docs.tolist() == [10, 20, 77]
+    assert topic.was_judged(np.array([10, 20, 30], np.int32)).tolist() == [True, True, False]
+
+
 def test_the_two_evaluation_files_may_come_in_any_order(tmp_path: Path, files: ImportFiles) -> None:
     swapped = ImportFiles(files.metadata, None, files.eval_topics[::-1])
     topic = import_collection(tmp_path / "c", swapped).topic_by_id[101]

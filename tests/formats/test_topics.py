@@ -36,6 +36,15 @@ def test_reads_what_it_writes(tmp_path: Path) -> None:
     assert read[0].rel_docs.tolist() == [5, 3]
 
 
+def test_the_end_of_a_judged_window_is_kept(tmp_path: Path) -> None:
+    topic = parse_topic({"id": 1, "title": "Chess", "rel_docs": [3], "judged_up_to_page_id": 9}, "train")
+    assert topic.judged_up_to == 9
+    write_topics(tmp_path / "t.json", [topic])
+    assert read_topics(tmp_path / "t.json", "train") == [topic]
+    with pytest.raises(ValueError, match="judged_up_to_page_id is 'x', not a whole number"):
+        parse_topic({"id": 1, "judged_up_to_page_id": "x"}, "train")
+
+
 def test_repeated_pages_are_dropped_in_order() -> None:
     assert parse_topic({"id": 1, "rel_docs": [9, 2, 9, 4, 2]}, "train").rel_docs.tolist() == [9, 2, 4]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
@@ -84,6 +85,7 @@ def import_locked(
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
     _refuse_missing_fields(files, metadata)
     _warn_of_odd(files.metadata, metadata, known, warn)
+    topics = [_with_window(topic, metadata.page_ids) for topic in topics]
     fresh = _new_data_folder(folder)
     final = _free_name(folder, _previous(folder))
     try:
@@ -223,6 +225,14 @@ def _read_all_topics(files: ImportFiles, ids: TextIds | None = None) -> list[Top
     for path in files.qrels:
         topics = _judged_by(topics, read_qrels(path, ids=ids))
     return topics
+
+
+def _with_window(topic: Topic, page_ids: NDArray[np.int32]) -> Topic:
+    """The topic with the pages listed that were judged, where its judgments end at a page id."""
+    if topic.judged_up_to is None or topic.assessed_docs is not None:
+        return topic
+    judged = page_ids[page_ids <= topic.judged_up_to].astype(np.int32)
+    return replace(topic, assessed_docs=np.union1d(judged, topic.rel_docs).astype(np.int32), judged_up_to=None)
 
 
 def _judged_by(topics: list[Topic], grades: dict[int, dict[int, int]]) -> list[Topic]:

@@ -39,6 +39,7 @@ def parse_topic(record: dict[str, Any], split: Split, ids: TextIds | None = None
     """A topic from its record; ValueError says what is wrong with it."""
     assessed = record.get("assessed_docs")
     tier = record.get("max_tier")
+    window = record.get("judged_up_to_page_id")
     return Topic(
         id=_whole(record, "id"),
         title=_text(record, "title"),
@@ -49,6 +50,7 @@ def parse_topic(record: dict[str, Any], split: Split, ids: TextIds | None = None
         rel_docs=_pages(record.get("rel_docs"), "rel_docs", ids),
         assessed_docs=None if assessed is None else _pages(assessed, "assessed_docs", ids),
         max_tier=None if tier is None else _whole(record, "max_tier"),
+        judged_up_to=None if window is None else _whole(record, "judged_up_to_page_id"),
     )
 
 
@@ -63,6 +65,8 @@ def topic_record(topic: Topic) -> dict[str, Any]:
         record["assessed_docs"] = topic.assessed_docs.tolist()
     if topic.max_tier is not None:
         record["max_tier"] = topic.max_tier
+    if topic.judged_up_to is not None:
+        record["judged_up_to_page_id"] = topic.judged_up_to
     return record
 
 

@@ -50,6 +50,9 @@ class Optimal:
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = (0.1, 0.15, 0.1, 0.15, 0.5)
     """Task 1: share of people who stop at each of the depths."""
+    head_emphasis: float = 3.0
+    """Task 1: how much more fairness counts above the end of a list, where people look and where an estimated target is
+    easily missed; 1 maximises the measure as estimated at every depth. Bounds are always those of the measure."""
     spread: float = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""
@@ -163,6 +166,7 @@ class Optimal:
             "that sum to 1": len(self.depth_weights) != len(self.depths)
             or not (weights >= 0.0).all()
             or abs(float(weights.sum()) - 1.0) > 1e-6,
+            f"head_emphasis is {self.head_emphasis}, but must be above 0": not self.head_emphasis > 0.0,
             f"spread is {self.spread}, but must not be negative": not self.spread >= 0.0,
             f"include_above is {self.include_above}, but must not be negative": not self.include_above >= 0.0,
             f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,

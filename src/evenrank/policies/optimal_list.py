@@ -29,6 +29,8 @@ class ListSettings(Protocol):
     @property
     def depths(self) -> tuple[int, ...]: ...
     @property
+    def head_emphasis(self) -> float: ...
+    @property
     def depth_weights(self) -> tuple[float, ...]: ...
     @property
     def proof(self) -> str: ...
@@ -49,7 +51,8 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     problem = list_problem(settings, candidates, target, length)
     heads = mixture.depths[:-1]
     limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
-    best = make_list(problem, mixture, _efforts(settings, problem, mixture.depths), limits)
+    efforts = _efforts(settings, problem, mixture.depths)
+    best = make_list(problem, mixture, efforts, limits, settings.head_emphasis)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 

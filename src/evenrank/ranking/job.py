@@ -153,6 +153,7 @@ class RankingJob:
         if topic.split != "train" or not len(topic.rel_docs):
             return None
         found = self._found(topic)
+        found = found.take(np.flatnonzero(topic.was_judged(found.page_ids)))
         if not len(found):
             return None
         space, certain = self._space, np.ones(len(topic.rel_docs))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenrank.exposure import discounts
 from evenrank.ranking.sources import CALIBRATION, NOTHING, Found
 from evenrank.records import Run, Topic
-from evenrank.search.learn.calibration import Calibration, fit_calibration
+from evenrank.search.learn.calibration import Calibration, JudgedScores, fit_calibration
 from evenrank.search.relevance import probabilities
 
 
@@ -70,6 +70,6 @@ def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
     for topic in topics:
         if topic.split == "train" and len(topic.rel_docs):
             pages, scores = pages_of_topic(run, topic.id)
-            if len(pages):
-                samples.append((scores, np.isin(pages, topic.rel_docs)))
+            if topic.was_judged(pages).any():
+                samples.append(JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages)))
     return RunSource(run, fit_calibration(samples, CALIBRATION) if samples else None)

@@ -16,7 +16,7 @@ from evenrank.progress import track
 from evenrank.records import Topic, no_pages
 from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Engine
-from evenrank.search.learn.calibration import Calibration, CalibrationSettings, fit_calibration
+from evenrank.search.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
 from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
@@ -173,10 +173,16 @@ def calibrate_source(source: Source, topics: Iterable[Topic]) -> Source:
     training = [topic for topic in topics if topic.split == "train" and len(topic.rel_docs)]
     found = {topic.id: source.pages(topic) for topic in track(training, "training topics", len(training), "topic")}
     pages_by_topic = [(found[topic.id], topic) for topic in training]
-    samples = [(pages.scores, np.isin(pages.page_ids, topic.rel_docs)) for pages, topic in pages_by_topic if len(pages)]
+    judged = [_judged_scores(pages, topic) for pages, topic in pages_by_topic]
+    samples = [sample for sample in judged if sample.is_judged.any()]
     settings = LEARNED_CALIBRATION if source.choice.kind == "learned" else CALIBRATION
     calibration = fit_calibration(samples, settings) if samples else source.calibration
     return replace(source, calibration=calibration, remembered=found)
+
+
+def _judged_scores(pages: ScoredPages, topic: Topic) -> JudgedScores:
+    """What the judgments of a topic say of the pages found."""
+    return JudgedScores(pages.scores, np.isin(pages.page_ids, topic.rel_docs), topic.was_judged(pages.page_ids))
 
 
 class _Index(NamedTuple):

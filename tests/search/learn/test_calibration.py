@@ -11,6 +11,7 @@ from evenrank.rng import derive
 from evenrank.search.learn.calibration import (
     Calibration,
     CalibrationSettings,
+    JudgedScores,
     correct_prior,
     describe,
     estimate_prior,
@@ -76,6 +77,19 @@ def test_held_out_topics_are_calibrated(fitted: Calibration) -> None:
     p = np.concatenate([predict(fitted, s) for s, _ in held_out])
     labels = np.concatenate([y for _, y in held_out])
     assert reliability_bins(p, labels).expected_calibration_error < 0.03
+
+
+def test_pages_that_nobody_judged_count_for_nothing() -> None:
+    """Every second label is hidden: the probabilities stay. Taken for misses, they would halve."""
+    topics = [simulated_topic(i) for i in range(60)]
+    all_judged = fit_calibration(topics)
+    hidden = [derive(3, number).random(len(y)) < 0.5 for number, (_, y) in enumerate(topics)]
+    judged = fit_calibration([JudgedScores(s, y & ~h, ~h) for (s, y), h in zip(topics, hidden, strict=True)])
+    taken_for_misses = fit_calibration([(s, y & ~h) for (s, y), h in zip(topics, hidden, strict=True)])
+    scores, _ = simulated_topic(61)
+    expected = predict(all_judged, scores).mean()
+    assert predict(judged, scores).mean() == pytest.approx(expected, rel=0.1)
+    assert predict(taken_for_misses, scores).mean() < 0.75 * expected
 
 
 def test_no_candidates_no_probabilities(fitted: Calibration) -> None:

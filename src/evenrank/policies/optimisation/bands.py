@@ -18,8 +18,6 @@ from evenrank.policies.optimisation.upper_bound import RATES, BandBounds
 
 MAX_RELAXATIONS = 12
 """Whatever the bound: a relaxation may end outside of its band, and leave the highest bound where it was."""
-N_BETWEEN = 5
-"""Prices between those of neighbouring relaxations that the bound is tried with."""
 ENOUGH = 2e-4
 """Share by which looking again at the same place must lower the bound to be worth it."""
 
@@ -44,13 +42,15 @@ class Effort:
     """The same for the others."""
     n_rates: int = len(RATES)
     """Multiples of each relaxation's rate that the bound is tried with."""
+    n_between: int = 5
+    """Prices between those of neighbouring relaxations that the bound is tried with."""
     assigns: bool = False
     """Whether the bounds of short lists are made tighter by assignments, which takes as long as all the rest."""
 
 
-ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1.05, n_rates=2)
+ON_THE_WAY = Effort(1e-3, max_iterations=12, budget=30, first_width=1.1, width=1.05, n_rates=2, n_between=2)
 """For a depth above the end of a list, where the bound is a by-product."""
-AT_THE_END = Effort(1e-4, max_iterations=60, budget=100, first_width=1.1, width=1.05)
+AT_THE_END = Effort(1e-4, max_iterations=60, budget=100, first_width=1.1, width=1.05, n_rates=3)
 """For the depth of the whole list."""
 BRIEF = Effort(1e-3, max_iterations=12, budget=12, first_width=1.1, width=1.05, n_rates=1)
 """One relaxation for a depth above the end of a list, for people who wait."""
@@ -79,7 +79,7 @@ def solve_bands(
         banded = replace(problem, band=Band(total / width, total * width))
         relaxation = relax(banded, mixture, effort.tolerance, min(left, effort.max_iterations))
         before = bounds.highest()[1]
-        _learn(bounds, relaxation.tangent, [other.tangent for other in solved], effort.n_rates)
+        _learn(bounds, relaxation.tangent, [other.tangent for other in solved], effort)
         solved.append(relaxation)
         looked_at += [total, relaxation.tangent.total]
         total, bound = bounds.highest()
@@ -92,12 +92,12 @@ def solve_bands(
         mixture, width = nearest.mixture, effort.width
 
 
-def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent], n_rates: int) -> None:
+def _learn(bounds: BandBounds, tangent: Tangent, others: list[Tangent], effort: Effort) -> None:
     """Lower the bounds with new prices, and with those between them and the ones of neighbouring totals."""
-    bounds.learn(tangent, n_rates)
+    bounds.learn(tangent, effort.n_rates)
     below = [other for other in others if other.total < tangent.total]
     above = [other for other in others if other.total >= tangent.total]
     if below:
-        bounds.learn_between(max(below, key=lambda other: other.total), tangent, N_BETWEEN)
+        bounds.learn_between(max(below, key=lambda other: other.total), tangent, effort.n_between)
     if above:
-        bounds.learn_between(tangent, min(above, key=lambda other: other.total), N_BETWEEN)
+        bounds.learn_between(tangent, min(above, key=lambda other: other.total), effort.n_between)

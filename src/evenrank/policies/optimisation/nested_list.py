@@ -32,8 +32,11 @@ GROUPS_FIRST_SHARE = 0.1
 """Share of that ranking in the mixture that a relaxation starts from, so that no group has no exposure."""
 BAND_BELOW_HEAD = 1.3
 """How far the total exposure of groups may be from that of the free optimum when the head of a list is fixed."""
-BELOW_TOLERANCE, BELOW_ITERATIONS = 1e-4, 60
+BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
+EMPHASIS_DEPTH = 100
+"""Depth at which fairness is emphasised in full; above it in proportion to the depth, because the first ranks are fair
+enough without, and all later depths pay for relevance that they lack."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,16 @@ class FreeSolution:
 
 
 def make_list(
-    problem: CompoundProblem, mixture: DepthMixture, efforts: Sequence[Effort], limits: Sequence[int]
+    problem: CompoundProblem,
+    mixture: DepthMixture,
+    efforts: Sequence[Effort],
+    limits: Sequence[int],
+    emphasis: float = 1.0,
 ) -> NestedList:
     """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
 
     Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
+    Above the end of the list, fairness counts `emphasis` times as much in the choice of pages, never in a bound.
     """
     rank_by_relevance = np.empty(len(problem.relevance), np.intp)
     rank_by_relevance[best_ranking(problem.relevance, len(problem.relevance))] = np.arange(len(problem.relevance))
@@ -116,7 +124,9 @@ def make_list(
             weights = np.array(mixture.weights[number:]) / (mixture.weights[number] or 1.0)
             later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
             is_open = rank_by_relevance < limits[number]
-            head = _extend(solution, head, sum(later, np.zeros(len(problem.relevance))), is_open)
+            is_end = number == len(free) - 1
+            power = 1.0 if is_end else 1.0 + (emphasis - 1.0) * min(1.0, mixture.depths[number] / EMPHASIS_DEPTH)
+            head = _extend(solution, head, sum(later, np.zeros(len(problem.relevance))), is_open, power)
             bound = _bound(solution, head, effort)
         proofs.append(_proof(solution, head, bound))
     return NestedList(head, tuple(proofs))
@@ -143,15 +153,20 @@ def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
 
 
 def _extend(
-    solution: FreeSolution, head: NDArray[np.intp], later: NDArray[np.float64], is_open: NDArray[np.bool_]
+    solution: FreeSolution,
+    head: NDArray[np.intp],
+    later: NDArray[np.float64],
+    is_open: NDArray[np.bool_],
+    emphasis: float,
 ) -> NDArray[np.intp]:
     """The head with the ranks below it filled from pages that are open.
 
-    `later` is what a page's exposure adds to the scores of later depths.
+    `later` is what a page's exposure adds to the scores of later depths; fairness counts `emphasis` times as much.
     """
     if not len(head) and not later.any() and is_open.all():
         return solution.kept[_best_rounded(solution.problem.restricted(solution.kept), solution.relaxations)]
     below = _with_later(solution, later).below(head)
+    below = replace(below, fairness=below.fairness * emphasis)
     is_free = is_open.copy()
     is_free[head] = False
     left = np.flatnonzero(is_free)

@@ -152,4 +152,4 @@ def _largest_scores(
     capped = np.clip((most_relevant - at_zero) / rise, 0.0, 1.0)
     best = np.minimum(peak, capped)
     relevance = np.minimum(at_zero + rise * best, most_relevant)
-    return np.asarray(relevance * (1.0 - best) ** fairness)
+    return np.asarray(relevance * (1.0 - best if fairness == 1.0 else (1.0 - best) ** fairness))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,17 +76,33 @@ def describe(scores: Floats, scale: Scale = "topic") -> Floats:
     return np.column_stack([np.ones(len(scores)), relative, np.log(rank)])
 
 
+class JudgedScores(NamedTuple):
+    """The scores of a training topic's candidates, whether each is relevant, and whether it was judged at all."""
+
+    scores: Floats
+    is_relevant: NDArray[np.bool_]
+    is_judged: NDArray[np.bool_]
+
+
 def fit_calibration(
-    topics: Iterable[tuple[Floats, NDArray[np.bool_]]], settings: CalibrationSettings | None = None
+    topics: Iterable[tuple[Floats, NDArray[np.bool_]] | JudgedScores], settings: CalibrationSettings | None = None
 ) -> Calibration:
-    """The calibration that training topics support; each is the scores of its candidates and their labels."""
+    """The calibration that training topics support; each is the scores of its candidates and their labels.
+
+    Candidates that nobody judged say how good the others are beside them, and nothing about relevance.
+    """
     settings = settings or CalibrationSettings()
-    filled = [(np.asarray(s, np.float64), np.asarray(y, np.float64)) for s, y in topics if len(s)]
-    if not filled:
+    described = []
+    for scores, is_relevant, *judged in topics:
+        is_judged = np.asarray(judged[0], bool) if judged else np.ones(len(scores), bool)
+        if is_judged.any():
+            of_topic = describe(np.asarray(scores, np.float64), settings.scale)[is_judged]
+            described.append((of_topic, np.asarray(is_relevant, np.float64)[is_judged]))
+    if not described:
         raise ValueError("calibration needs at least one topic with candidates")
-    rows = np.concatenate([describe(scores, settings.scale) for scores, _ in filled])
-    labels = np.concatenate([labels for _, labels in filled])
-    weights = np.concatenate([np.full(len(s), 1.0 / (len(s) * len(filled))) for s, _ in filled])
+    rows = np.concatenate([of_topic for of_topic, _ in described])
+    labels = np.concatenate([labels for _, labels in described])
+    weights = np.concatenate([np.full(len(y), 1.0 / (len(y) * len(described))) for _, y in described])
     signs = np.array([0, 1, -1])[: rows.shape[1]]
     coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
     linear, knots, values = rows @ coefficients, np.empty(0), np.empty(0)

@@ -30,6 +30,9 @@ from evenrank.web.storage.store import limit_of, now
 SHARPNESS = 2.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
 
+REST = 2.0
+"""How far an article's worth falls with each time that it was shown lately, so that others have their turn."""
+
 
 class TooManyDrawsError(BadRequestError):
     """A search that has as many draws as one may have."""
@@ -65,7 +68,8 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
         if not is_free.any():
             raise NothingLeftError
         seen = replace(search, relevance=relevance)
-        positions = choose(desk, seen, number, is_free, shown_lately(connection, search))
+        is_open = within_reach(search, is_free, relevance)
+        positions = choose(desk, seen, number, is_open, shown_lately(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
         exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search))
         connection.execute(
@@ -86,10 +90,27 @@ def choose(
     quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
     work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
     n_shown = np.bincount(search.places_of(shown), minlength=len(search.page_ids))
-    worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + n_shown)) ** SHARPNESS
+    worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + REST * n_shown)) ** SHARPNESS
     rng = derive(int(desk.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
     return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
+
+
+def within_reach(search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which free candidates may be drawn: of each kind, as many of the most relevant as the plan was made from.
+
+    `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the next article of its kind, so draws keep to the subject and to the plan.
+    """
+    n_pages = int(search.certificate.get("n_within_reach", len(is_free)))
+    by_relevance = np.argsort(-search.relevance, kind="stable")
+    n_open = np.bincount(search.kinds[by_relevance[:n_pages]], minlength=int(search.kinds.max()) + 1)
+    free = np.flatnonzero(is_free)[np.argsort(-relevance[is_free], kind="stable")]
+    free = free[np.argsort(search.kinds[free], kind="stable")]
+    kinds = search.kinds[free]
+    place_in_kind = np.arange(len(free)) - np.searchsorted(kinds, kinds)
+    is_open = np.zeros_like(is_free)
+    is_open[free[place_in_kind < n_open[kinds]]] = True
+    return is_open if is_open.any() else is_free
 
 
 def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:

@@ -6,7 +6,7 @@ groups of an article alone, so the plan keeps only these kinds, and every draw f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,10 @@ class Owed:
     discounts: NDArray[np.float64]
     """Attention of each rank."""
 
+    def to_groups(self, has_articles: NDArray[np.bool_]) -> Owed:
+        """What is owed to groups with articles left: what can no longer be given is not made up for elsewhere."""
+        return replace(self, exposure=np.where(has_articles, self.exposure, 0.0))
+
 
 def fill(wanted: Kinds, pool: DrawPool, owed: Owed, rng: np.random.Generator) -> NDArray[np.intp]:
     """Candidates for the ranks of one draw, of the kinds that the plan wants there.
@@ -84,6 +88,7 @@ def settle_kinds(wanted: Kinds, n_left: dict[int, int], owed: Owed) -> NDArray[n
     Where that leaves a greater debt than planned, kinds are exchanged.
     """
     left = np.array([n_left.get(kind, 0) for kind in range(len(owed.kind_rows))])
+    owed = owed.to_groups(np.asarray((owed.kind_rows[left > 0] > 0.0).any(axis=0)))
     settled = np.full(min(len(wanted), int(left.sum())), -1, np.intp)
     for rank, kind in enumerate(wanted[: len(settled)].tolist()):
         if left[kind]:
