@@ -99,7 +99,8 @@ def choose(
 def within_reach(search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which free candidates may be drawn: of each kind, as many of the most relevant as the plan was made from.
 
-    `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the next article of its kind, so draws keep to the subject and to the plan.
+    `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the
+    next article of its kind, so draws keep to the subject and to the plan.
     """
     n_pages = int(search.certificate.get("n_within_reach", len(is_free)))
     by_relevance = np.argsort(-search.relevance, kind="stable")
