@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,8 +121,8 @@ def test_print_asks_no_wiki(collection: Collection, run: Path) -> None:
 
 
 def test_a_run_comes_from_standard_input(collection: Collection, run: Path) -> None:
-    words = ["publish", str(collection.path), "-", "--print", "--rows", "3"]
-    piped = done(CliRunner().invoke(cli, words, input=run.read_bytes()))
+    words = [sys.executable, "-m", "evenrank.cli.main", "publish", str(collection.path), "-", "--print", "--rows", "3"]
+    piped = subprocess.run(words, input=run.read_text(), capture_output=True, text=True, check=True).stdout
     named = done(invoke("publish", collection.path, run, "--print", "--rows", "3"))
     assert UPDATED.sub("", piped) == UPDATED.sub("", named)
 

@@ -29,6 +29,13 @@ COMPLETE = (
     "how-to/runs.md",
     "how-to/report.md",
     "how-to/pool-and-judge.md",
+    "how-to/your-collection.md",
+    "how-to/search.md",
+    "how-to/publish.md",
+    "how-to/import.md",
+    "how-to/rank.md",
+    "how-to/run-a-server.md",
+    "explanation/reliability.md",
 )
 """Pages that show every line that a terminal shows; elsewhere outputs may be left out, or elided with `…`."""
 

@@ -81,10 +81,10 @@ def table_text(collection: Collection) -> str:
     """The description as text for people."""
     facts = describe(collection)
     counts = facts["counts"]
-    lines = [f"{collection.path}: {counts['pages']:,} pages" + _corpus_part(counts)]
+    lines = [f"{collection.path}: {counted(counts['pages'], 'page')}" + _corpus_part(counts)]
     for split, name in (("train", "training"), ("eval", "evaluation")):
         topics, judgments = counts[f"{split}_topics"], counts[f"{split}_judgments"]
-        lines.append(f"{topics} {name} topics with {judgments:,} relevant pages")
+        lines.append(f"{counted(topics, f'{name} topic')} with {counted(judgments, 'relevant page')}")
     lines.append("")
     is_of_wiki = not collection.manifest.own_dimensions or any(map(collection.has_groups, TABLE))
     if is_of_wiki:
@@ -93,6 +93,11 @@ def table_text(collection: Collection) -> str:
     lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
     return "\n".join([*lines, "", WARNING] if is_of_wiki else lines)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what is counted: `1 page`, `2,000 pages`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _counted(counts: dict[str, int]) -> str:
