@@ -19,7 +19,7 @@ from annotate import generated_lines, real_pages
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import Inputs
 from evenrank.annotate.spark.annotate import annotate_on_spark
-from evenrank.annotate.spark.session import start_spark
+from evenrank.spark import start_spark
 
 N_ARTICLES, N_ENTITIES = 8_000, 150_000
 N_SPLITS = 12

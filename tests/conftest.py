@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests.postgres_server import remove_tables, running_postgres
+from tests.spark_cluster import running_spark
 from tools.fleet.postgres import PostgresServer
 
 from evenrank.collection.collection import Collection
@@ -74,6 +75,19 @@ def published_folder() -> Path:
 def worked_examples(published_folder: Path) -> dict[str, Any]:
     examples: dict[str, Any] = json.loads((published_folder / "worked_examples.json").read_text("utf-8"))
     return examples
+
+
+@pytest.fixture(scope="session")
+def spark_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Spark logs what it does."""
+    return tmp_path_factory.mktemp("spark-events")
+
+
+@pytest.fixture(scope="session")
+def spark_session(spark_events: Path) -> Iterator[Any]:
+    """A session of a Spark cluster; tests that use it are in the group `spark`, so that there is one."""
+    with running_spark(spark_events) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

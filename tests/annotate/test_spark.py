@@ -4,58 +4,21 @@ from __future__ import annotations
 
 import bz2
 import json
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 
 import pytest
 from dump_sample import write_sample
+from tests.spark_cluster import SPLIT_BYTES
 
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import Inputs
 from evenrank.annotate.write import about_path
 from evenrank.errors import EvenrankError, InputError
 
-pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
-pytest.importorskip("pyarrow", reason="the extra 'spark' is not installed")
-pytestmark = [
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed"),
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
 N_COPIES = 3000
 """Entities added to the sample, so that its dump has many splits."""
-SPLIT_BYTES = 24_000
-
-
-@pytest.fixture(scope="module")
-def events(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("spark-events")
-
-
-@pytest.fixture(scope="module")
-def session(events):
-    """A standalone master and two workers, each a process of its own, with small splits and an event log."""
-    from tools.fleet import spark
-
-    from evenrank.annotate.spark.session import start_spark
-
-    started = start_spark(
-        master=spark.start(),
-        settings={
-            "spark.sql.files.maxPartitionBytes": str(SPLIT_BYTES),
-            "spark.sql.files.openCostInBytes": "1",
-            "spark.sql.shuffle.partitions": "4",
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": events.as_uri(),
-            "spark.executor.memory": "512m",
-        },
-    )
-    yield started
-    started.stop()
-    spark.stop()
 
 
 @pytest.fixture
@@ -71,38 +34,28 @@ def inputs(tmp_path) -> Inputs:
     return inputs
 
 
-def test_a_cluster_gives_the_same_bytes_with_both_workers_busy(session, events, inputs, tmp_path):
-    from tools.fleet.spark import most_tasks_at_once
+def test_a_cluster_gives_the_same_bytes_though_a_busy_worker_is_killed(spark_session, spark_events, inputs, tmp_path):
+    from tools.fleet import spark
 
     from evenrank.annotate.spark.annotate import annotate_on_spark
 
     assert inputs.wikidata.stat().st_size > 8 * SPLIT_BYTES
     here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
     annotate(here, inputs, n_workers=1)
-    annotate_on_spark(there, inputs, session=session)
-    assert there.read_bytes() == here.read_bytes()
-    assert about_path(there).read_bytes() == about_path(here).read_bytes()
-    assert most_tasks_at_once(events) >= 2
-    assert not list(tmp_path.glob(".there*"))
-
-
-def test_a_worker_killed_while_busy_changes_nothing(session, inputs, tmp_path):
-    from tools.fleet import spark
-
-    from evenrank.annotate.spark.annotate import annotate_on_spark
-
-    here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
-    annotate(here, inputs, n_workers=1)
-    killer = Thread(target=spark.kill_when_busy, args=(session, 2))
+    killer = Thread(target=spark.kill_when_busy, args=(spark_session, 2))
     killer.start()
-    annotate_on_spark(there, inputs, session=session)
+    annotate_on_spark(there, inputs, session=spark_session)
     killer.join()
     assert spark.WORKERS[1].pid() is None
     spark.start()
     assert there.read_bytes() == here.read_bytes()
+    assert about_path(there).read_bytes() == about_path(here).read_bytes()
+    assert spark.most_tasks_at_once(spark_events) >= 2
+    assert not list(tmp_path.glob(".there*"))
 
 
-def test_bzip2_and_missing_inputs_give_the_same_bytes_too(session, inputs, tmp_path):
+@pytest.mark.long
+def test_bzip2_and_missing_inputs_give_the_same_bytes_too(spark_session, inputs, tmp_path):
     from evenrank.annotate.spark.annotate import annotate_on_spark
 
     dump = tmp_path / "pages.xml.bz2"
@@ -110,14 +63,14 @@ def test_bzip2_and_missing_inputs_give_the_same_bytes_too(session, inputs, tmp_p
     inputs = replace(inputs, dump=dump, wikidata=None, wikidata_ids=None)
     here, there = tmp_path / "here.json.gz", tmp_path / "there.json.gz"
     annotate(here, inputs, n_workers=1)
-    annotate_on_spark(there, inputs, session=session)
+    annotate_on_spark(there, inputs, session=spark_session)
     assert there.read_bytes() == here.read_bytes()
 
 
-def test_the_package_travels_to_the_executors(session):
-    from evenrank.annotate.spark.session import send_package
+def test_the_package_travels_to_the_executors(spark_session):
+    from evenrank.spark import send_package
 
-    send_package(session)
+    send_package(spark_session)
 
     def where(batches):
         import pyarrow
@@ -127,20 +80,21 @@ def test_the_package_travels_to_the_executors(session):
         for _ in batches:
             yield pyarrow.RecordBatch.from_arrays([pyarrow.array([evenrank.__file__])], ["path"])
 
-    (row,) = session.range(1).mapInArrow(where, "path string").collect()
+    (row,) = spark_session.range(1).mapInArrow(where, "path string").collect()
     assert ".zip" in row.path
 
 
-def test_a_dump_that_is_cut_off_is_refused_and_leaves_nothing(session, inputs, tmp_path):
+def test_a_dump_that_is_cut_off_is_refused_and_leaves_nothing(spark_session, inputs, tmp_path):
     from evenrank.annotate.spark.annotate import annotate_on_spark
 
     inputs.wikidata.write_bytes(inputs.wikidata.read_bytes()[:-3])
     with pytest.raises(InputError, match=r"wikidata\.json: the file is cut off"):
-        annotate_on_spark(tmp_path / "out.json.gz", inputs, session=session)
+        annotate_on_spark(tmp_path / "out.json.gz", inputs, session=spark_session)
     assert not list(tmp_path.glob("*out.json.gz*"))
 
 
-def test_finished_inputs_are_kept_and_other_inputs_are_refused(session, inputs, tmp_path, monkeypatch):
+@pytest.mark.long
+def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, inputs, tmp_path, monkeypatch):
     from evenrank.annotate.spark import annotate as module
 
     def fail(*_: object) -> None:
@@ -150,12 +104,12 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(session, inputs, 
     with monkeypatch.context() as patch:
         patch.setattr(module, "write_members", fail)
         with pytest.raises(EvenrankError, match="stopped here"):
-            module.annotate_on_spark(out, inputs, session=session)
+            module.annotate_on_spark(out, inputs, session=spark_session)
     with pytest.raises(EvenrankError, match="unfinished work with other inputs"):
-        module.annotate_on_spark(out, replace(inputs, wikidata=None), session=session)
+        module.annotate_on_spark(out, replace(inputs, wikidata=None), session=spark_session)
     read = []
     monkeypatch.setattr(module, "read_stage", lambda *stage: read.append(stage))
-    module.annotate_on_spark(out, inputs, session=session)
+    module.annotate_on_spark(out, inputs, session=spark_session)
     assert not read
     here = tmp_path / "here.json.gz"
     annotate(here, inputs, n_workers=1)

@@ -80,3 +80,12 @@ def test_one_endless_paragraph_is_cut_at_a_blank() -> None:
     head = lay_out(content, topic_stems(RIVERS))
     assert FIRST_CHARACTERS - 10 < len(head.blocks[0].text) <= FIRST_CHARACTERS
     assert len(head.blocks[0].text) + head.n_left == 100_000
+
+
+def test_words_are_marked_in_the_language_of_the_articles() -> None:
+    stems = topic_stems(Topic(1, "Flüsse", ("Brücken",)), "de")
+    mark = marker(stems, ["Der Fluss hat eine Brücke, der Berg nicht."], "de")
+    assert mark("Der Fluss hat eine Brücke.") == "Der <mark>Fluss</mark> hat eine <mark>Brücke</mark>."
+    stems = topic_stems(Topic(1, "東京", ()), "ja")
+    assert marker(stems, ["私は東京に住む"], "ja")("私は東京に住む") == "私は<mark>東京</mark>に住む"
+    assert marker({}, ["私"], "ja")("私") == "私"

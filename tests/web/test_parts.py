@@ -107,3 +107,10 @@ def test_the_age_of_the_data(generated: Collection, hostile: Collection) -> None
     assert data_age(dated).text == "1 October 2021"
     assert date_in_words("2017-09") == "September 2017"
     assert data_age(hostile, "October 2021").text == "October 2021"
+
+
+def test_words_that_are_in_nearly_every_article_depend_on_the_language() -> None:
+    assert parse_question({"title": "the", "keywords": "Fluss"}, language="de").title == "the"
+    assert parse_question({"title": "der die das"}).title == "der die das"
+    with pytest.raises(QuestionError, match="nearly every article"):
+        parse_question({"title": "der die das"}, language="de")

@@ -11,12 +11,12 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from tools.fleet.java import find_java
-from tools.fleet.processes import FOLDER, POLL_SECONDS, FleetError, Server, wait_for_answer
+from tools.fleet.processes import FOLDER, POLL_SECONDS, PORT_SHIFT, FleetError, Server, wait_for_answer
 
 HERE = Path(__file__).parent
 N_NODES = 3
-FIRST_HTTP_PORT = 9210
-FIRST_TRANSPORT_PORT = 9310
+FIRST_HTTP_PORT = 9210 + PORT_SHIFT
+FIRST_TRANSPORT_PORT = 9310 + PORT_SHIFT
 HEAP = "768m"
 VERSION = "3.8.0"
 NODES = [Server(f"opensearch-{number}") for number in range(1, N_NODES + 1)]

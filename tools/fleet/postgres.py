@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.fleet.processes import POLL_SECONDS, FleetError, Server
+from tools.fleet.processes import POLL_SECONDS, PORT_SHIFT, FleetError, Server
 
 USER = "evenrank"
 RUN_AS = "postgres"
@@ -88,7 +88,7 @@ class PostgresServer:
         raise FleetError(f"PostgreSQL did not answer within {seconds:g} s; see {self.server.log}")
 
 
-PORT = 54329
+PORT = 54329 + PORT_SHIFT
 MAIN = PostgresServer(
     Server("postgres"), PORT, Path(os.environ.get("EVENRANK_POSTGRES_DATA", f"/var/tmp/evenrank-postgres-{PORT}"))
 )

@@ -16,6 +16,8 @@ from urllib.request import urlopen
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("EVENRANK_FLEET", ROOT / "build" / "fleet"))
 """Where jars, data, logs and process ids are kept."""
+PORT_SHIFT = int(os.environ.get("EVENRANK_FLEET_PORTS", "0"))
+"""Added to all ports, so that several checkouts can have servers on one machine."""
 POLL_SECONDS = 0.3
 
 
@@ -100,7 +102,8 @@ def wait_for_answer(url: str, server: Server, seconds: float = 90) -> None:
             raise FleetError(f"{server.name} has stopped; {server.log} ends with:\n{server.tail()}")
         try:
             with urlopen(url, timeout=5):
-                return
+                if server.pid() is not None:
+                    return
         except (URLError, OSError):
             time.sleep(POLL_SECONDS)
     raise FleetError(f"{server.name} did not answer at {url} within {seconds:g} s; see {server.log}")

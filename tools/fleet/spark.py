@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tools.fleet.java import find_java
-from tools.fleet.processes import FOLDER, POLL_SECONDS, FleetError, Server
+from tools.fleet.processes import FOLDER, POLL_SECONDS, PORT_SHIFT, FleetError, Server
 
-PORT = 7977
+PORT = 7977 + PORT_SHIFT
 MASTER = f"spark://127.0.0.1:{PORT}"
 """What `evenrank annotate --master` takes."""
 N_WORKERS = 2

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenrank.cli.spark_options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from evenrank.annotate.settings import AnnotateSettings, Inputs
     from evenrank.annotate.write import Report
 
@@ -59,15 +58,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
-@click.option("--spark-master", help="Spark: master URL of a cluster, e.g. spark://host:7077 or local[4].")
-@click.option("--spark-remote", help="Spark: Spark Connect server, e.g. sc://host:15002.")
-@click.option(
-    "--spark-set",
-    "spark_pairs",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Spark: a spark.* property; may be repeated.",
-)
+@spark_options
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
 @click.option("--fresh", is_flag=True, help="Throw unfinished work away and start over.")
 def command(
@@ -112,7 +103,7 @@ def command(
     if engine == "spark":
         from evenrank.annotate.spark.annotate import annotate_on_spark
 
-        session = _spark(spark_master, spark_remote, spark_pairs)
+        session = spark_session(spark_master, spark_remote, spark_pairs)
         report = annotate_on_spark(out, files, settings, session=session, is_fresh=fresh)
     else:
         from evenrank.annotate.labeller import annotate
@@ -188,16 +179,6 @@ def _cap(text: str) -> tuple[str, float | None]:
         return name, number
     except ValueError:
         raise click.BadParameter(f"{text!r}: give a number or p95 after the equals sign", param_hint="--cap") from None
-
-
-def _spark(master: str | None, remote: str | None, pairs: Iterable[str]) -> SparkSession:
-    from evenrank.annotate.spark.session import start_spark
-
-    wrong = [pair for pair in pairs if "=" not in pair or not pair.startswith("spark.")]
-    if wrong:
-        raise click.BadParameter(f"not spark.NAME=VALUE: {', '.join(wrong)}", param_hint="--spark-set")
-    named = (pair.partition("=") for pair in pairs)
-    return start_spark(master, remote, {name: value for name, _, value in named})
 
 
 def _print_report(out: Path, report: Report) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
+from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say
 
 
@@ -19,6 +20,7 @@ from evenrank.cli.talk import say
     help="Where the index lives.  [default: where it is already, or tantivy: a folder on this machine]",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Cores to use.  [default: all]")
+@spark_options
 @click.option("--dense", is_flag=True, help="Make text vectors of all pages too: pages are then found by meaning.")
 @ENCODER
 @POOLING
@@ -27,6 +29,9 @@ def command(
     folder: Path,
     threads: int | None,
     engine: str | None,
+    spark_master: str | None,
+    spark_remote: str | None,
+    spark_pairs: tuple[str, ...],
     dense: bool,
     encoder: Path | None,
     pooling: str | None,
@@ -36,7 +41,8 @@ def command(
 
     An interrupted build resumes where it stopped; a finished one is left as it is. Broken records are skipped and
     reported. With --dense (implied by --encoder, --pooling and --device), the models hybrid and learned also find
-    pages by meaning; the vectors are kept beside the index, and an interrupted run resumes.
+    pages by meaning; the vectors are kept beside the index, and an interrupted run resumes. With a --spark option, the
+    executors of a Spark cluster prepare the pages of an index on OpenSearch; they see DIR under the same path.
     """
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
@@ -46,11 +52,12 @@ def command(
 
     collection = Collection.open(folder)
     faults = FaultLog()
+    spark = asked_session(spark_master, spark_remote, spark_pairs)
     size = collection.corpus.stat().st_size if collection.corpus and collection.corpus.exists() else 0
     bar = progress_bar(size, "index", "B", scale=True)
     start = time.monotonic()
     try:
-        opened = build_index(collection, faults, engine=engine, n_threads=threads, progress=bar)
+        opened = build_index(collection, faults, engine=engine, n_threads=threads, progress=bar, spark=spark)
     finally:
         bar.close()
     if report := faults.report():

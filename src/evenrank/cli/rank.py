@@ -12,6 +12,7 @@ import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
+from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say, warn
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.ranking.job import Length
@@ -69,6 +70,7 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @WORKERS
+@spark_options
 @OUTPUT_RUN
 @FORCE
 def command(
@@ -89,6 +91,9 @@ def command(
     pairs: tuple[str, ...],
     seed: int,
     workers: int | None,
+    spark_master: str | None,
+    spark_remote: str | None,
+    spark_pairs: tuple[str, ...],
     output: Path,
     force: bool,
 ) -> None:
@@ -96,6 +101,8 @@ def command(
 
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
     group_odds, divided, scored, within (such as geography=Africa).
+
+    With a --spark option, the executors of a Spark cluster rank the topics; they see DIR under the same path.
     """
     collection = evenrank.Collection.open(folder)
     has_record = not is_device(output)
@@ -117,6 +124,7 @@ def command(
         seed=seed,
         workers=workers,
         command=["evenrank", *sys.argv[1:]],
+        spark=asked_session(spark_master, spark_remote, spark_pairs),
     )
     for note in ranked.notes:
         warn(note)

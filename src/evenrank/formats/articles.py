@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from evenrank.errors import input_error
 from evenrank.formats.compressed import BYTE_ORDER_MARK
@@ -17,9 +17,15 @@ from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
 from evenrank.progress import Progress
 from evenrank.records import Article
+from evenrank.spark import map_on_spark
 from evenrank.text_ids import ALL_OF_A_KIND, loaded_text_ids
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 R = TypeVar("R")
+BATCHES_ON_SPARK = 16
+"""Batches of articles that are sent to the executors together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +135,15 @@ def map_articles(
     progress: Progress | None = None,
     has_text_ids: bool = False,
     ids_folder: Path | None = None,
+    spark: SparkSession | None = None,
 ) -> Iterator[MappedBatch[R]]:
-    """`function` of the articles of each batch, in the file's order, computed by several processes."""
+    """`function` of the articles of each batch, in the file's order, computed by several processes or by Spark."""
     source = open_articles(path, has_text_ids=has_text_ids, ids_folder=ids_folder)
     n_file_bytes = 0
     job = _ParseAndCall(source, function)
-    for batch, result, n_articles in map_batches(job, source.raw_batches(faults, start, size), n_workers):
+    raw = source.raw_batches(faults, start, size)
+    mapped = map_batches(job, raw, n_workers) if spark is None else map_on_spark(spark, job, raw, BATCHES_ON_SPARK)
+    for batch, result, n_articles in mapped:
         n_file_bytes = _report(batch, faults, progress, n_file_bytes)
         yield MappedBatch(result, n_articles, batch.end)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,13 @@ from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
+from evenrank.spark import map_on_spark
 from evenrank.targets.choice import Concentration
 from evenrank.targets.estimated import group_mass, known_dimensions
 from evenrank.targets.target import EstimatedTarget
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOPICS_AT_ONCE = 4
 """Topics sent to a process together; fewer are not worth starting one for."""
@@ -165,9 +169,17 @@ class RankingJob:
         return TrainingTopic(candidates, wanted, mass)
 
 
-def rank_topics(job: RankingJob, topic_ids: Sequence[int], n_workers: int = 1) -> Iterator[TopicRankings]:
-    """The rankings of each topic, in the order asked for, from as many processes as there are workers."""
+def rank_topics(
+    job: RankingJob, topic_ids: Sequence[int], n_workers: int = 1, spark: SparkSession | None = None
+) -> Iterator[TopicRankings]:
+    """The rankings of each topic, in the order asked for, from as many processes as there are workers, or from the
+    executors of a Spark session, which see the collection under the same path."""
     parts = [topic_ids[start : start + TOPICS_AT_ONCE] for start in range(0, len(topic_ids), TOPICS_AT_ONCE)]
+    if spark is not None:
+        absolute = replace(job, collection_path=job.collection_path.absolute())
+        for results in map_on_spark(spark, _rank_part, ((absolute, part) for part in parts)):
+            yield from results
+        return
     n_workers = min(n_workers, len(parts))
     if n_workers <= 1:
         yield from map(job.rank, topic_ids)

@@ -29,6 +29,7 @@ from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyspark.sql import SparkSession
 
 SHOWN_TOPICS = 8
 SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
@@ -97,6 +98,7 @@ def rank(
     workers: int | None = None,
     name: str | None = None,
     command: Sequence[str] | None = None,
+    spark: SparkSession | None = None,
 ) -> RankedTopics:
     """Fair rankings of a collection's topics: one list a topic for Task 1, a sequence of lists for Task 2.
 
@@ -106,7 +108,9 @@ def rank(
     protocol's (full), or ends each list where its expected relevance ends (relevant). `settings` sets the policy and
     the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words, and `title` if it
     has one; `topics` is then not looked at. The same seed gives the same rankings on any number of workers. `name` is
-    the name of the run, by default that of the policy; `command` is kept in the record.
+    the name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
+    (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the collection under
+    the same path.
     """
     opened = given_collection(collection)
     asked = _asked(opened, query, title, candidates)
@@ -124,7 +128,7 @@ def rank(
         length=length,
     )
     job = replace(job, extra_topics=asked)
-    ranked = rank_topics(job, topic_ids, workers or n_cores())
+    ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
     record = run_record(job, results, command or sys.argv)
     return RankedTopics(run_of(job, name or job.policy.name, results), record, results, _notes(results, job))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -28,6 +28,7 @@ from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.pages.numbers import Numbers, count_collection
+from evenrank.web.request.question import Question, parse_question
 from evenrank.web.settings import WebSettings
 from evenrank.web.sources.brought import Wiki
 from evenrank.web.sources.titles_index import TitleIndex, index_titles
@@ -151,6 +152,10 @@ class Desk:
         titles = self.collection.titles
         pairs = zip(pages, rows, strict=True)
         return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for page, row in pairs]
+
+    def asked(self, fields: Mapping[str, Any]) -> Question:
+        """The question of a form or of JSON; see `parse_question`."""
+        return parse_question(fields, self.collection.known_dimensions, self.collection.manifest.language)
 
     def space(self, kept: Kept) -> GroupSpace:
         """The groups that the goal of a list or search is about."""

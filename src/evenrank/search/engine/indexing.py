@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -22,7 +22,7 @@ from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError
-from evenrank.formats.articles import map_articles, open_articles
+from evenrank.formats.articles import MappedBatch, map_articles, open_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.locking import only_writer
@@ -39,8 +39,11 @@ from evenrank.search.engine.engines import (
     sources_of,
     write_state,
 )
-from evenrank.search.engine.protocol import Engine, IndexPage
+from evenrank.search.engine.protocol import Engine, IndexLayout, IndexPage, PreparingEngine
 from evenrank.types import FilePath
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""
@@ -57,18 +60,20 @@ def build_index(
     progress: Progress | None = None,
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
+    spark: SparkSession | None = None,
 ) -> Engine:
     """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
 
     `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
-    `faults` gathers the records of the corpus that are skipped because they are broken.
+    `faults` gathers the records of the corpus that are skipped because they are broken. The executors of a `spark`
+    session turn articles into documents for an engine on other machines; they see the collection under the same path.
     """
     collection, faults = given_collection(collection), FaultLog() if faults is None else faults
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
     with _only_build(collection, engine):
-        return _build(collection, faults, engine, n_threads, progress, commit_every, on_commit)
+        return _build(collection, faults, engine, n_threads, progress, commit_every, on_commit, spark)
 
 
 @contextmanager
@@ -95,9 +100,14 @@ def _build(
     progress: Progress | None,
     commit_every: int,
     on_commit: Callable[[int], None],
+    spark: SparkSession | None,
 ) -> Engine:
     assert collection.corpus is not None
     opened, state = _open_or_create(collection, engine, n_threads)
+    if spark is not None and not isinstance(opened, PreparingEngine):
+        opened.close()
+        fix = "name an index on a cluster with --engine, or leave the options of Spark out"
+        raise EvenrankError(f"{state.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})")
     if state.is_complete:
         return opened
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
@@ -107,8 +117,10 @@ def _build(
         if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus, ids_folder=collection.ids_folder)
         else n_threads
     )
-    function = partial(page_fields, namespaces=namespaces_of(collection.corpus))
-    batches = map_articles(
+    fields = partial(page_fields, namespaces=namespaces_of(collection.corpus))
+    path = collection.path.absolute()
+    function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
+    batches: Iterator[MappedBatch[Any]] = map_articles(
         function,
         collection.corpus,
         faults,
@@ -116,11 +128,15 @@ def _build(
         start=start,
         progress=progress,
         ids_folder=collection.ids_folder,
+        spark=spark,
     )
     end = start
     for batch in batches:
         end = batch.end
-        build.add(batch.result)
+        if isinstance(batch.result, PreparedPages):
+            build.add_prepared(batch.result)
+        else:
+            build.add(batch.result)
         if build.n_waiting >= commit_every:
             build.commit(end)
     build.finish(end)
@@ -191,22 +207,15 @@ class _Build:
 
     def add(self, fields: list[PageFields]) -> None:
         """Add pages; of a page that the corpus has twice, the later one stays."""
-        latest = {page.page_id: page for page in fields}
-        self.engine.add(self._with_metadata(list(latest.values())))
+        latest = latest_pages(fields)
+        self.engine.add(with_metadata(self.collection, latest))
         self.n_waiting += len(latest)
 
-    def _with_metadata(self, fields: list[PageFields]) -> Iterator[IndexPage]:
-        collection = self.collection
-        rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
-        known = rows >= 0
-        masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
-        classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
-        scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-        for at, page in enumerate(fields):
-            groups = {name: mask[at] for name, mask in masks.items()}
-            kind = "\n".join(filter(None, [page.kind, *occupations(groups)]))
-            page = page._replace(kind=kind)
-            yield IndexPage(*page, masks=groups, quality_class=classes[at], quality_score=scores[at])
+    def add_prepared(self, pages: PreparedPages) -> None:
+        """The same for pages that executors have turned into documents."""
+        assert isinstance(self.engine, PreparingEngine)
+        self.engine.add_prepared(pages.documents)
+        self.n_waiting += pages.n_pages
 
     def commit(self, position: Position) -> None:
         self.reached = Checkpoint(self.reached.n_added + self.n_waiting, position)
@@ -219,6 +228,50 @@ class _Build:
         self.engine.publish()
         self.engine.close()
         self.engine.refresh()
+
+
+def latest_pages(fields: list[PageFields]) -> list[PageFields]:
+    """Each page once: of a page that is there twice, the later one."""
+    return list({page.page_id: page for page in fields}.values())
+
+
+def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[IndexPage]:
+    """Pages with the groups and the quality that the collection has for them."""
+    rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
+    known = rows >= 0
+    masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
+    classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
+    scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
+    for at, page in enumerate(fields):
+        groups = {name: mask[at] for name, mask in masks.items()}
+        kind = "\n".join(filter(None, [page.kind, *occupations(groups)]))
+        page = page._replace(kind=kind)
+        yield IndexPage(*page, masks=groups, quality_class=classes[at], quality_score=scores[at])
+
+
+class PreparedPages(NamedTuple):
+    """Pages as the requests that add them to an engine on other machines."""
+
+    n_pages: int
+    documents: list[bytes]
+
+
+def prepare_pages(
+    articles: tuple[Article, ...],
+    fields: Callable[[tuple[Article, ...]], list[PageFields]],
+    layout: IndexLayout,
+    path: Path,
+) -> PreparedPages:
+    """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
+    from evenrank.search.engine.opensearch_engine import bulk_bodies
+
+    latest = latest_pages(fields(articles))
+    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))
+
+
+@lru_cache(maxsize=1)
+def _collection(path: Path) -> Collection:
+    return Collection.open(path)
 
 
 _INFOBOX_NAME = re.compile(r"\{\{\s{0,20}infobox[ _]+([^|{}\n<]{1,80})", re.IGNORECASE)

@@ -116,22 +116,20 @@ class OpenSearchEngine:
 
     def add(self, pages: Iterable[IndexPage]) -> None:
         """Add pages; see `Engine.add`."""
-        remaining = iter(pages)
-        while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-            lines: list[Any] = []
-            for page in batch:
-                lines.append({"index": {"_id": str(page.page_id)}})
-                lines.append(document_of(page, self.layout, self._analyser))
-            self._bulk(lines)
+        self.add_prepared(bulk_bodies(pages, self.layout))
+
+    def add_prepared(self, bodies: Iterable[bytes]) -> None:
+        """Add pages that `bulk_bodies` has prepared, here or on another machine."""
+        for body in bodies:
+            self._bulk(body)
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
         remaining = iter(page_ids)
         while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-            self._bulk([{"delete": {"_id": str(page_id)}} for page_id in batch])
+            self._bulk(_lines({"delete": {"_id": str(page_id)}} for page_id in batch))
 
-    def _bulk(self, lines: list[Any]) -> None:
-        body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    def _bulk(self, body: bytes) -> None:
         with _translated(self._address):
             answer = self._client.bulk(body=body, index=self.index)
         if not answer["errors"]:
@@ -282,6 +280,19 @@ class OpenSearchEngine:
         if self._connected is not None:
             self._connected.close()
             self._connected = None
+
+
+def bulk_bodies(pages: Iterable[IndexPage], layout: IndexLayout) -> Iterator[bytes]:
+    """Requests that add pages, each for some hundred of them; a pure function, for any machine."""
+    analyser = analyser_for(layout.language)
+    remaining = iter(pages)
+    while batch := list(islice(remaining, PAGES_PER_REQUEST)):
+        pairs = (({"index": {"_id": str(page.page_id)}}, document_of(page, layout, analyser)) for page in batch)
+        yield _lines(line for pair in pairs for line in pair)
+
+
+def _lines(records: Iterable[Any]) -> bytes:
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)
 
 
 def _connect(address: Address) -> OpenSearch:

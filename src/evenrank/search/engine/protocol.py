@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,6 +196,15 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the index; what is not committed is dropped."""
+        ...
+
+
+@runtime_checkable
+class PreparingEngine(Engine, Protocol):
+    """An engine whose pages can be turned into documents on any machine (`opensearch_engine.bulk_bodies`)."""
+
+    def add_prepared(self, bodies: Iterable[bytes]) -> None:
+        """Add pages that were prepared, in order; see `Engine.add`."""
         ...
 
 

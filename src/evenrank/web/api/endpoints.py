@@ -27,7 +27,6 @@ from evenrank.web.pages.templating import page
 from evenrank.web.request.address import draw_path, list_path, search_path
 from evenrank.web.request.choices import policy_choices
 from evenrank.web.request.forms import with_json
-from evenrank.web.request.question import parse_question
 from evenrank.web.searches.draws import (
     Draw,
     NothingLeftError,
@@ -89,7 +88,9 @@ def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     desk = desk_of(request)
     token = save_list(
-        desk.store, make_list(desk, parse_question(record, desk.collection.known_dimensions)), editor_of({})
+        desk.store,
+        make_list(desk, desk.asked(record)),
+        editor_of({}),
     )
     return json_response({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
 
@@ -117,7 +118,9 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
     desk = desk_of(request)
     token = save_search(
-        desk.store, make_search(desk, parse_question(record, desk.collection.known_dimensions)), editor_of({})
+        desk.store,
+        make_search(desk, desk.asked(record)),
+        editor_of({}),
     )
     return json_response({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
 

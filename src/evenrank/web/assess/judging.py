@@ -84,11 +84,16 @@ class Judging:
         row = self.store.connection.execute("SELECT title FROM topic WHERE id = ?", (topic_id,)).fetchone()
         return Topic(topic_id, (row["title"] if row else "") or f"Topic {topic_id}")
 
+    @property
+    def language(self) -> str:
+        """Code of the language of the articles."""
+        return self.desk.collection.manifest.language
+
     def stems(self, topic_id: int) -> dict[str, str]:
         """The words of a topic that are marked in articles."""
         known = self._stems.get(topic_id)
         if known is None:
-            known = self._stems[topic_id] = topic_stems(self.topic(topic_id))
+            known = self._stems[topic_id] = topic_stems(self.topic(topic_id), self.language)
         return known
 
     def content(self, page: int) -> ArticleContent | None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from markupsafe import Markup, escape
 
 from evenrank.records import Topic
-from evenrank.search.engine.analysis import analyser_for
+from evenrank.search.engine.analysis import UNSEGMENTED, analyser_for
 from evenrank.search.query.topic_query import WORD, split_words, subject_words
 
 SHOWN_WORDS = 12
@@ -38,21 +38,27 @@ class Marker:
         return Markup("".join(pieces))
 
 
-def topic_stems(topic: Topic) -> dict[str, str]:
+def topic_stems(topic: Topic, language: str = "en") -> dict[str, str]:
     """Stem → word of the topic's title and keywords; of the scope when they have none that tell the subject."""
-    words = [word for name in _NAMES.split(topic.title) for word in subject_words(name, is_name=True)]
-    words += [word for keyword in topic.keywords for word in subject_words(keyword, is_name=False)]
-    words = words or subject_words(topic.scope, is_name=True) or split_words(topic.title)
-    return {stem(word): word for word in reversed(words)}
+    words = [word for name in _NAMES.split(topic.title) for word in _subject(name, language, is_name=True)]
+    words += [word for keyword in topic.keywords for word in _subject(keyword, language)]
+    words = words or _subject(topic.scope, language, is_name=True) or split_words(topic.title, language)
+    return {stem(word, language): word for word in reversed(words)}
 
 
-def marker(stems: dict[str, str], texts: Iterable[str]) -> Marker:
+def _subject(text: str, language: str, *, is_name: bool = False) -> list[str]:
+    return subject_words(text, is_name=is_name, language=language)
+
+
+def marker(stems: dict[str, str], texts: Iterable[str], language: str = "en") -> Marker:
     """The marker of an article, in time linear in its length: each distinct word is stemmed once."""
+    if language in UNSEGMENTED:
+        return _pair_marker(stems, texts)
     times = Counter(word for text in texts for word in WORD.findall(text))
     found: Counter[str] = Counter()
     forms = []
     for form, count in times.items():
-        word = stems.get(stem(form))
+        word = stems.get(stem(form, language))
         if word is not None:
             forms.append(form)
             found[word] += count
@@ -60,8 +66,17 @@ def marker(stems: dict[str, str], texts: Iterable[str]) -> Marker:
     return Marker(pattern, tuple(found.most_common()))
 
 
+def _pair_marker(stems: dict[str, str], texts: Iterable[str]) -> Marker:
+    """The marker of an article without spaces between words: the pairs of characters that the index has."""
+    if not stems:
+        return Marker(None, ())
+    pattern = re.compile(f"({'|'.join(map(re.escape, sorted(stems, key=len, reverse=True)))})")
+    found = Counter(stems[pair] for text in texts for pair in pattern.findall(text))
+    return Marker(pattern, tuple(found.most_common()))
+
+
 @lru_cache(100_000)
-def stem(word: str) -> str:
+def stem(word: str, language: str = "en") -> str:
     """A word as the index has it; itself when the index has no such word."""
-    made = analyser_for("en").stems(word)
+    made = analyser_for(language).stems(word)
     return made[0] if made else word

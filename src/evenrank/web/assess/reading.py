@@ -46,9 +46,9 @@ class Reading:
     """Characters that are not shown yet."""
 
 
-def lay_out(content: ArticleContent, stems: dict[str, str], is_whole: bool = False) -> Reading:
+def lay_out(content: ArticleContent, stems: dict[str, str], is_whole: bool = False, language: str = "en") -> Reading:
     """The article with the topic's words marked; long ones end after the paragraph at the limit unless whole."""
-    mark = marker(stems, content.texts())
+    mark = marker(stems, content.texts(), language)
     blocks, n_left = _cut(list(_blocks(content.parts)), None if is_whole else FIRST_CHARACTERS)
     return Reading(
         title=content.title,
@@ -97,7 +97,7 @@ def article_context(judging: Judging, topic: int, page_id: int, is_whole: bool) 
     return {
         "topic": judging.topic(topic),
         "page_id": page_id,
-        "article": None if content is None else lay_out(content, judging.stems(topic), is_whole),
+        "article": None if content is None else lay_out(content, judging.stems(topic), is_whole, judging.language),
         "is_whole": is_whole,
         "guidelines": judging.guidelines,
         "answers": list(judging.answers.values()),

@@ -27,7 +27,6 @@ from evenrank.web.request.access import role_of
 from evenrank.web.request.address import list_path, own
 from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import remember, visitor_of
 
 
@@ -45,7 +44,9 @@ def create_list(request: Request, fields: Fields) -> Response:
 
     def make(desk: Desk) -> str:
         token = save_list(
-            desk.store, make_list(desk, parse_question(fields, desk.collection.known_dimensions)), visitor_of(request)
+            desk.store,
+            make_list(desk, desk.asked(fields)),
+            visitor_of(request),
         )
         return list_path(token)
 

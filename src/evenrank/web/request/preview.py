@@ -21,7 +21,6 @@ from evenrank.web.request.question import (
     MAX_TITLE,
     QuestionError,
     clean,
-    parse_question,
     split_keywords,
 )
 from evenrank.web.sources.brought import SourceReport
@@ -112,7 +111,7 @@ def _frequency(engine: Engine, word: str) -> int:
 def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
-        question = parse_question(fields, desk.collection.known_dimensions)
+        question = desk.asked(fields)
         candidates, target = find_for(desk, question, 1)
     except QuestionError:
         return None
@@ -141,7 +140,7 @@ def readable(one: Concentration, space: GroupSpace) -> str:
 def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:
     """What the sources of a form match; None when it has none."""
     titled = {**fields, "title": fields.get("title") or "untitled"}
-    question = parse_question(titled, desk.collection.known_dimensions)
+    question = desk.asked(titled)
     brought = bring_articles(desk, question)
     if brought is None:
         return None

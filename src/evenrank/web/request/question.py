@@ -136,10 +136,12 @@ def question_from_json(text: bytes | str) -> Question:
     return Question(**{**record, **lists, "sources": sources_from_data(record.get("sources", ()))})
 
 
-def parse_question(fields: Mapping[str, Any], known: Mapping[str, Dimension] = DIMENSIONS) -> Question:
+def parse_question(
+    fields: Mapping[str, Any], known: Mapping[str, Dimension] = DIMENSIONS, language: str = "en"
+) -> Question:
     """A question from form fields or JSON; QuestionError when something is wrong, all of it at once.
 
-    `known` are the dimensions that it may name: those of the collection.
+    `known` are the dimensions that it may name: those of the collection. `language` is that of the articles.
     """
     faults: dict[str, str] = {}
     title = clean(fields.get("title", ""))
@@ -183,7 +185,7 @@ def parse_question(fields: Mapping[str, Any], known: Mapping[str, Dimension] = D
         raise NothingFoundError(
             {"best": Message("No class is both %(least)s or better and %(best)s or worse.", least=least, best=best)}
         )
-    if not sources and not subject_words(" ".join((title, *keywords)), is_name=False):
+    if not sources and not subject_words(" ".join((title, *keywords)), is_name=False, language=language):
         text = Message("These words are in nearly every article. Add words that name your subject.")
         raise NothingFoundError({"keywords": text})
     return question

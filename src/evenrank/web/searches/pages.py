@@ -15,7 +15,6 @@ from evenrank.web.request.access import refuse_readers, role_of
 from evenrank.web.request.address import draw_path, own, search_path, see_other
 from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, whole_number, with_form
-from evenrank.web.request.question import parse_question
 from evenrank.web.request.visitor import name_of, remember, visitor_of
 from evenrank.web.searches.draws import (
     NothingLeftError,
@@ -46,7 +45,7 @@ def create_search(request: Request, fields: Fields) -> Response:
     """Saves a search and goes to its link."""
 
     def make(desk: Desk) -> str:
-        question = parse_question({**fields, "policy": "optimal"}, desk.collection.known_dimensions)
+        question = desk.asked({**fields, "policy": "optimal"})
         return search_path(save_search(desk.store, make_search(desk, question), visitor_of(request)))
 
     return answer(request, "search", fields, make)

@@ -1,0 +1,74 @@
+"""Topics ranked, and pages prepared for an index, on a real Spark cluster: the same results as on this machine."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.desk_collections import make_generated
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.collection.make import generate_collection
+from evenrank.errors import EvenrankError
+from evenrank.formats.articles import map_articles
+from evenrank.formats.faults import FaultLog
+from evenrank.ranking.rank import rank
+from evenrank.search.engine.indexing import build_index, page_fields, prepare_pages
+from evenrank.search.engine.protocol import IndexLayout
+from evenrank.spark import map_on_spark, start_spark
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return make_generated(tmp_path_factory.mktemp("spark"))
+
+
+@pytest.mark.slow
+def test_topics_are_ranked_the_same_by_executors(generated: Collection, spark_session: Any, tmp_path: Path) -> None:
+    for name, session in (("here", None), ("there", spark_session)):
+        ranked = rank(generated, 2, "plackett-luce", topics="all", seed=3, workers=1, command=["rank"], spark=session)
+        ranked.write(tmp_path / f"{name}.tsv")
+    assert len(ranked.topics) == 6
+    for ending in ("tsv", "tsv.json"):
+        assert (tmp_path / f"there.{ending}").read_bytes() == (tmp_path / f"here.{ending}").read_bytes()
+
+
+@pytest.mark.slow
+def test_pages_are_prepared_the_same_by_executors(generated: Collection, spark_session: Any) -> None:
+    assert generated.corpus is not None
+    prepare = partial(prepare_pages, fields=page_fields, layout=IndexLayout(), path=generated.path)
+    found = [
+        list(map_articles(prepare, generated.corpus, FaultLog(), n_workers=1, size=1 << 18, spark=session))
+        for session in (None, spark_session)
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) > 2
+    assert sum(batch.result.n_pages for batch in found[0]) == len(generated)
+
+
+@pytest.mark.slow
+def test_errors_of_executors_are_ours(spark_session: Any) -> None:
+    with pytest.raises(EvenrankError, match="no-such-folder"):
+        list(map_on_spark(spark_session, Collection.open, [Path("/no-such-folder")]))
+
+
+def test_an_index_on_this_machine_is_not_built_by_spark(tmp_path: Path) -> None:
+    other = generate_collection(tmp_path / "other", GenerateSettings(n_pages=300, n_train_topics=2, n_eval_topics=2))
+    with pytest.raises(EvenrankError, match="--engine"):
+        build_index(other, spark=object())  # type: ignore[arg-type]
+
+
+def test_spark_connect_says_what_it_needs() -> None:
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    try:
+        import grpc_status  # noqa: F401
+    except ImportError:
+        with pytest.raises(EvenrankError, match=r"pyspark\[connect\]"):
+            start_spark(remote="sc://127.0.0.1:9")
+    else:
+        pytest.skip("the packages of Spark Connect are installed")
