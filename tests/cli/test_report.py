@@ -80,6 +80,21 @@ def test_the_page_has_every_number_and_command(report: Path, golden_collection, 
         assert f"evenrank evaluate {golden_collection.path} {path} --protocol paper-2021" in page
 
 
+def test_the_page_says_when_data_are_synthetic(report: Path, golden_collection, golden_runs, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from evenrank.evaluation.report.report import is_synthetic, write_report
+    from evenrank.formats.runs import read_run
+
+    assert "Synthetic data." not in (report / "index.html").read_text("utf-8")
+    manifest = replace(golden_collection.manifest, settings={"generated": {"seed": 1}})
+    made_up = replace(golden_collection, manifest=manifest)
+    assert is_synthetic(made_up)
+    results = evaluate(golden_collection, golden_runs[:1])
+    page = write_report(tmp_path / "out", made_up, [read_run(golden_runs[0])], results)
+    assert "Synthetic data." in page.read_text("utf-8")
+
+
 def test_feedback_sets_a_run_beside_the_field(report: Path, golden_collection, golden_runs) -> None:
     results = evaluate(golden_collection, golden_runs)
     with (report / "feedback" / "T2syn01.csv").open() as file:

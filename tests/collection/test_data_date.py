@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.data_date import data_date, dump_date
+from evenrank.collection.data_date import check_date, data_date, dump_date
 from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.errors import EvenrankError
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,16 @@ def test_an_import_keeps_the_date_of_its_dump(tmp_path: Path) -> None:
     os.utime(corpus, (0, 0))
     import_collection(tmp_path / "collection", ImportFiles(metadata=metadata, corpus=corpus))
     assert Collection.open(tmp_path / "collection").manifest.data_date == "2023-01-20"
+    import_collection(tmp_path / "collection", ImportFiles(metadata=metadata, corpus=corpus, date="2023-02"))
+    assert Collection.open(tmp_path / "collection").manifest.data_date == "2023-02"
+
+
+@pytest.mark.parametrize("text", ["", "2021", "20211001", "2021-13", "2021-10-32", "yesterday", "2021-W03"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(EvenrankError, match="is not a date"):
+        check_date(text)
+
+
+@pytest.mark.parametrize("text", [None, "2021-10", "2021-10-01"])
+def test_days_and_months_are_dates(text: str | None) -> None:
+    check_date(text)

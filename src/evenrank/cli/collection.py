@@ -43,6 +43,7 @@ def _warn(text: str) -> None:
 @click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
 @click.option("--language", metavar="CODE", help="Language of the articles.  [default: what a dump says, else en]")
+@click.option("--date", metavar="DATE", help="When the data were taken, e.g. 2021-10-01.  [default: a dump's name]")
 @click.option(
     "--dimension",
     "dimensions",
@@ -59,6 +60,7 @@ def import_command(
     qrels: tuple[Path, ...],
     corpus: Path | None,
     language: str | None,
+    date: str | None,
     dimensions: tuple[str, ...],
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
@@ -70,7 +72,7 @@ def import_command(
     from evenrank.collection.describe import table_text
 
     files = evenrank.ImportFiles(
-        metadata, topics, eval_topics, corpus, qrels, language, tuple(map(evenrank.read_dimension, dimensions))
+        metadata, topics, eval_topics, corpus, qrels, language, tuple(map(evenrank.read_dimension, dimensions)), date
     )
     collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))

@@ -22,7 +22,7 @@ from evenrank.collection.arrays import merged, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
-from evenrank.collection.data_date import data_date
+from evenrank.collection.data_date import check_date, data_date
 from evenrank.collection.group_counts import save_counts
 from evenrank.collection.manifest import Manifest, SourceFile, read_manifest, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
@@ -54,6 +54,8 @@ class ImportFiles:
     """Code of the language of the articles; None for what the corpus says of itself, else English."""
     dimensions: tuple[Dimension, ...] = ()
     """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
+    date: str | None = None
+    """When the data were taken, as `2021-10-01` or `2021-10`; None for the date in a dump's name, if it has one."""
 
 
 def import_collection(
@@ -80,6 +82,7 @@ def import_locked(
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
+    check_date(files.date)
     _refuse_repeated(files.dimensions)
     topics, metadata, ids = _read_topics_and_pages(files, warn)
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
@@ -112,7 +115,7 @@ def import_locked(
                 facts,
                 counted=tuple(metadata.counts),
                 absent=absent,
-                data_date=data_date((files.corpus, files.metadata)),
+                data_date=files.date or data_date((files.corpus, files.metadata)),
                 own_dimensions={dimension.name: own_record(dimension) for dimension in files.dimensions},
                 has_text_ids=ids is not None,
                 language=language,

@@ -59,11 +59,18 @@ def write_report(
         write_feedback(results, fresh / "feedback")
         _write_exposure(exposures, results, fresh / "exposure")
         (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
-        page = page_html(results, exposures, commands or {}, titles, title, report_command, attributes)
+        page = page_html(
+            results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
+        )
         (fresh / "index.html").write_text(page, "utf-8")
         marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
         (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
     return folder / "index.html"
+
+
+def is_synthetic(collection: Collection) -> bool:
+    """Whether the articles were generated, so that scores say nothing of real ones."""
+    return "generated" in collection.manifest.settings
 
 
 def refuse_other_folder(folder: Path) -> None:

@@ -25,6 +25,10 @@ ABOUT: dict[Task, str] = {
     2: "A sequence of rankings per topic, for editors. EE-L is the squared distance of the groups’ exposure from the "
     "target; lower is better, as for EE-D. Higher EE-R is better.",
 }
+SYNTHETIC = (
+    '<p class="note"><strong>Synthetic data.</strong> The articles, topics and judgments behind these numbers were '
+    "generated to try Evenrank out. They show how the measures behave, not how good a system is on Wikipedia.</p>"
+)
 HEADINGS: dict[Task, str] = {1: "Task 1: coordinators", 2: "Task 2: editors"}
 
 
@@ -36,6 +40,7 @@ def page_html(
     title: str = "Report",
     report_command: str = "",
     attributes: AttributeResults | None = None,
+    is_synthetic: bool = False,
 ) -> str:
     """The whole page as text; it loads nothing from anywhere. `commands` are by run name."""
     sections = [_section(results, task, commands, attributes) for task in results.tasks]
@@ -46,6 +51,7 @@ def page_html(
         "protocol": escape(results.protocol.name),
         "groups": escape(results.groups),
         "summary": f"{escape(results.protocol.name)}: {escape(results.protocol.summary)}.",
+        "synthetic": SYNTHETIC if is_synthetic else "",
         "report_command": f"<p>This report:</p>{_command(report_command)}" if report_command else "",
         "settings": _settings(results),
         "version": version("evenrank"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import lru_cache
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.desk import desk_of
+from evenrank.web.desk import Desk, desk_of
+from evenrank.web.lists.example import Example, make_example
 from evenrank.web.pages.i18n import COOKIE, LANGUAGES
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import see_other
@@ -21,14 +25,25 @@ YEAR = 365 * 24 * 3600
 def landing(request: Request) -> Response:
     desk = desk_of(request)
     mine = [entry for entry in found_again(desk.store, visitor_of(request), limit=20) if not entry.archived]
-    return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_topic(request))
+    return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_of(desk))
 
 
-def example_topic(request: Request) -> dict[str, str]:
-    """A question to try: the first training topic of the collection; empty when it has none."""
-    topics = [topic for topic in desk_of(request).collection.topics if topic.keywords]
-    chosen = [topic for topic in topics if topic.title.casefold() in ("chess", "nigeria")] or topics
-    return {"title": chosen[0].title, "keywords": ", ".join(chosen[0].keywords[:12])} if chosen else {}
+@lru_cache(4)
+def _example(kept: _ByData) -> Example | None:
+    return make_example(kept.desk)
+
+
+@dataclass(frozen=True)
+class _ByData:
+    """A desk that counts as the same while its data do."""
+
+    data: str
+    desk: Desk = field(compare=False)
+
+
+def example_of(desk: Desk) -> Example | None:
+    """The example of the data that are served now, worked out once."""
+    return _example(_ByData(f"{desk.collection.path} {desk.data}", desk))
 
 
 def about(request: Request) -> Response:

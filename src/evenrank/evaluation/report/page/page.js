@@ -31,6 +31,26 @@ function ticks(low, high, count) {
   return found;
 }
 const scale = (low, high, from, to) => (value) => from + (value - low) / (high - low || 1) * (to - from);
+const logScale = (low, high, from, to) => {
+  const linear = scale(Math.log10(low), Math.log10(high), from, to);
+  return (value) => linear(Math.log10(Math.max(value, low)));
+};
+/* 1, 2 and 5 times powers of ten between two ends; powers alone where these would be many. */
+function logTicks(low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    for (const factor of [1, 2, 5]) {
+      const value = +(factor * 10 ** power).toPrecision(3);
+      if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
+    }
+  }
+  const powers = found.filter((value) => /^10*$|^0?\.?0*1$|e[+-]\d+$/.test(String(value)));
+  return found.length > 8 && powers.length > 1 ? powers : found;
+}
+/* Losses of Task 2 differ by orders of magnitude: a logarithmic axis where all values are positive and far apart. */
+const needsLog = (task, values) => task.task === 2 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 10;
+const isPhone = () => matchMedia("(max-width: 40rem)").matches;
+const short = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
 function span(values, margin, floor = -Infinity, ceiling = Infinity) {
   const low = Math.min(...values), high = Math.max(...values), room = (high - low || Math.abs(high) || 1) * margin;
   return [Math.max(floor, low - room), Math.min(ceiling, high + room)];
@@ -60,19 +80,25 @@ function placeLabels(points, widths, width, height) {
 }
 
 function scatter(section, task, choose) {
-  const width = 640, height = 460, [xName, yName] = task.axes;
+  const width = isPhone() ? 380 : 640, height = isPhone() ? 420 : 460, [xName, yName] = task.axes;
   const holder = section.querySelector(".scatter");
+  holder.replaceChildren();
   const svg = draw(holder, "svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${xName} against ${yName}, a point per run` });
-  const ends = (name, floor, ceiling) => span(task.runs.flatMap((run) => run.ci[name]), 0.08, floor, ceiling);
-  const [x0, x1] = ends(xName, 0, task.task === 1 ? 1 : Infinity), [y0, y1] = ends(yName, 0, task.task === 1 ? 1 : Infinity);
-  const x = scale(x0, x1, 72, width - 12), y = scale(y0, y1, height - 44, 22);
-  for (const value of ticks(x0, x1, 6)) draw(svg, "text", { x: x(value), y: height - 26, "text-anchor": "middle", class: "soft" }, String(value));
-  for (const value of ticks(y0, y1, 6)) draw(svg, "text", { x: 66, y: y(value) + 4, "text-anchor": "end", class: "soft" }, String(value));
+  const ends = (name, isLog) => {
+    const values = task.runs.flatMap((run) => [...run.ci[name], run.scores[name]]);
+    return isLog ? [Math.min(...values.filter((value) => value > 0)) / 1.15, Math.max(...values) * 1.15] : span(values, 0.08, 0, task.task === 1 ? 1 : Infinity);
+  };
+  const [xLog, yLog] = task.axes.map((name) => needsLog(task, task.runs.map((run) => run.scores[name])));
+  const [x0, x1] = ends(xName, xLog), [y0, y1] = ends(yName, yLog);
+  const x = (xLog ? logScale : scale)(x0, x1, 72, width - 12), y = (yLog ? logScale : scale)(y0, y1, height - 44, 22);
+  const marks = (low, high, isLog) => isLog ? logTicks(low, high) : ticks(low, high, isPhone() ? 4 : 6);
+  for (const value of marks(x0, x1, xLog)) draw(svg, "text", { x: x(value), y: height - 26, "text-anchor": "middle", class: "soft" }, String(value));
+  for (const value of marks(y0, y1, yLog)) draw(svg, "text", { x: 66, y: y(value) + 4, "text-anchor": "end", class: "soft" }, String(value));
   draw(svg, "path", { d: `M72 22V${height - 44}H${width - 12}`, class: "axis", fill: "none" });
   const [xMeasure, yMeasure] = task.axes.map((name) => task.measures.find((measure) => measure.name === name));
-  draw(svg, "text", { x: (width + 60) / 2, y: height - 6, "text-anchor": "middle" }, `${xName} (${xMeasure.higher_is_better ? "higher is better →" : "lower is better ←"})`);
-  draw(svg, "text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, `${yName} (${yMeasure.higher_is_better ? "higher is better →" : "← lower is better"})`);
-  isoLines(svg, task, x, y, [x0, x1, y0, y1]);
+  draw(svg, "text", { x: (width + 60) / 2, y: height - 6, "text-anchor": "middle" }, `${xName} (${xLog ? "log scale, " : ""}${xMeasure.higher_is_better ? "higher is better →" : "lower is better ←"})`);
+  draw(svg, "text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, `${yName} (${yLog ? "log scale, " : ""}${yMeasure.higher_is_better ? "higher is better →" : "← lower is better"})`);
+  isoLines(svg, task, x, y, [x0, x1, y0, y1], yLog);
   const points = task.runs.map((run) => [x(run.scores[xName]), y(run.scores[yName])]);
   const widths = task.runs.map((run) => 6.6 * run.name.length + 4);
   const boxes = placeLabels(points, widths, width, height);
@@ -93,7 +119,7 @@ function scatter(section, task, choose) {
 }
 
 /* Lines of equal main measure: products in Task 1, EE-L = EE-D − 2 EE-R + constant in Task 2. */
-function isoLines(svg, task, x, y, [x0, x1, y0, y1]) {
+function isoLines(svg, task, x, y, [x0, x1, y0, y1], yLog) {
   const constant = task.runs.reduce((sum, { scores: s }) => sum + (task.task === 2 ? s["EE-L"] - s["EE-D"] + 2 * s["EE-R"] : 0), 0) / task.runs.length;
   const corners = [[x0, y0], [x0, y1], [x1, y0], [x1, y1]].map(([u, v]) => task.task === 1 ? u * v : v - 2 * u + constant);
   let isFirst = true;
@@ -101,12 +127,12 @@ function isoLines(svg, task, x, y, [x0, x1, y0, y1]) {
   if (task.task === 2) levels.reverse();
   for (const level of levels) {
     const at = task.task === 1 ? (v) => level / v : (v) => (v - level + constant) / 2;
-    const steps = Array.from({ length: 41 }, (_, n) => y0 + (y1 - y0) * n / 40).filter((v) => v > 0 || task.task === 2);
+    const steps = Array.from({ length: 41 }, (_, n) => yLog ? y0 * (y1 / y0) ** (n / 40) : y0 + (y1 - y0) * n / 40).filter((v) => v > 0 || task.task === 2);
     const seen = steps.map((v) => [at(v), v]).filter(([u]) => u >= x0 && u <= x1);
     if (seen.length < 2) continue;
     draw(svg, "path", { d: "M" + seen.map(([u, v]) => `${x(u).toFixed(1)} ${y(v).toFixed(1)}`).join("L"), class: "iso" });
     const [u, v] = seen[seen.length - 1];
-    if (v < y1 - (y1 - y0) / 30) continue;
+    if (y(v) > 22 + 14) continue;
     draw(svg, "text", { x: x(u), y: 16, "text-anchor": isFirst ? "start" : "middle", class: "soft" }, isFirst ? `${task.main} ${level}` : String(level));
     isFirst = false;
   }
@@ -137,27 +163,30 @@ function topics(section, task, run, measure, order) {
   });
   const sign = measure.higher_is_better ? -1 : 1;
   rows.sort((a, b) => order === "score" ? sign * (a.value - b.value) : a.topic - b.topic);
-  const width = Math.max(1040, 70 + rows.length * 18), height = 290, step = (width - 70) / rows.length;
+  const name = (topic) => task.topics[topic] ? `${task.topics[topic]} (${topic})` : String(topic);
+  const width = isPhone() ? 380 : 1040, left = isPhone() ? 132 : 260, step = 20, height = 44 + rows.length * step;
   const holder = section.querySelector(".topics");
   holder.replaceChildren();
   const svg = draw(holder, "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${measure.name} of ${run.name} on ${rows.length} topics; the table below has the numbers` });
-  const [low, high] = span(rows.flatMap((row) => [row.low, row.high]), 0.05, 0);
-  const y = scale(low, high, height - 50, 12);
-  for (const value of ticks(low, high, 5)) {
-    draw(svg, "path", { d: `M52 ${y(value)}H${width - 8}`, class: "grid-line" });
-    draw(svg, "text", { x: 46, y: y(value) + 4, "text-anchor": "end", class: "soft" }, String(value));
+  const values = rows.flatMap((row) => [row.low, row.high, row.value]), isLog = needsLog(task, values);
+  const [low, high] = isLog ? [Math.min(...values) / 1.1, Math.max(...values) * 1.1] : span(values, 0.05, 0);
+  const x = (isLog ? logScale : scale)(low, high, left, width - 12);
+  for (const value of isLog ? logTicks(low, high) : ticks(low, high, isPhone() ? 4 : 8)) {
+    draw(svg, "path", { d: `M${x(value)} 6V${height - 34}`, class: "grid-line" });
+    draw(svg, "text", { x: x(value), y: height - 20, "text-anchor": "middle", class: "soft" }, String(value));
   }
+  draw(svg, "text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, `${measure.name}${isLog ? " (log scale)" : ""}`);
   rows.forEach((row, n) => {
-    const x = 60 + (n + 0.5) * step, isGood = better(measure, row.value, row.middle), place = y(row.value);
+    const y = 6 + (n + 0.5) * step, isGood = better(measure, row.value, row.middle), place = x(row.value);
     const group = draw(svg, "g");
-    draw(group, "title", {}, `${task.topics[row.topic]} (${row.topic}): ${shown(row.value)}; field ${shown(row.low)} to ${shown(row.high)}, median ${shown(row.middle)}`);
-    draw(group, "path", { d: `M${x} ${y(row.low)}V${y(row.high)}`, class: "field" });
-    draw(group, "path", { d: `M${x - 5} ${y(row.middle)}h10`, class: "median" });
-    if (isGood) draw(group, "circle", { cx: x, cy: place, r: 5, class: "good" });
-    else draw(group, "path", { d: `M${x} ${place - 6}l6 6l-6 6l-6-6Z`, class: "bad" });
-    draw(group, "text", { x, y: height - 32, "text-anchor": "end", transform: `rotate(-60 ${x} ${height - 32})`, class: "soft", "font-size": "10.5" }, row.topic);
+    draw(group, "title", {}, `${name(row.topic)}: ${shown(row.value)}; field ${shown(row.low)} to ${shown(row.high)}, median ${shown(row.middle)}`);
+    draw(group, "path", { d: `M${x(row.low)} ${y}H${x(row.high)}`, class: "field" });
+    draw(group, "path", { d: `M${x(row.middle)} ${y - 5}v10`, class: "median" });
+    if (isGood) draw(group, "circle", { cx: place, cy: y, r: 5, class: "good" });
+    else draw(group, "path", { d: `M${place} ${y - 6}l6 6l-6 6l-6-6Z`, class: "bad" });
+    draw(group, "text", { x: left - 8, y: y + 4, "text-anchor": "end" }, short(name(row.topic), isPhone() ? 20 : 38));
   });
-  const body = el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, `${row.topic} ${task.topics[row.topic]}`), ...[row.value, row.middle, row.low, row.high].map((value) => el("td", { style: "text-align:right" }, shown(value))))));
+  const body = el("tbody", {}, ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, name(row.topic)), ...[row.value, row.middle, row.low, row.high].map((value) => el("td", { style: "text-align:right" }, shown(value))))));
   const names = ["topic", run.name, "median", "least", "largest"].map((name, n) => el("th", { scope: "col", ...(n ? { style: "text-align:right" } : {}) }, name));
   section.querySelector(".topic-table").replaceChildren(el("table", {}, el("caption", {}, `${measure.name} by topic`), el("thead", {}, el("tr", {}, ...names)), body));
 }
@@ -207,6 +236,7 @@ function start(section, task) {
   liveTable(section, choose);
   scatter(section, task, choose);
   for (const control of [runChoice, measureChoice, orderChoice]) control.addEventListener("change", update);
+  matchMedia("(max-width: 40rem)").addEventListener("change", () => { scatter(section, task, choose); update(); });
   update();
 }
 
