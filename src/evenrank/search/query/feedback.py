@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import Engine, Hits, TextField, WeightedTerm
 from evenrank.search.query.topic_query import ENGLISH, word_list
 
@@ -60,7 +62,7 @@ def feedback_terms(engine: Engine, first: Hits, settings: FeedbackSettings) -> l
             present = set(engine.analyse(settings.field, page.opening))
             n_with.update(present)
             weights.update(dict.fromkeys(present, float(share)))
-    stop = _stop_forms(engine, settings.field)
+    stop = _stop_forms(engine.layout.language, settings.field)
     n_needed = min(settings.n_pages_with_word, len(first.page_ids))
     kept = [word for word, n in n_with.items() if n >= n_needed and word not in stop]
     rarity = zip(kept, inverse_document_frequencies(engine, settings.field, kept), strict=True)
@@ -69,11 +71,13 @@ def feedback_terms(engine: Engine, first: Hits, settings: FeedbackSettings) -> l
     return [WeightedTerm(settings.field, (word,), weight / top[0][0]) for weight, word in top]
 
 
-def _stop_forms(engine: Engine, field: TextField) -> set[str]:
+@cache
+def _stop_forms(language: str, field: TextField) -> frozenset[str]:
     """Stop words as a field has them. Other languages rely on rarity: their frequent words weigh next to nothing."""
-    if engine.layout.language != ENGLISH:
-        return set()
-    return {form for word in word_list("stop_words") for form in engine.analyse(field, word)}
+    if language != ENGLISH:
+        return frozenset()
+    analyser = analyser_for(language)
+    return frozenset(form for word in word_list("stop_words") for form in analyse(analyser, field, word))
 
 
 def scale(terms: Sequence[WeightedTerm], factor: float) -> list[WeightedTerm]:
