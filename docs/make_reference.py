@@ -113,6 +113,10 @@ def policies_page() -> str:
         lines += [f"## {name}\n", f"{(policy.__doc__ or '').strip()}\n", f"- Serves {tasks}"]
         if policy.paper_runs:
             lines.append(f"- Stands for the paper's runs {', '.join(policy.paper_runs)}")
+        if near := getattr(policy, "near_runs", ()):
+            lines.append(
+                f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
+            )
         lines += [f"- Source: {policy.citation}", ""]
         if settings := describe_settings(policy):
             lines += ["| setting | default | meaning |", "|---|---|---|"]

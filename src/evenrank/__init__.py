@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from evenrank.evaluation.attributes import AttributeResults, evaluate_attributes
     from evenrank.evaluation.compare import Comparisons, compare
     from evenrank.evaluation.evaluate import evaluate
+    from evenrank.evaluation.information import InformationCosts, information
     from evenrank.evaluation.oracle import oracle_run
     from evenrank.evaluation.report.make import report
     from evenrank.evaluation.report.report import write_report
@@ -74,6 +75,8 @@ _HOME_OF = {
     "DIMENSIONS": "alignment.dimensions",
     "EvenrankError": "errors",
     "Frontiers": "ranking.pareto",
+    "InformationCosts": "evaluation.information",
+    "information": "evaluation.information",
     "GenerateSettings": "collection.generate.settings",
     "ImportFiles": "collection.import_files",
     "InputError": "errors",
@@ -146,6 +149,7 @@ __all__ = [
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
+    "InformationCosts",
     "InputError",
     "ItemScores",
     "Learned",
@@ -173,6 +177,7 @@ __all__ = [
     "evaluate_attributes",
     "generate_collection",
     "import_collection",
+    "information",
     "iter_calc",
     "learn",
     "oracle_run",

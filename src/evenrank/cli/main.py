@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "search": "Find articles by words, for all groups or for one.",
     "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
     "pareto": "The trade-off between relevance and fairness of a topic or topic set.",
+    "information": "What it costs policies not to know an attribute that the scorer knows.",
     "run": "Check, convert and make run files.",
     "evaluate": "Score runs: nDCG, AWRF, Score; EE-L, EE-D, EE-R.",
     "compare": "Paired tests of runs against a baseline.",

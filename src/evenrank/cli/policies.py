@@ -37,6 +37,8 @@ def _lines(policy: dict[str, Any]) -> Iterator[str]:
     if policy["paper_runs"]:
         mark = ", reconstructed from the run descriptions" if policy["reconstructed"] else ""
         yield _wrapped("  reproduces: ", ", ".join(policy["paper_runs"]) + mark)
+    if policy["near_runs"]:
+        yield _wrapped("  near: ", f"{', '.join(policy['near_runs'])} ({policy['near_because']})")
     yield _wrapped("  source: ", policy["citation"])
     for setting in policy["settings"]:
         yield _wrapped(f"  {setting['name']} = {_shown(setting['default'])}: ", _explained(setting))

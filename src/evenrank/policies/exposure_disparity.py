@@ -64,7 +64,9 @@ class ExposureDisparity:
 
     name: ClassVar[str] = "exposure-disparity"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ("UoGTrDExpDisT1", "UoGTrDExpDisT2", "UoGTrDExpDisLT1", "UoGTrLambT2")
+    paper_runs: ClassVar[tuple[str, ...]] = ("UoGTrDExpDisT1", "UoGTrDExpDisT2")
+    near_runs: ClassVar[tuple[str, ...]] = ("UoGTrDExpDisLT1", "UoGTrLambT2")
+    near_because: ClassVar[str] = "they trained LambdaMART; here one number is fitted (learned=true), or none"
     citation: ClassVar[str] = "the track's overview; exposure as in Biega et al., Equity of attention, SIGIR 2018"
     reconstructed: ClassVar[bool] = True
 

@@ -84,6 +84,8 @@ def describe(owner: type[Policy]) -> dict[str, Any]:
             for setting in describe_settings(owner)
         ],
         "paper_runs": list(owner.paper_runs),
+        "near_runs": list(getattr(owner, "near_runs", ())),
+        "near_because": str(getattr(owner, "near_because", "")),
         "reconstructed": bool(getattr(owner, "reconstructed", False)),
         "citation": owner.citation,
     }

@@ -29,7 +29,9 @@ class Relevance:
 
     name: ClassVar[str] = "relevance"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
-    paper_runs: ClassVar[tuple[str, ...]] = ("UoGTrRelT1", "UoGTrRelT2", "RMITRet")
+    paper_runs: ClassVar[tuple[str, ...]] = ("RMITRet",)
+    near_runs: ClassVar[tuple[str, ...]] = ("UoGTrRelT1", "UoGTrRelT2")
+    near_because: ClassVar[str] = "they ranked with Terrier's DPH, which is not available here"
     citation: ClassVar[str] = "Robertson, The probability ranking principle in IR, 1977"
 
     def rank(

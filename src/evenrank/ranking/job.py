@@ -89,6 +89,8 @@ class RankingJob:
     """`relevant` ends rankings where expected relevance ends."""
     extra_topics: tuple[Topic, ...] = ()
     """Topics that the collection does not have."""
+    shown: Collection | None = field(default=None, compare=False, repr=False)
+    """What the system sees of the pages, where that is not what the collection says of them."""
 
     def topic(self, topic_id: int) -> Topic:
         """A topic of this job by its id."""
@@ -97,7 +99,7 @@ class RankingJob:
 
     @property
     def collection(self) -> Collection:
-        return _opened(self.collection_path)
+        return self.shown or _opened(self.collection_path)
 
     @property
     def _space(self) -> GroupSpace:

@@ -1,0 +1,68 @@
+"""`evenrank information`: what it costs policies not to know an attribute that the scorer knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import click
+import orjson
+
+import evenrank
+from evenrank.cli.listing import aligned
+from evenrank.cli.option_types import SEED
+from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
+from evenrank.records import Task
+from evenrank.settings import read_pairs
+
+
+@click.command("information")
+@click.argument("folder", metavar="DIR", type=FOLDER)
+@click.option("--task", type=click.Choice(["1", "2"]), default="2", show_default=True)
+@click.option("--hidden", default="gender", show_default=True, metavar="DIMENSION", help="What systems do not know.")
+@click.option("--policy", "policies", metavar="NAME", multiple=True, help="Policy, or name:setting=value; repeatable.")
+@click.option("--rate", "rates", type=float, multiple=True, help="Share of pages; repeatable.  [default: 0.2, 0.5]")
+@TOPICS
+@PROTOCOL
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the candidates.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--format", "form", type=click.Choice(["table", "tsv", "json"]), default="table", show_default=True)
+def command(
+    folder: Path,
+    task: str,
+    hidden: str,
+    policies: tuple[str, ...],
+    rates: tuple[float, ...],
+    topics: tuple[str, ...],
+    protocol: str,
+    pairs: tuple[str, ...],
+    seed: int,
+    form: str,
+) -> None:
+    """Score policies whose systems do not know an attribute, or not well, with a scorer that does.
+
+    The attribute is known, masked, undisclosed for a share of the pages, or wrong for a share of them (exchanged with
+    another page). The cost is the difference from the policy's own score with the attribute known, positive where it is
+    worse.
+    """
+    found = evenrank.information(
+        folder,
+        cast(Task, int(task)),
+        hidden=hidden,
+        policies=policies,
+        **({"rates": rates} if rates else {}),
+        topics=topics,
+        protocol=protocol,
+        settings=read_pairs(pairs),
+        seed=seed,
+    )
+    click.echo(_rendered(found, form), nl=False)
+
+
+def _rendered(found: evenrank.InformationCosts, form: str) -> str:
+    if form == "json":
+        return orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+    rows = found.rows()
+    cells = [[value if isinstance(value, str) else f"{value:.4f}" for value in row.values()] for row in rows]
+    lines = [list(rows[0]), *cells]
+    return "".join("\t".join(line) + "\n" for line in lines) if form == "tsv" else aligned(lines) + "\n"
