@@ -7,9 +7,12 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 MEMO_LIMIT = 1 << 16
 """Distinct values remembered of one field; with more of them the memory is cleared."""
+WRITTEN_LIMIT = 1 << 18
+"""The same of values as they are written; counts of sources hardly repeat."""
 Encoded: TypeAlias = tuple[int, tuple[int, ...]]
 """A mask, and the count of each of its groups, by ascending bit; no counts where the dimension has none."""
 
@@ -47,7 +50,7 @@ class FieldEncoder:
         self._count = dimension.encode_counts
         self.has_counts = self._count is not None
         self._memo: dict[object, Encoded] = {}
-        self._written: dict[bytes, Encoded] = {}
+        self._written: tuple[dict[bytes, int], dict[bytes, bytes]] = {}, {}
 
     def __call__(self, value: object) -> Encoded:
         """Mask and counts of a value; UnknownValueError when the dimension does not know it."""
@@ -63,18 +66,21 @@ class FieldEncoder:
             self._memo[key] = found
         return found
 
-    def encode_column(self, column: Sequence[bytes]) -> list[Encoded]:
-        """Masks and counts of values as they are written in JSON; ValueError when one is not known."""
-        memo = self._written
-        for text in set(column).difference(memo):
+    def encode_column(self, column: Sequence[bytes]) -> tuple[NDArray[np.unsignedinteger], NDArray[np.uint32]]:
+        """Masks of values as they are written in JSON, and all their counts; ValueError when one is not known."""
+        masks, counts = written = self._written
+        for text in set(column).difference(masks):
             value = orjson.loads(text)
             if type(value) is dict and text.count(b'":') != len(value):
                 raise ValueError("a key appears twice")
-            memo[text] = self._encode(value)
-        encoded = [memo[text] for text in column]
-        if len(memo) >= MEMO_LIMIT:
-            self._written = {}
-        return encoded
+            mask, numbers = self._encode(value)
+            counts[text] = np.array(numbers, np.uint32).tobytes()
+            masks[text] = mask  # last, because threads take what has a mask to be complete
+        encoded = np.fromiter(map(masks.__getitem__, column), self._dimension.mask_dtype, len(column))
+        joined = b"".join(map(counts.__getitem__, column)) if self.has_counts else b""
+        if len(masks) >= WRITTEN_LIMIT and written is self._written:
+            self._written = {}, {}
+        return encoded, np.frombuffer(joined, np.uint32)
 
     def _encode(self, value: object) -> Encoded:
         try:

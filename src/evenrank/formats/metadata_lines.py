@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -115,7 +114,7 @@ class LineReader:
         if self._shape is None or texts is None or "page_id" not in texts:
             return None
         try:
-            page_ids = np.array(texts["page_id"]).astype(np.int64)
+            page_ids = _number_column(texts["page_id"], np.int64)
             scores = _score_column(texts)
             codes = _class_column(texts)
             nothing = (b"null",) * len(page_ids)
@@ -128,10 +127,10 @@ class LineReader:
         self.fields.update(self._shape.keys)
         columns: dict[str, NDArray[Any]] = {"score": scores.astype(np.float32), "class": codes}
         counts = {}
-        for dimension, encoder, pairs in zip(self._dimensions, self._encoders, encoded, strict=True):
-            columns[dimension.name] = np.array([mask for mask, _ in pairs], dimension.mask_dtype)
+        for encoder, (masks, numbers) in zip(self._encoders, encoded, strict=True):
+            columns[encoder.name] = masks
             if encoder.has_counts:
-                counts[encoder.name] = np.array(list(chain.from_iterable(part for _, part in pairs)), np.uint32)
+                counts[encoder.name] = numbers
         return ParsedBlock(page_ids.astype(np.int32), columns, counts, len(page_ids), [], 0, {})
 
     # Lines of the organisers' layout, all at once.
@@ -288,7 +287,22 @@ def _score_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.float64]:
     name = SCORE_FIELDS[0] if SCORE_FIELDS[0] in texts else SCORE_FIELDS[1]
     if name not in texts:
         return np.full(len(texts["page_id"]), math.nan)
-    return np.array([b"nan" if text == b"null" else text for text in texts[name]]).astype(np.float64)
+    return _number_column(texts[name], np.float64)
+
+
+def _number_column(texts: Sequence[bytes], dtype: type[np.int64 | np.float64]) -> NDArray[Any]:
+    """Numbers as they are written in JSON; null is NaN where they are fractions. ValueError for anything else."""
+    joined = b"[" + b",".join(texts) + b"]"
+    if any(other in joined for other in (b'"', b"true", b"false")):
+        raise ValueError("not a number")
+    try:
+        values = orjson.loads(joined)
+        numbers = np.array(values, None if dtype is np.int64 else dtype)
+    except TypeError as error:
+        raise ValueError("not a number") from error
+    if numbers.dtype != dtype or numbers.shape != (len(texts),):
+        raise ValueError("not a number")
+    return numbers
 
 
 def _class_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.uint8]:
@@ -296,7 +310,7 @@ def _class_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.uint8]:
     if name not in texts:
         return np.full(len(texts["page_id"]), NO_CLASS, np.uint8)
     codes = {text: _quality_class({name: orjson.loads(text)}) for text in set(texts[name])}
-    return np.array([codes[text] for text in texts[name]], np.uint8)
+    return np.fromiter(map(codes.__getitem__, texts[name]), np.uint8, len(texts[name]))
 
 
 def _page_id(record: dict[str, Any], ids: TextIds | None) -> int:
