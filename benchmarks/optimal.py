@@ -43,7 +43,7 @@ def by_policy(policy: Policy) -> Ranker:
 
 def plain_frank_wolfe(candidates: Candidates, target: EstimatedTarget, request: Request) -> np.ndarray:
     """The textbook version: ranking t is the best for the gradient at the mean of the rankings before it."""
-    problem = sequence_problem(Optimal(), candidates, target, request.length).loss
+    problem = sequence_problem(Optimal(), candidates, target, request).loss
     mean, rankings = np.zeros(len(candidates)), []
     for step in range(request.n_rankings):
         rankings.append(best_ranking(-problem.slope(mean), len(problem.discounts)))
@@ -79,7 +79,7 @@ def task2_table(seeds: range) -> None:
     squares = []
     for seed in seeds:
         candidates, target = make_topic(seed, 2)
-        problem = sequence_problem(Optimal(), candidates, target, TASK2.length)
+        problem = sequence_problem(Optimal(), candidates, target, TASK2)
         bound = Optimal().rank(candidates, target, TASK2, derive(1)).certificate["lower_bound"]
         squares.append(float(np.sum((target.values * discounts(50).sum()) ** 2)))
         for name, ranker in rankers.items():

@@ -77,7 +77,7 @@ def step_few_sparse(folder: Path) -> None:
     from evenrank.evaluation.evaluate import evaluate
 
     collection, runs = _few(folder)
-    evaluate(collection, runs, "official-2022", n_resamples=2)
+    evaluate(collection, runs, "official-2022", n_resamples=2, operation_order="any")
 
 
 def step_few_dense(folder: Path) -> None:

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.exposure import FORMULAS, Formula, Geometric, Table, block_exposure, discounts, parse_attention
+from evenrank.exposure import (
+    FORMULAS,
+    Cascade,
+    Formula,
+    Geometric,
+    Table,
+    block_exposure,
+    discounts,
+    page_attention,
+    parse_attention,
+)
 
 THIRD = 1 / math.log2(3)
 
@@ -26,6 +36,9 @@ THIRD = 1 / math.log2(3)
         ("rbp", [1.0, 0.8, 0.64, 0.512]),
         ("rbp:0.5", [1.0, 0.5, 0.25, 0.125]),
         ("rbp(0.5)", [1.0, 0.5, 0.25, 0.125]),
+        ("gerr:0.8,0.5", [1.0, 0.4, 0.16, 0.064]),
+        ("gerr", [1.0, 0.4, 0.16, 0.064]),
+        ("gerr(0.5)", [1.0, 0.25, 0.0625, 0.015625]),
         ("table:3,1e-1", [3.0, 0.1, 0.0, 0.0]),
         (" table:1, .5, 2, 0, 7", [1.0, 0.5, 2.0, 0.0]),
     ],
@@ -60,6 +73,49 @@ def test_weights_are_non_negative_and_fall(model: Formula | Geometric | Table, n
     assert (np.diff(weights) <= 0.0).all()
     assert model.weights(n_ranks + 7)[:n_ranks].tolist() == weights.tolist()
     assert parse_attention(str(model)) == model
+
+
+def expected_exposure(
+    rankings: list[list[str]], relevant: set[str], patience: float, utility: float
+) -> dict[str, float]:
+    """Exposure of items under a cascade (Diaz et al. 2020), item by item; RBP has utility 0."""
+    exposure: dict[str, float] = {}
+    for ranking in rankings:
+        seen = 0
+        for rank, item in enumerate(ranking):
+            gain = patience**rank * (1 - utility) ** seen / len(rankings)
+            exposure[item] = exposure.get(item, 0.0) + gain
+            seen += item in relevant
+    return exposure
+
+
+@pytest.mark.parametrize(("model", "utility"), [("rbp:0.7", 0.0), ("gerr:0.7,0.6", 0.6), ("gerr:0.7,0", 0.0)])
+def test_attention_of_pages_in_a_cascade(model: str, utility: float) -> None:
+    rankings = [list("abcde"), list("edcab"), list("b")]
+    relevant = set("ace")
+    items = [item for ranking in rankings for item in ranking]
+    given = page_attention(
+        parse_attention(model),
+        np.array([rank for ranking in rankings for rank in range(len(ranking))]),
+        np.repeat(np.arange(3), [len(ranking) for ranking in rankings]),
+        np.array([item in relevant for item in items]),
+    )
+    for item, wanted in expected_exposure(rankings, relevant, 0.7, utility).items():
+        mean = sum(value for value, name in zip(given.tolist(), items, strict=True) if name == item) / 3
+        assert mean == pytest.approx(wanted, rel=1e-14)
+
+
+def test_no_pages_get_no_attention() -> None:
+    nothing = np.empty(0, np.intp)
+    assert len(page_attention(Cascade(), nothing, nothing, np.empty(0, bool))) == 0
+
+
+def test_ideal_exposure_under_a_cascade_is_the_closed_form() -> None:
+    """Of m relevant pages after b others: (q^b − q^(b + m)) / (m (1 − q)), with q = patience × (1 − utility)."""
+    q = 0.8 * 0.5
+    found = block_exposure(np.array([3, 4]), attention=Cascade(0.8, 0.5))
+    closed = [(q**b - q ** (b + m)) / (m * (1 - q)) for b, m in ((0, 3), (3, 4))]
+    assert found.tolist() == pytest.approx(closed, rel=1e-14)
 
 
 def test_ideal_exposure_of_blocks() -> None:
@@ -105,7 +161,7 @@ def test_file_without_attention(tmp_path: Path, content: str, said: str) -> None
 @pytest.mark.parametrize(
     ("wrong", "kind", "said"),
     [
-        ("rpb", UnknownNameError, "choose from log, dcg, reciprocal, uniform, rbp, table"),
+        ("rpb", UnknownNameError, "choose from log, dcg, reciprocal, uniform, rbp, gerr, table"),
         ("", UnknownNameError, "unknown attention model ''"),
         ("rbp:2", EvenrankError, "'rbp:2.0': the persistence must lie between 0 and 1"),
         ("rbp:0", EvenrankError, "between 0 and 1"),
@@ -117,6 +173,8 @@ def test_file_without_attention(tmp_path: Path, content: str, said: str) -> None
         ("table:no/such/file", InputError, "no/such/file: cannot be read: No such file"),
         ("table:a\0b", InputError, "cannot be read"),
         ("table:.", InputError, "cannot be read: Is a directory"),
+        ("gerr:0.5,1", EvenrankError, "satisfaction from 0 to below 1"),
+        ("gerr:0.5,x", EvenrankError, "is not two numbers .write gerr:0.8,0.5"),
         ("table:1,-1,2,-3", EvenrankError, "rank 2 has -1.0, rank 4 has -3.0"),
         ([1.0, float("nan"), "x", True], EvenrankError, "rank 2 has nan, rank 3 has 'x', rank 4 has True"),
         ([1, 2e6, 10**400], EvenrankError, "rank 2 has 2000000.0, rank 3 has 1000"),

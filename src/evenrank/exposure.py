@@ -15,6 +15,8 @@ from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, 
 Weights = NDArray[np.floating]
 PERSISTENCE = 0.8
 """Of `rbp`, where none is given: the chance that a reader continues to the next page."""
+SATISFACTION = 0.5
+"""Of `gerr`, where none is given: the chance that a relevant page is all that a reader wanted."""
 MAX_FAULTS = 20
 """Wrong weights of a table that are listed; the others are counted."""
 MAX_TABLE_BYTES = 16 << 20
@@ -43,7 +45,7 @@ FORMULAS: dict[str, Callable[[int, DTypeLike], Weights]] = {
     "uniform": lambda n, dtype: np.ones(n, dtype),
 }
 """`log`: 1 / log2(max(rank, 2)), the track's; `dcg`: 1 / log2(rank + 1); `reciprocal`: 1 / rank; `uniform`: 1."""
-MODELS = (*FORMULAS, "rbp", "table")
+MODELS = (*FORMULAS, "rbp", "gerr", "table")
 """Names of the attention models."""
 
 
@@ -87,6 +89,35 @@ class Geometric:
 
 
 @dataclass(frozen=True, slots=True)
+class Cascade:
+    """Attention persistence^(rank − 1) × (1 − satisfaction)^(relevant pages above): readers stop when they are served.
+
+    This is the browsing model of expected reciprocal rank with a patience (Chapelle et al. 2009, section 7.2), as
+    Diaz et al. (2020) use it for expected exposure.
+    """
+
+    persistence: float = PERSISTENCE
+    satisfaction: float = SATISFACTION
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.persistence < 1.0 and 0.0 <= self.satisfaction < 1.0):
+            raise EvenrankError(
+                f"attention {str(self)!r}: the persistence must lie between 0 and 1, the satisfaction from 0 to below 1"
+            )
+
+    def __str__(self) -> str:
+        return f"gerr:{self.persistence!r},{self.satisfaction!r}"
+
+    def weights(self, n_ranks: int, dtype: DTypeLike = np.float64) -> Weights:
+        """Attention of ranks 1 … n_ranks where every page is relevant, as at the head of an ideal ranking."""
+        return np.asarray((self.persistence * (1.0 - self.satisfaction)) ** np.arange(n_ranks), dtype)
+
+    def given(self, ranks: NDArray[np.intp], n_above: NDArray[np.intp], dtype: DTypeLike = np.float64) -> Weights:
+        """Attention of pages at `ranks` (from 0) with `n_above` relevant pages above them."""
+        return np.asarray(self.persistence**ranks * (1.0 - self.satisfaction) ** n_above, dtype)
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Attention of each rank as given, rank 1 first; ranks beyond the table get none."""
 
@@ -111,8 +142,24 @@ class Table:
         return weights
 
 
-Attention = Formula | Geometric | Table
+Attention = Formula | Geometric | Cascade | Table
 LOG = Formula("log")
+
+
+def page_attention(
+    model: Attention,
+    ranks: NDArray[np.intp],
+    rankings: NDArray[np.intp],
+    is_relevant: NDArray[np.bool_],
+    dtype: DTypeLike = np.float64,
+) -> Weights:
+    """Attention that each ranked page gets; pages come ranking after ranking, by rank (from 0)."""
+    if not isinstance(model, Cascade):
+        return model.weights(int(ranks.max(initial=-1)) + 1, dtype)[ranks]
+    above: NDArray[np.intp] = np.cumsum(is_relevant) - is_relevant
+    starts = np.flatnonzero(np.diff(rankings, prepend=-1))
+    n_above: NDArray[np.intp] = above - np.repeat(above[starts], np.diff(np.append(starts, len(ranks))))
+    return model.given(ranks, n_above, dtype)
 
 
 def parse_attention(given: object) -> Attention:
@@ -131,7 +178,7 @@ def parse_attention(given: object) -> Attention:
 
 
 def _parse_text(text: str) -> Attention:
-    in_brackets = re.fullmatch(r"(rbp)\((.*)\)", text)
+    in_brackets = re.fullmatch(r"(rbp|gerr)\((.*)\)", text)
     name, colon, parameter = in_brackets.expand(r"\1:\2").partition(":") if in_brackets else text.partition(":")
     if name == "table":
         return Table(_listed_weights(parameter) or _read_weights(parameter))
@@ -139,6 +186,13 @@ def _parse_text(text: str) -> Attention:
         if colon and not _NUMBER.fullmatch(parameter):
             raise EvenrankError(f"attention {text!r}: {parameter!r} is not a number (write rbp:{PERSISTENCE})")
         return Geometric(float(parameter) if colon else PERSISTENCE)
+    if name == "gerr":
+        parts = [part.strip() for part in parameter.split(",")] if colon else []
+        if colon and not (len(parts) <= 2 and all(map(_NUMBER.fullmatch, parts))):
+            raise EvenrankError(
+                f"attention {text!r}: {parameter!r} is not two numbers (write gerr:{PERSISTENCE},{SATISFACTION})"
+            )
+        return Cascade(*map(float, parts))
     if colon and name in FORMULAS:
         raise EvenrankError(f"attention {text!r}: {name} has no parameter")
     if name not in FORMULAS:

@@ -73,8 +73,9 @@ class Protocol:
     interval_stream: Literal["sequential", "shared"]
     """Bootstrap resamples: drawn on from run to run (runs sorted by name), or the same for every run."""
     attention: str = "log"
-    """How people read, which decides exposure and the Task 2 target: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, or
-    table:FILE with a weight per line, rank 1 first, which is saved as its weights. nDCG keeps the log discount."""
+    """How people read, which decides exposure and the Task 2 target: log, dcg, reciprocal, uniform, rbp:PERSISTENCE,
+    gerr:PERSISTENCE,SATISFACTION (a cascade), or table:FILE with a weight per line, rank 1 first, which is saved as its
+    weights. nDCG keeps the log discount."""
     interval_seed: int = 20220101
     """Seed of the bootstrap."""
     n_resamples: int = 9999

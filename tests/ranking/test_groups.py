@@ -83,7 +83,7 @@ def test_the_objective_is_the_expected_loss_of_unknown_groups(golden_collection:
     wanted = blend(candidates.relevance @ beliefs.alignment.dense(), space)
     beliefs = replace(beliefs, target=replace(beliefs.target, values=wanted / wanted.sum()))
     candidates = replace(candidates, beliefs=beliefs)
-    problem = sequence_problem(Optimal(spread=0.0, fairness=1e9), candidates, beliefs.target, 10)
+    problem = sequence_problem(Optimal(spread=0.0, fairness=1e9), candidates, beliefs.target, Request(2, 1, 10))
     rng = np.random.default_rng(7)
     n_pages = len(candidates)
     rankings = [np.array([rng.permutation(n_pages)[:10] for _ in range(2)]) for _ in range(3)]

@@ -21,7 +21,8 @@ from evenrank.formats.runs import read_runs
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (
-    "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE, a weight per line.  [default: log]"
+    "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
+    "table:FILE, a weight per line.  [default: log]"
 )
 FORMATS = ("table", "tsv", "csv", "json", "latex")
 

@@ -11,7 +11,7 @@ import click
 import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.outputs import FORCE, check_output, refuse_existing
-from evenrank.cli.rank import CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
+from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.records import Task
 from evenrank.settings import read_pairs
 
@@ -26,6 +26,7 @@ TABLES = ("tsv", "json")
 @TOPICS
 @PROTOCOL
 @TARGET
+@ATTENTION
 @click.option("--weights", metavar="W,W,…", help="Weights of fairness.  [default: ten from 0 to 30]")
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of `optimal` or the candidates.")
 @WORKERS
@@ -50,6 +51,7 @@ def command(
     topics: tuple[str, ...],
     protocol: str,
     target: str,
+    attention: str | None,
     weights: str | None,
     pairs: tuple[str, ...],
     workers: int | None,
@@ -75,6 +77,7 @@ def command(
         model=chosen_model(collection, model, encoder, pooling, device),
         protocol=protocol,
         target=target,
+        attention=attention,
         settings=read_pairs(pairs),
         workers=workers,
     )

@@ -46,6 +46,12 @@ TARGET = click.option(
     help="Where the target comes from: half the field and half the world, the field as it is, equal shares, the world, "
     "or a table of groups and shares.",
 )
+ATTENTION = click.option(
+    "--attention",
+    metavar="MODEL",
+    help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE, a weight per line.  "
+    "[default: the protocol's]",
+)
 WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
 
 
@@ -60,6 +66,7 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
 @PROTOCOL
 @TARGET
+@ATTENTION
 @click.option(
     "--length",
     type=click.Choice(["full", "relevant"]),
@@ -87,6 +94,7 @@ def command(
     title: str,
     protocol: str,
     target: str,
+    attention: str | None,
     length: Length,
     pairs: tuple[str, ...],
     seed: int,
@@ -120,6 +128,7 @@ def command(
         protocol=protocol,
         target=target,
         length=length,
+        attention=attention,
         settings=read_pairs(pairs),
         seed=seed,
         workers=workers,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.exposure import Attention, parse_attention
+from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import Relevance, read_relevance
@@ -56,6 +56,8 @@ def score(
     if k is not None and k < 1:
         raise EvenrankError(f"k is {k} (at least 1)")
     model = parse_attention(attention)
+    if isinstance(model, Cascade):
+        raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
     faults = Faults()
     items = Vocabulary.empty()
     ranked = read_rankings(rankings, items, faults)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment
-from evenrank.exposure import discounts
+from evenrank.exposure import discounts, page_attention
 from evenrank.metrics.published_groups import PublishedGroups, PublishedView
 from evenrank.metrics.relevant_pages import RelevantPages
 from evenrank.protocol import Protocol
@@ -160,7 +160,8 @@ class TopicView:
     @cached_property
     def attention(self) -> NDArray[np.floating]:
         """Attention that each ranked page gets by its rank, as the protocol says that people read."""
-        return self.protocol.attention_model.weights(self._n_ranks, self.protocol.discount_type)[self.ranks]
+        model, dtype = self.protocol.attention_model, self.protocol.discount_type
+        return page_attention(model, self.ranks, self.rankings, self.is_relevant, dtype)
 
     @cached_property
     def gain_discounts(self) -> NDArray[np.floating]:

@@ -36,5 +36,7 @@ class BestOf:
         if not depth:
             return lists[0]
         rows = counted_rows(candidates, target, request, candidates.alignment)
-        problem = CompoundProblem.of(rows, candidates.alignment.page_type, candidates.relevance, target.values, depth)
+        problem = CompoundProblem.of(
+            rows, candidates.alignment.page_type, candidates.relevance, target.values, request.weights(depth)
+        )
         return max(lists, key=lambda found: problem.score(found.positions[0]))

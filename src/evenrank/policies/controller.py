@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.plackett_luce import plackett_luce
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
@@ -48,7 +47,7 @@ class Controller:
     ) -> Rankings:
         rows, page_type = candidates.divided.rows, candidates.alignment.page_type
         utility = candidates.utility(request.task)
-        weights = discounts(min(request.length, len(candidates)))
+        weights = request.weights(min(request.length, len(candidates)))
         merit = np.maximum(target.values, self.floor) * max(float(weights.sum()), 1.0)
         exposure = np.zeros(len(merit))
         rankings = np.empty((request.n_rankings, len(weights)), np.intp)

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.greedy import TypeQueues, fill_row
 from evenrank.policies.policy import Candidates, Rankings, Request, TrainingTopic
 from evenrank.policies.shares import (
@@ -83,7 +82,7 @@ class ExposureDisparity:
     ) -> Rankings:
         share = relevance_share(candidates, request.task, drop_unknown=ignores_unknown(target, request))
         wanted = mixed_share(share, target.space, self.background)
-        gap = ExposureGap(counted_rows(candidates, target, request), wanted, discounts(request.length), self.weight)
+        gap = ExposureGap(counted_rows(candidates, target, request), wanted, request.weights(), self.weight)
         queues = TypeQueues(candidates, candidates.utility(request.task), request.length)
         rankings = [fill_row(queues, gap, request.length) for _ in range(request.n_rankings)]
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))

@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -70,8 +69,8 @@ class ExposureLP:
         if not length:
             return Rankings(np.empty((request.n_rankings, 0), np.intp))
         pool = self._pool(candidates, length)
-        weights = discounts(length).astype(np.float64)
-        wanted = target.values * float(discounts(request.length).sum())
+        weights = request.weights(length)
+        wanted = target.values * float(request.weights().sum())
         matrix = self._solve(candidates.utility(2)[pool], candidates.alignment.dense()[pool], wanted, weights)
         parts = birkhoff(matrix)
         shares = np.array([weight for weight, _ in parts])

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError
-from evenrank.exposure import discounts
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
@@ -69,7 +68,7 @@ class FaIr:
     ) -> tuple[NDArray[np.bool_], float]:
         """FA*IR knows one protected group: here all groups that the order by relevance shows less than wanted."""
         rows = counted_rows(candidates, target, request)
-        exposure = discounts(len(head)) @ rows[candidates.alignment.page_type[head]]
+        exposure = request.weights(len(head)) @ rows[candidates.alignment.page_type[head]]
         shown = exposure / max(float(exposure.sum()), 1e-12)
         is_under = target.values > shown
         wanted = float(target.values[is_under].sum())

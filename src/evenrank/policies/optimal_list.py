@@ -8,11 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.exposure import LOG, Attention
 from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.certificate import certify_list
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.nested_list import DepthMixture, make_list
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, Rankings, Request, rank_weights
 from evenrank.targets.target import EstimatedTarget
 
 LEAST_CHOICE = 2
@@ -48,7 +49,7 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     """One ranking (the same one for every ranking asked for), with its certificate."""
     length = min(request.length, len(candidates))
     mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
-    problem = list_problem(settings, candidates, target, length)
+    problem = list_problem(settings, candidates, target, length, request.attention)
     heads = mixture.depths[:-1]
     limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
     efforts = _efforts(settings, problem, mixture.depths)
@@ -74,7 +75,7 @@ def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[
 
 
 def list_problem(
-    settings: ListSettings, candidates: Candidates, target: EstimatedTarget, depth: int
+    settings: ListSettings, candidates: Candidates, target: EstimatedTarget, depth: int, attention: Attention = LOG
 ) -> CompoundProblem:
     """The compound problem of a topic at a depth, over all candidates; the fully unknown group may be left out."""
     is_counted = np.ones(len(target.values), np.bool_)
@@ -85,7 +86,7 @@ def list_problem(
         (np.cumsum(occurs) - 1)[candidates.alignment.page_type],
         candidates.relevance,
         target.values[is_counted],
-        depth,
+        rank_weights(attention, depth),
         fairness=settings.fairness,
         log_base=settings.log_base,
     )

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
+from evenrank.exposure import Attention
 from evenrank.policies.optimisation.certificate import certify_sequence
 from evenrank.policies.optimisation.expected_loss import (
     ExposureProblem,
@@ -77,7 +77,7 @@ def rank_sequence(
     settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, request: Request
 ) -> Rankings:
     """A sequence of rankings, every prefix of it balanced, with its certificate."""
-    problem = sequence_problem(settings, candidates, target, request.length)
+    problem = sequence_problem(settings, candidates, target, request)
     if settings.fairness <= 0.0:
         by_gain = best_ranking(problem.loss.gain, len(problem.loss.discounts))
         positions = np.tile(by_gain, (request.n_rankings, 1))
@@ -85,7 +85,7 @@ def rank_sequence(
             positions,
             {
                 **certify_sequence(problem.loss, problem.unreachable, positions),
-                **_relevance(candidates.relevance, positions),
+                **_relevance(candidates.relevance, positions, request),
             },
         )
     is_head_first = 0 < settings.head_depth < len(problem.loss.discounts)
@@ -93,11 +93,11 @@ def rank_sequence(
         positions, certificate = _head_first(settings, problem, request.n_rankings)
     else:
         positions, certificate = _solve(settings, problem, request.n_rankings)
-    return Rankings(positions, {**certificate, **_relevance(candidates.relevance, positions)})
+    return Rankings(positions, {**certificate, **_relevance(candidates.relevance, positions, request)})
 
 
 def sequence_problem(
-    settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, length: int
+    settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, request: Request
 ) -> SequenceProblem:
     """The expected loss of a topic over all candidates.
 
@@ -112,10 +112,10 @@ def sequence_problem(
     occurs = np.bincount(alignment.page_type, minlength=len(alignment.rows)) > 0
     is_reached = (alignment.rows[occurs] > 0.0).any(axis=0)
     rows = alignment.rows[:, is_reached]
-    total = float(discounts(length).sum())
+    total = float(request.weights().sum())
     wanted = target.values * total
-    weights = discounts(min(length, len(candidates))).astype(np.float64)
-    fair = fair_exposure(candidates, total)
+    weights = request.weights(min(request.length, len(candidates)))
+    fair = fair_exposure(candidates, total, request.attention)
     pull = variance + settings.spread
     counted = candidates.relevance if settings.relevant_only else np.ones(len(candidates))
     loss = ExposureProblem(
@@ -130,12 +130,12 @@ def sequence_problem(
     return SequenceProblem(loss, alignment.page_type, rows, counted, candidates.relevance, unreachable)
 
 
-def fair_exposure(candidates: Candidates, total: float) -> NDArray[np.float64]:
+def fair_exposure(candidates: Candidates, total: float, attention: Attention) -> NDArray[np.float64]:
     """What each page would get from an ideal policy, in expectation: its work level's exposure if it is relevant.
 
     Ideal exposures are not cut at the length of a ranking, so they are scaled to its total attention.
     """
-    fair = candidates.relevance * soft_exposure(candidates.relevance, candidates.quality_class)
+    fair = candidates.relevance * soft_exposure(candidates.relevance, candidates.quality_class, attention)
     most = float(fair.sum())
     return np.asarray(fair * total / most) if most > 0.0 else np.full(len(candidates), total / len(candidates))
 
@@ -192,9 +192,9 @@ def _head_first(
     return positions, {**certificate, "EE-L_full_depth": loss.group_loss(exposure) + problem.unreachable}
 
 
-def _relevance(relevance: NDArray[np.float64], positions: NDArray[np.intp]) -> dict[str, float]:
+def _relevance(relevance: NDArray[np.float64], positions: NDArray[np.intp], request: Request) -> dict[str, float]:
     """Expected precision of the rankings, and their discounted relevance relative to the order by relevance."""
-    weights = discounts(positions.shape[1]).astype(np.float64)
+    weights = request.weights(positions.shape[1])
     most = support(relevance, weights)
     return {
         "expected_precision": float(relevance[positions].mean()),

@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.exposure import LOG, Attention
 from evenrank.records import Task
 from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.targets.target import EstimatedTarget
+
+LEAST_ATTENTION = 1e-6
+"""Least attention of a rank, as a share of that of the first."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,12 @@ class Candidates:
         )
 
 
+def rank_weights(attention: Attention, n_ranks: int) -> NDArray[np.float64]:
+    """Attention of ranks 1 … n_ranks as policies count it: ranks that nobody reaches keep a little."""
+    weights = attention.weights(n_ranks).astype(np.float64)
+    return np.maximum(weights, LEAST_ATTENTION * weights[:1])
+
+
 @dataclass(frozen=True)
 class Request:
     """What is wanted of a policy: the task and its size."""
@@ -101,6 +111,12 @@ class Request:
     """1 in Task 1, 100 in Task 2."""
     length: int
     """Pages in a ranking: 1000 in Task 1, 50 in Task 2."""
+    attention: Attention = LOG
+    """How people read."""
+
+    def weights(self, n_ranks: int | None = None) -> NDArray[np.float64]:
+        """Attention of the first ranks of a ranking, by default of all of it."""
+        return rank_weights(self.attention, self.length if n_ranks is None else n_ranks)
 
 
 @dataclass(frozen=True)

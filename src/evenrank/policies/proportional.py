@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.greedy import Chooser, TypeQueues, fill_row
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.shares import background_share, relevance_share
@@ -92,7 +91,7 @@ class Proportional:
     ) -> Rankings:
         queues = TypeQueues(candidates, candidates.utility(request.task), request.length)
         share = background_share(relevance_share(candidates, request.task), target.space)
-        weights = discounts(min(request.length, len(candidates)))
+        weights = request.weights(min(request.length, len(candidates)))
         exposure = np.zeros(target.space.n_groups)
         rankings = []
         for number in range(1, request.n_rankings + 1):

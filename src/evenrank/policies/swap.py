@@ -46,7 +46,7 @@ class Swap:
             candidates.alignment.page_type,
             candidates.relevance,
             target.values,
-            depth,
+            request.weights(depth),
             fairness=self.fairness,
         )
         by_relevance = relevance_order(candidates)[None, :depth]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenrank.alignment.alignment import align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.policy import Candidates
 from evenrank.policies.text_vectors import text_vectors
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
@@ -56,6 +58,13 @@ class BuildSettings:
     """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
     target: TargetChoice = TRACK_TARGET
     """Where the target comes from: track, field, equal, world, or a table."""
+    attention: str = "log"
+    """How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, or table:FILE, a weight per line."""
+
+    @cached_property
+    def attention_model(self) -> Attention:
+        """What gives the weights of ranks."""
+        return parse_attention(self.attention)
 
     @property
     def is_open(self) -> bool:
@@ -80,7 +89,8 @@ def build(
     target = target_of(candidates, task, space, settings)
     if task == 2 and len(candidates):
         rows = collection.rows_of(candidates.page_ids)
-        mass = page_mass(task, candidates.relevance ** (settings.sharpness or 1.0), candidates.quality_class)
+        relevance = candidates.relevance ** (settings.sharpness or 1.0)
+        mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)
         beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
         candidates = replace(candidates, beliefs=beliefs)
     return candidates, target
@@ -99,6 +109,7 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
         group_odds=np.array(settings.odds) if settings.odds else None,
         choice=settings.target,
         within=cells_within(space, settings.within),
+        attention=settings.attention_model,
     )
 
 

@@ -167,7 +167,9 @@ class RankingJob:
         judged = make_candidates(self.collection, topic.id, relevant, space, self.settings.divided)
         wanted = target_of(judged, self.request.task, space, replace(self.settings, sharpness=1.0, odds=()))
         candidates = make_candidates(self.collection, topic.id, found, space, self.settings.divided)
-        mass = group_mass(self.request.task, certain, judged.quality_class, judged.alignment)
+        mass = group_mass(
+            self.request.task, certain, judged.quality_class, judged.alignment, self.settings.attention_model
+        )
         return TrainingTopic(candidates, wanted, mass)
 
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar, get_args
 
+import numpy as np
+
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
+from evenrank.exposure import Cascade, parse_attention
 from evenrank.policies.policy import Policy, Request
 from evenrank.policies.registry import policy_class
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
@@ -45,6 +48,7 @@ def make_job(
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     target: str | FilePath | TargetChoice = "track",
     length: Length = "full",
+    attention: object = None,
 ) -> RankingJob:
     """The job that ranks topics this way, with what it learns from the training topics filled in."""
     if task not in (1, 2):
@@ -56,6 +60,8 @@ def make_job(
     known = collection.known_dimensions
     served = serve_protocol(protocol, task, known)
     texts = setting_texts(settings or {})
+    if attention is not None:
+        texts["attention"] = str(parse_attention(attention))
     shared = {field.name for field in fields(BuildSettings)}
     of_build = {name: text for name, text in texts.items() if name in shared}
     of_policy = {name: text for name, text in texts.items() if name not in shared}
@@ -63,8 +69,9 @@ def make_job(
         lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
     choice = choose_model(collection, model) if isinstance(model, str) else model
-    source = open_source(collection, candidates, build, served.request.length, choice)
-    job = RankingJob(collection.path, source, configured, served.request, build, seed, served.name, length)
+    request = replace(served.request, attention=build.attention_model)
+    source = open_source(collection, candidates, build, request.length, choice)
+    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
     return job.learned()
 
 
@@ -101,7 +108,11 @@ def serve_protocol(protocol: str | Protocol, task: Task, dimensions: Iterable[st
         if depth < length:
             policy["head_depth"] = depth
     divided = tuple(name for name in dimensions if protocol.normalises(name))
-    candidates: dict[str, object] = {"divided": divided, "keep_unknown": protocol.keeps_unknown_task1}
+    candidates: dict[str, object] = {
+        "divided": divided,
+        "keep_unknown": protocol.keeps_unknown_task1,
+        "attention": protocol.attention,
+    }
     return Served(protocol.name, Request(task, protocol.n_rankings(task), length), candidates, policy)
 
 
@@ -129,8 +140,29 @@ def _build_settings(
     if choice.is_table:
         wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
+    settings = replace(settings, attention=check_attention(settings.attention, served.request.length))
     parse_restriction(settings.within, known)
     return settings
+
+
+def check_attention(given: object, n_ranks: int) -> str:
+    """The text of an attention model that policies can plan for; EvenrankError for one that they cannot."""
+    model = parse_attention(given)
+    if isinstance(model, Cascade):
+        plain = f"rbp:{model.persistence:g}"
+        raise EvenrankError(
+            f"attention {str(model)!r} depends on which pages are relevant, which no policy knows (rank with {plain}; "
+            "evaluate takes a cascade)"
+        )
+    weights = model.weights(n_ranks)
+    rises = np.flatnonzero(np.diff(weights) > 0.0)
+    if len(rises):
+        rank = int(rises[0]) + 1
+        raise EvenrankError(
+            f"attention: rank {rank + 1} has {weights[rank]:g}, more than rank {rank} with {weights[rank - 1]:g} "
+            "(policies need attention that does not rise)"
+        )
+    return str(model)
 
 
 def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: Served) -> Policy:

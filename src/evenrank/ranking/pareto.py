@@ -13,6 +13,7 @@ import numpy as np
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
+from evenrank.exposure import Attention
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Candidates, Request
@@ -120,20 +121,29 @@ def pareto(
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     target: str | FilePath | TargetChoice = "track",
+    attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
     workers: int | None = None,
 ) -> Frontiers:
     """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
 
-    Relevance and fairness are the policy's own estimates: no judgment is looked at. `protocol` and `target` are those
-    of `rank`.
+    Relevance and fairness are the policy's own estimates: no judgment is looked at. `protocol`, `target` and
+    `attention` are those of `rank`.
     """
     opened = given_collection(collection)
     topic_ids = choose_topics(opened, topics)
     swept = check_weights(weights)
     choice = choose_model(opened, model) if isinstance(model, str) else model
     job = make_job(
-        opened, task, "optimal", settings, candidates=candidates, model=choice, protocol=protocol, target=target
+        opened,
+        task,
+        "optimal",
+        settings,
+        candidates=candidates,
+        model=choice,
+        protocol=protocol,
+        target=target,
+        attention=attention,
     )
     found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))

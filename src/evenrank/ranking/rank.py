@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
 from evenrank.errors import EvenrankError
+from evenrank.exposure import Attention
 from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
@@ -93,6 +94,7 @@ def rank(
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     target: str | FilePath | TargetChoice = "track",
     length: Length = "full",
+    attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -105,10 +107,11 @@ def rank(
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
     filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
     from: track (half the field, half the world), field, equal, world, or the path of a table of shares. `length` is the
-    protocol's (full), or ends each list where its expected relevance ends (relevant). `settings` sets the policy and
-    the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words, and `title` if it
-    has one; `topics` is then not looked at. The same seed gives the same rankings on any number of workers. `name` is
-    the name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
+    protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people read,
+    by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights. `settings`
+    sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words,
+    and `title` if it has one; `topics` is then not looked at. The same seed gives the same rankings on any number of
+    workers. `name` is the name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
     (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the collection under
     the same path.
     """
@@ -126,6 +129,7 @@ def rank(
         protocol=protocol,
         target=target,
         length=length,
+        attention=attention,
     )
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)

@@ -48,13 +48,14 @@ def _with_odds(training: Sequence[TrainingTopic], task: Task, settings: BuildSet
     counted = np.ones(training[0].wanted.space.n_groups)
     counted[0] = settings.keep_unknown or task == 2
     wanted = np.array([topic.relevant_mass * counted for topic in training])
-    believed = np.array([_believed_mass(topic, task, settings.sharpness) * counted for topic in training])
+    believed = np.array([_believed_mass(topic, task, settings) * counted for topic in training])
     return replace(settings, odds=tuple(group_odds(believed, wanted).tolist()))
 
 
-def _believed_mass(topic: TrainingTopic, task: Task, power: float) -> NDArray[np.float64]:
+def _believed_mass(topic: TrainingTopic, task: Task, settings: BuildSettings) -> NDArray[np.float64]:
     candidates = topic.candidates
-    return group_mass(task, candidates.relevance**power, candidates.quality_class, candidates.alignment)
+    relevance = candidates.relevance**settings.sharpness
+    return group_mass(task, relevance, candidates.quality_class, candidates.alignment, settings.attention_model)
 
 
 def group_odds(believed: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:

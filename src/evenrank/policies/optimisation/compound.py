@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
 from evenrank.policies.optimisation.divergence import divergence_by_group, total_divergence
 from evenrank.policies.optimisation.permutohedron import support
 
@@ -66,18 +65,17 @@ class CompoundProblem:
         page_type: NDArray[np.intp],
         relevance: NDArray[np.float64],
         target: NDArray[np.float64],
-        depth: int,
+        weights: NDArray[np.float64],
         *,
         fairness: float = 1.0,
         log_base: float = 2.0,
     ) -> CompoundProblem:
-        """The problem of pages with these alignment rows over all groups that count, for `depth` ranks.
+        """The problem of pages with these alignment rows over all groups that count, for ranks of these `weights`.
 
         Groups that no page is in are set apart. Relevance is put into units of the most relevant ranking; when no page
         has any, all pages count alike.
         """
         is_reached = (rows[np.unique(page_type)] > 0.0).any(axis=0)
-        weights = discounts(depth).astype(np.float64)
         worth = np.maximum(relevance, 0.0) if (relevance > 0.0).any() else np.ones(len(relevance))
         missed = target[~is_reached]
         return cls(
