@@ -111,9 +111,9 @@ def rank(
     by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights. `settings`
     sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words,
     and `title` if it has one; `topics` is then not looked at. The same seed gives the same rankings on any number of
-    workers. `name` is the name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
-    (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the collection under
-    the same path.
+    workers. `name` is the name of the run, by default that of the policy; `command` is kept in the record. `spark` is
+    a session (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the
+    collection under the same path.
     """
     opened = given_collection(collection)
     asked = _asked(opened, query, title, candidates)
