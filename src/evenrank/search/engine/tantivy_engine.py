@@ -98,8 +98,12 @@ class TantivyEngine:
         """A new, empty index in a folder."""
         import tantivy
 
-        Path(path).mkdir(parents=True, exist_ok=True)
-        return cls(tantivy.Index(build_schema(layout.groups), str(path), reuse=False), Path(path), layout, n_threads)
+        try:
+            Path(path).mkdir(parents=True, exist_ok=True)
+            made = tantivy.Index(build_schema(layout.groups), str(path), reuse=False)
+        except (ValueError, OSError) as error:
+            raise EvenrankError(f"{path}: no index can be made there: {error} (make room, then try again)") from error
+        return cls(made, Path(path), layout, n_threads)
 
     def __enter__(self) -> TantivyEngine:
         return self
@@ -114,7 +118,8 @@ class TantivyEngine:
             try:
                 self._writer = self._index.writer(HEAP_BYTES, self._n_threads)
             except ValueError as error:
-                raise EvenrankError(f"{self.path}: another process is writing this index: {error}") from error
+                found = "another process is writing this index" if "Lock" in str(error) else "could not be written"
+                raise EvenrankError(f"{self.path}: {found}: {error}") from error
         return self._writer
 
     @property
