@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
@@ -40,6 +44,19 @@ def make_generated(folder: Path) -> Collection:
     """2,000 synthetic articles with an index and counted facts."""
     settings = GenerateSettings(n_pages=2000, n_train_topics=4, n_eval_topics=2, seed=5)
     return _indexed(generate_collection(folder / "collection", settings))
+
+
+def shared_generated(factory: pytest.TempPathFactory) -> Collection:
+    """The generated collection, made once for all processes of a test run; nobody may change it."""
+    base = factory.getbasetemp()
+    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = root / "shared-generated"
+    with (root / "shared-generated.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            make_generated(folder)
+            (folder / "complete").touch()
+    return Collection.open(folder / "collection")
 
 
 def make_hostile(folder: Path) -> Collection:

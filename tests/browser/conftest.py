@@ -19,9 +19,10 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
-from tests.desk_collections import make_generated
+from tests.desk_collections import shared_generated
 
 from evenrank.web.app import create_app
+from evenrank.web.pages.admin import admin_key
 from evenrank.web.settings import WebSettings
 
 CHROMIUM = os.environ.get("CHROMIUM", shutil.which("chromium") or "/usr/bin/chromium")
@@ -39,6 +40,8 @@ FLAGS = (
 WAIT = 60_000
 """Milliseconds until something that is missing counts as missing, on a busy machine too."""
 expect.set_options(timeout=WAIT)
+ADMIN_LINKS: dict[str, str] = {}
+"""Secret link to the administration page of each server."""
 SIZES = {"desktop": (1280, 900), "phone": (320, 640)}
 
 
@@ -70,7 +73,9 @@ class Watched:
 @contextmanager
 def running(collection: Path, store: Path) -> Iterator[str]:
     """The address of a server that runs in a thread."""
-    settings = WebSettings(store=store, reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0)
+    settings = WebSettings(
+        store=store, reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0, has_admin_link=True
+    )
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         app = create_app(collection, settings)
@@ -79,7 +84,9 @@ def running(collection: Path, store: Path) -> Iterator[str]:
         thread.start()
         while not server.started:
             time.sleep(0.02)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        ADMIN_LINKS[address] = f"{address}/admin/{admin_key(app.state.desk)}"
+        yield address
         server.should_exit = True
         thread.join()
 
@@ -87,7 +94,7 @@ def running(collection: Path, store: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("browser")
-    with running(make_generated(folder).path, folder / "desk.sqlite") as address:
+    with running(shared_generated(tmp_path_factory).path, folder / "desk.sqlite") as address:
         yield address
 
 

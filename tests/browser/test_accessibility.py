@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 from playwright.sync_api import Page
+from tests.browser.conftest import ADMIN_LINKS
 
 QUESTION = "title=Chess&keywords=chess%2C+pawns"
 
@@ -18,6 +19,7 @@ def addresses(browser, address: str) -> dict[str, str]:
     """One page of each kind."""
     page = browser.new_page(base_url=address)
     found = {name: f"/{name}" for name in ("", "about", "api", "mine")}
+    found["admin"] = ADMIN_LINKS[address]
     found["ask for a list"] = f"/lists/new?{QUESTION}"
     page.goto(found["ask for a list"])
     page.get_by_role("button", name="Make the list").click()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.desk_collections import make_generated
+from tests.desk_collections import shared_generated
 from tests.judging_files import JudgingFiles, make_judging
 
 from evenrank.assessment.queues import queue
@@ -29,7 +29,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return make_generated(tmp_path_factory.mktemp("assess"))
+    return shared_generated(tmp_path_factory)
 
 
 @pytest.fixture
@@ -279,7 +279,24 @@ def test_an_organiser_settles_with_keys(open_page: OpenPage, files: JudgingFiles
     assert (ruling.outcome, ruling.method) == ("unassessable", "adjudication")
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("desktop", "dark"), ("phone", "light")])
+LONGER = pytest.param("desktop", "dark", marks=pytest.mark.long)
+
+
+def test_on_a_phone_what_counts_is_one_touch_away(open_page: OpenPage, files: JudgingFiles) -> None:
+    page = open_page("phone")
+    first_article(page, files, "Ada")
+    press(page, "1")
+    title = page.locator("h1").inner_text()
+    page.get_by_role("link", name="What counts").click()
+    expect(page.locator("#topic")).to_be_in_viewport()
+    page.wait_for_timeout(300)
+    expect(page.locator("#topic")).to_be_in_viewport()
+    assert page.locator("h1").inner_text() == title
+    page.go_back()
+    expect(page.locator("h1")).to_have_text(title)
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), LONGER, ("phone", "light")])
 def test_axe_finds_nothing_and_nothing_sticks_out(
     open_page: OpenPage, files: JudgingFiles, axe: str, size: str, scheme: str
 ) -> None:
@@ -292,13 +309,13 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
         expect(page.locator("#saved")).to_contain_text("Saved")
     found = {}
     paths = [judge, f"{judge}/next", f"{judge}/{topic}", f"{judge}/{topic}/{page_id}", f"{judge}/{topic}/{GONE}"]
-    paths += [organise, f"{organise}/agreement", f"{organise}/settle", f"{organise}/scores"]
+    paths += [organise, f"{organise}/agreement", f"{organise}/settle", f"{organise}/scores", f"{organise}/people"]
     for path in paths:
         page.goto(path)
         if page.locator(".help summary").count():
             page.locator(".help summary").click()
         page.evaluate(axe)
-        result = page.evaluate("axe.run({resultTypes: ['violations']})")
+        result = page.evaluate("axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})")
         found[path] = [(v["id"], [node["target"] for node in v["nodes"]][:3]) for v in result["violations"]]
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
     assert not any(found.values()), found

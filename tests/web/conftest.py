@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
-from tests.desk_collections import QUESTION, make_generated, make_hostile
+from tests.desk_collections import QUESTION, make_hostile, shared_generated
 
 from evenrank.collection.collection import Collection
 from evenrank.web.app import app_of
@@ -25,7 +25,7 @@ UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6, relevance_f
 
 @pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return make_generated(tmp_path_factory.mktemp("generated"))
+    return shared_generated(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

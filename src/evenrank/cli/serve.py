@@ -31,6 +31,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 )
 @click.option("--wiki-api", metavar="URL", default="", help="The wiki's api.php.  [default: w/api.php below --wiki]")
 @click.option("--sign-in", "sign_in", metavar="FILE", type=FILE, help="Settings of sign-in with a wiki account.")
+@click.option("--subjects", metavar="FILE", type=FILE, help="Subjects without an article (item, label), for red links.")
 @click.option("--admin", "admins", metavar="NAME", multiple=True, help="An account that may administer the server.")
 @click.option("--admin-link", is_flag=True, help="Print a secret link to the administration page.")
 @click.option("--data-of", metavar="TEXT", default="", help="Age of the data.  [default: the dump's date]")
@@ -53,6 +54,7 @@ def command(
     contact: str,
     wiki_api: str,
     sign_in: Path | None,
+    subjects: Path | None,
     admins: tuple[str, ...],
     admin_link: bool,
     data_of: str,
@@ -78,6 +80,7 @@ def command(
     try:
         from evenrank.web.app import create_app, shared_by_workers
         from evenrank.web.articles.article_facts import save_facts
+        from evenrank.web.articles.subjects import read_subjects
         from evenrank.web.listen import listen, server_of, show_log
         from evenrank.web.pages.admin import admin_key
         from evenrank.web.settings import WebSettings
@@ -104,6 +107,7 @@ def command(
         wiki_api=(wiki_api or api_of(site)) if contact else "",
         wiki_contact=contact,
         sign_in=read_sign_in(sign_in) if sign_in else None,
+        subjects=subjects,
         admins=admins,
         has_admin_link=admin_link,
         allowed_hosts=(*WebSettings().allowed_hosts, *names, host),
@@ -116,6 +120,8 @@ def command(
         runs=runs,
         guidelines=guidelines,
     )
+    if subjects:
+        say(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
     shared = shared_by_workers(settings)

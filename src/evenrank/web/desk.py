@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -27,6 +29,7 @@ from evenrank.search.query.candidates import CandidateSettings
 from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.groups import dimensions_of
+from evenrank.web.articles.subjects import Subjects, read_subjects
 from evenrank.web.pages.numbers import Numbers, count_collection
 from evenrank.web.request.question import Question, parse_question
 from evenrank.web.settings import WebSettings
@@ -96,6 +99,32 @@ def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dic
 
 
 STORE_NAME = "desk.sqlite"
+N_RECENT = 64
+"""Results that are remembered: each takes about 100 kB."""
+R = TypeVar("R")
+
+
+class Recent:
+    """The last results, by what they are results of; many threads share them."""
+
+    def __init__(self, most: int = N_RECENT) -> None:
+        self.most = most
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], R]) -> R:
+        """The result for a key, made if it is not remembered; two threads may make the same one at once."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                known: R = self._results[key]
+                return known
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self.most:
+                self._results.popitem(last=False)
+        return made
 
 
 @dataclass(frozen=True)
@@ -111,6 +140,8 @@ class Desk:
 
     goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
     """How the goal of each task is estimated, learned on the collection's training topics."""
+    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
+    """What was worked out lately; it goes with the data."""
 
     @cached_property
     def secret(self) -> str:
@@ -133,6 +164,13 @@ class Desk:
     def title_index(self) -> TitleIndex:
         """Rows by title, for articles that people bring; made when the first ones come."""
         return index_titles(self.collection)
+
+    @cached_property
+    def subjects(self) -> Subjects | None:
+        """Subjects without an article here; None when the operator named none."""
+        if self.settings.subjects is None:
+            return None
+        return read_subjects(self.settings.subjects, self.source.model().engine.layout.language)
 
     @cached_property
     def wiki(self) -> Wiki | None:

@@ -48,6 +48,8 @@ class WebSettings:
     """Text file on what counts as relevant; None for the usual guidelines."""
     sign_in: SignInSettings | None = None
     """Where people sign in; None for a server without accounts."""
+    subjects: Path | None = None
+    """Subjects without an article here, for lists of red links; None without them."""
     admins: tuple[str, ...] = ()
     """Accounts that see the administration page."""
     has_admin_link: bool = False

@@ -62,7 +62,19 @@ def find_for(
 def find_matches(
     desk: Desk, question: Question, task: Task, brought: Brought | None = None, marks: Marks = NO_MARKS
 ) -> Matches:
-    """The same with reasons. Articles that people marked as off topic are left out, and what resembles them falls."""
+    """The same with reasons. Articles that people marked as off topic are left out, and what resembles them falls.
+
+    What the words find is remembered: previews, the list itself and its trade-off ask for the same.
+    """
+    if brought is not None:
+        return _find_matches(desk, question, task, brought, marks)
+    settings = desk.settings
+    asked = replace(question, policy="", fairness=1.0, length=0)
+    key = (asked, task, marks, settings.relevance_floor, settings.draw_length, settings.n_candidates)
+    return desk.recent.get(key, lambda: _find_matches(desk, question, task, None, marks))
+
+
+def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought | None, marks: Marks) -> Matches:
     unknown = {text.partition("=")[0] for text in question.within} - set(desk.collection.masks)
     if unknown:
         names = ", ".join(sorted(unknown))

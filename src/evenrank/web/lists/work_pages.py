@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.records import WORK_ORDER
 from evenrank.web.desk import desk_of
+from evenrank.web.exports.wikitext import link
 from evenrank.web.lists.campaign import campaign_of
 from evenrank.web.lists.listing import requested_list
 from evenrank.web.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
@@ -121,6 +122,23 @@ def _by_class(found: Difference) -> list[tuple[str, int]]:
     return [(WORK_ORDER[code], codes.count(code)) for code in sorted(set(codes), reverse=True)]
 
 
+def show_missing(request: Request) -> Response:
+    """Red links of the list's subject; 404 on a server that knows no subjects without an article."""
+    desk, work_list = desk_of(request), requested_list(request)
+    if desk.subjects is None:
+        raise HTTPException(404, "This server knows no subjects without an article (evenrank serve --subjects FILE).")
+    found = desk.subjects.find(work_list.question.topic(), desk.title_index)
+    lines = [f"* {link(entry.subject.label)} ([[d:{entry.subject.item}|{entry.subject.item}]])" for entry in found]
+    return page(
+        request,
+        "missing.html",
+        work_list=work_list,
+        found=found,
+        wikitext="\n".join(lines),
+        address=own(request, list_path(work_list.link)),
+    )
+
+
 def show_campaign(request: Request) -> Response:
     """How quality and balance moved over the versions of the list."""
     desk, work_list = desk_of(request), requested_list(request)
@@ -142,4 +160,5 @@ def routes() -> list[BaseRoute]:
         Route(f"{start}/refresh", with_form(make_version), methods=["POST"]),
         Route(f"{start}/changes", show_changes),
         Route(f"{start}/campaign", show_campaign),
+        Route(f"{start}/missing", show_missing),
     ]

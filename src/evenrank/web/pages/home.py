@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -28,22 +25,9 @@ def landing(request: Request) -> Response:
     return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_of(desk))
 
 
-@lru_cache(4)
-def _example(kept: _ByData) -> Example | None:
-    return make_example(kept.desk)
-
-
-@dataclass(frozen=True)
-class _ByData:
-    """A desk that counts as the same while its data do."""
-
-    data: str
-    desk: Desk = field(compare=False)
-
-
 def example_of(desk: Desk) -> Example | None:
-    """The example of the data that are served now, worked out once."""
-    return _example(_ByData(f"{desk.collection.path} {desk.data}", desk))
+    """The example of the data that are served now, worked out once in a while."""
+    return desk.recent.get("example", lambda: make_example(desk))
 
 
 def about(request: Request) -> Response:
