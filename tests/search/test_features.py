@@ -13,7 +13,7 @@ from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.protocol import Hits
+from evenrank.search.engine.protocol import Hits, StoredPage
 from evenrank.search.features import FeatureExtractor, is_biography, names_people, standardise, weighted_sum
 from evenrank.search.hybrid import HybridModel, below
 from evenrank.search.query.explain import explain
@@ -52,9 +52,25 @@ def test_below() -> None:
 
 
 def test_biographies_and_topics_about_people() -> None:
-    assert is_biography("Ada Lovelace (10 December 1815 – 27 November 1852) was a mathematician.")
-    assert is_biography("Alan Kay (born May 17, 1940) is a computer scientist.")
-    assert not is_biography("Chess is a board game (for two).")
+    for opening in (
+        "Ada Lovelace (10 December 1815 – 27 November 1852) translated a paper on the engine.",
+        "Alan Kay (born May 17, 1940) has worked on user interfaces.",
+        "Bhaswati Mukherjee is a retired Indian diplomat. She was an ambassador.",
+        "Yuya Fukuda is a Japanese footballer who plays for Gamba Osaka.",
+        "Boris Kumm was the first politician of his party, and a soldier.",
+    ):
+        assert is_biography(StoredPage(1, "A", opening)), opening
+    for opening in (
+        "Chess is a board game (for two).",
+        "For You is a song recorded by Swedish singer Mariette.",
+        "Podabrus is a genus of soldier beetles.",
+        "The Perry Twins are an American duo.",
+        "Wing Commander is a scale model of an aircraft.",
+        "",
+    ):
+        assert not is_biography(StoredPage(1, "A", opening)), opening
+    assert is_biography(StoredPage(1, "A", "Nothing is known of A.", ("Poets", "1815 births")))
+    assert not is_biography(StoredPage(1, "A", "Nothing is known of A.", ("Births by year",)))
     assert names_people("Composers")
     assert names_people("Japan/Biography task force")
     assert not names_people("Volcanoes")
