@@ -22,7 +22,7 @@ from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.engine import indexing
-from evenrank.search.engine.engines import read_state
+from evenrank.search.engine.engines import open_index, read_state
 from evenrank.search.engine.indexing import page_fields
 from evenrank.search.engine.protocol import Restriction, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine
@@ -69,7 +69,7 @@ def test_wikitext_becomes_fields() -> None:
 
 def test_an_index_knows_the_groups_of_its_pages(collection: Collection) -> None:
     assert build(collection) == list(range(1, N_PAGES + 1))
-    engine = indexing.open_index(collection)
+    engine = open_index(collection)
     found = engine.search(HORSE, 100, Restriction({"geography": 0b10})).page_ids.tolist()
     assert sorted(found) == list(range(1, N_PAGES + 1, 2))
     np.testing.assert_array_equal(engine.values("quality_class", [1, 2]), [2, 2])
@@ -118,7 +118,7 @@ def test_a_stopped_build_resumes_where_it_stopped(
         with pytest.raises(KilledError):
             build(collection, commit_every=5)
     with pytest.raises(EvenrankError, match="not finished"):
-        indexing.open_index(collection)
+        open_index(collection)
     with TantivyEngine.open(indexing.index_folder(collection) / "pages") as stopped:
         reached = indexing.Checkpoint.parse(stopped.mark())
     assert 0 < reached.n_added < N_PAGES
@@ -145,7 +145,7 @@ def test_a_build_survives_kill_minus_nine(collection: Collection) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED_BUILD, str(collection.path)], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert build(collection) == list(range(1, N_PAGES + 1))
-    assert indexing.open_index(collection).statistics().n_pages == N_PAGES
+    assert open_index(collection).statistics().n_pages == N_PAGES
 
 
 def test_several_processes_give_the_same_index(collection: Collection) -> None:
@@ -160,7 +160,7 @@ def test_of_a_repeated_page_the_later_one_stays(tmp_path: Path, monkeypatch: pyt
         corpus.write(orjson.dumps({"id": 3, "title": "Page 3", "url": "", "text": "a cow"}) + b"\n")
     collection = import_collection(tmp_path / "c", files)
     assert build(collection, commit_every=5) == [i for i in range(1, 21) if i != 3]
-    assert indexing.open_index(collection).statistics().n_pages == 20
+    assert open_index(collection).statistics().n_pages == 20
 
 
 def test_broken_records_are_reported_and_skipped(tmp_path: Path) -> None:
@@ -179,13 +179,13 @@ def test_an_index_of_other_files_is_refused_and_replaced(collection: Collection,
     changed = import_collection(collection.path, write_files(tmp_path / "new", {1: "a horse"}))
     if indexing.index_folder(changed).exists():
         with pytest.raises(EvenrankError, match="other files"):
-            indexing.open_index(changed)
+            open_index(changed)
     assert build(changed) == [1]
 
 
 def test_what_is_missing_is_said(collection: Collection, tmp_path: Path) -> None:
     with pytest.raises(EvenrankError, match=r"no index .*evenrank index"):
-        indexing.open_index(collection)
+        open_index(collection)
     files = write_files(tmp_path / "bare", {1: "x"})
     without = import_collection(tmp_path / "d", ImportFiles(files.metadata))
     with pytest.raises(EvenrankError, match="--corpus"):
