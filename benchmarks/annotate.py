@@ -27,6 +27,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "annotate"))
 from wikidata_sample import dump_line, entity, statement
 
+from evenrank.annotate import labeller
 from evenrank.annotate.entities import annotate_entities, wanted_of
 from evenrank.annotate.labeller import annotate
 from evenrank.annotate.settings import AnnotateSettings, Inputs
@@ -170,14 +171,16 @@ def _run(folder: Path, queue: multiprocessing.SimpleQueue) -> None:
     os.setpgrp()
     seconds = {}
 
-    def timed(stage: Stage, store: WorkStore) -> None:
+    def timed(stage: Stage, store: WorkStore, n_workers: int | None) -> None:
         start = time.perf_counter()
-        run_locally(stage, store)
+        run_locally(stage, store, n_workers)
         seconds[stage.name] = time.perf_counter() - start
+
+    labeller.run_locally = timed
 
     start = time.perf_counter()
     inputs = Inputs(folder / "dump.xml.gz", folder / "wikidata.json.gz")
-    annotate(folder / "metadata.json.gz", inputs, AnnotateSettings(), engine=timed)
+    annotate(folder / "metadata.json.gz", inputs, AnnotateSettings())
     queue.put(seconds | {"all": time.perf_counter() - start})
 
 

@@ -68,8 +68,8 @@ class RawTantivy:
         import tantivy
 
         folder.mkdir()
-        index = tantivy.Index(build_schema(), str(folder))
-        for name, analyser in build_analysers().items():
+        index = tantivy.Index(build_schema([]), str(folder))
+        for name, analyser in build_analysers("en").items():
             index.register_tokenizer(name, analyser)
         self.write(index, pages)
 
@@ -117,7 +117,7 @@ class PlainTantivy(RawTantivy):
         for name in ("title", "text"):
             builder.add_text_field(name, tokenizer_name=STEMMED, index_option="freq")
         index = tantivy.Index(builder.build(), str(folder))
-        index.register_tokenizer(STEMMED, build_analysers()[STEMMED])
+        index.register_tokenizer(STEMMED, build_analysers("en")[STEMMED])
         self.write(index, pages)
 
     def fill(self, document: Any, page_id: int, title: str, lead: str, text: str) -> None:
@@ -186,7 +186,7 @@ ENGINES: dict[str, Any] = {
 
 def queries(path: Path, n_words: int) -> list[list[str]]:
     """Queries of words drawn from random articles: stems, frequent ones more often, as in keywords."""
-    analyser = build_analysers()[STEMMED]
+    analyser = build_analysers("en")[STEMMED]
     leads = [set(analyser.analyze(lead)) for _, _, lead, _ in read_pages(path, 4000)]
     words = np.array([word for lead in leads for word in sorted(lead) if len(word) > 3])
     rng = derive(1, "queries", n_words)
