@@ -27,7 +27,7 @@ from evenrank.web.searches.saved_search import SavedSearch, load_search
 from evenrank.web.storage.kept import float64, int32, pack
 from evenrank.web.storage.store import limit_of, now
 
-SHARPNESS = 2.0
+SHARPNESS = 3.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
 
 REST = 2.0
@@ -90,7 +90,8 @@ def choose(
     quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
     work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
     n_shown = np.bincount(search.places_of(shown), minlength=len(search.page_ids))
-    worth = (search.relevance * (0.05 + 0.95 * work_needed) / (1.0 + REST * n_shown)) ** SHARPNESS
+    rest = (1.0 + REST * n_shown) ** 2
+    worth = (search.relevance * (0.05 + 0.95 * work_needed)) ** SHARPNESS / rest
     rng = derive(int(desk.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
     return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
