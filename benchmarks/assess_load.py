@@ -28,7 +28,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.store import create_store
 from evenrank.collection.collection import Collection
@@ -94,7 +94,7 @@ def make_work(path: Path, collection: Collection, n_assessors: int, n_pages: int
     with create_store(path, seed=1) as store:
         load_pool(store, Pool(pages=tuple(sorted(pages))), {})
         secrets = [add_assessor(store, name) for name in names]
-        assign(store, names, Overlap(0.0))
+        assign_pages(store, names, Overlap(0.0))
     return secrets
 
 

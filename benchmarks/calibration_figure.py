@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.figures import FAINT, clean, figure_style, look_of, new_figure, save_figure_as
+from evenrank.figures import FAINT, clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.search.learn.reliability import ReliabilityBins
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def draw_reliability(curves: Mapping[str, ReliabilityBins], title: str) -> Figur
     shares.legend(loc="upper left", frameon=False)
     counts.set(xlabel="probability of relevance, mean of its tenth", ylabel="pages", yscale="log")
     for axes in (shares, counts):
-        clean(axes)
+        clean_axes(axes)
     return figure
 
 

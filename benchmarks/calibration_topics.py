@@ -32,7 +32,7 @@ from evenrank.search.learn.calibration import fit_calibration, predict
 from evenrank.search.learn.cross_validation import topic_folds
 from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
 from evenrank.search.learn.relevant_count import estimate_count, fit_count
-from evenrank.search.learn.training import Example, held_out_probabilities, train
+from evenrank.search.learn.training import TrainingExample, held_out_probabilities, train
 from evenrank.search.learn.training_data import LearningSettings, topic_forms
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine
 from relevance import DEPTH, lexical_model
@@ -46,7 +46,9 @@ LEAST_PAGES = 2 * DEPTH
 Floats = NDArray[np.float64]
 
 
-def show(form: str, examples: Sequence[Example], given: Sequence[Floats], counts: Sequence[tuple[float, ...]]) -> None:
+def show(
+    form: str, examples: Sequence[TrainingExample], given: Sequence[Floats], counts: Sequence[tuple[float, ...]]
+) -> None:
     p, y = np.concatenate(given), np.concatenate([example.labels for example in examples])
     error = n_sure = 0.0
     print(f"\nkeywords {form}: {len(examples)} topics")
@@ -78,7 +80,9 @@ def is_in_part(page_ids: NDArray[np.integer], share: float, seed: int) -> NDArra
     return np.array([derive(seed, "part", int(page)).random() < share for page in page_ids])
 
 
-def example_of(extractor: FeatureExtractor, topic: FormedTopic, form: Topic, share: float, seed: int) -> Example:
+def example_of(
+    extractor: FeatureExtractor, topic: FormedTopic, form: Topic, share: float, seed: int
+) -> TrainingExample:
     """A topic in a form, in a part of its window, without the pages that its long form was drawn from."""
     found = extractor.candidates(form, round(DEPTH / share), topic.judged.up_to_page_id)
     left = np.setdiff1d(topic.judged.relevant, topic.sources)
@@ -89,7 +93,7 @@ def example_of(extractor: FeatureExtractor, topic: FormedTopic, form: Topic, sha
     features = extractor.features(form, found)
     plain = replace(extractor, dense=None, reader=None).features(form, found)
     labels = np.isin(found.page_ids, left)
-    return Example(
+    return TrainingExample(
         form.id, form.keywords == topic.judged.topic.keywords, found.scores, features, plain, labels, len(left)
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
 from evenrank.search.encode.text_cache import TextVectors
-from evenrank.search.encode.vector_cache import unpack
+from evenrank.search.encode.vector_cache import unpack_vectors
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.query.candidates import CandidateSettings
@@ -51,7 +51,7 @@ def main() -> None:
     dense.cache.nearest(vectors[0], 1000)
     print(f"{len(dense.cache):,} vectors, {dense.cache.path.stat().st_size / 1e6:.0f} MB on disk")
     print("nearest 1000, exact          ", cost(lambda v: dense.cache.nearest(v, 1000), vectors))
-    matrix = unpack(dense.cache._records.values)
+    matrix = unpack_vectors(dense.cache._records.values)
     print("peer: numpy product and sort ", cost(lambda v: np.argsort(-(matrix @ v.astype(np.float32)))[:1000], vectors))
     lexical = LexicalModel(engine)
     hybrid = HybridModel(FeatureExtractor(lexical, dense))

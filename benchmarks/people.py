@@ -30,7 +30,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, TopicRankings, full_request
-from evenrank.ranking.record import run_of
+from evenrank.ranking.record import run_from_topics
 from evenrank.records import Task
 from policies import find_all, make_source
 from policy_collections import JUDGMENTS, make_collection
@@ -125,7 +125,7 @@ def rank_all(
 def add_lists(scores: Scores, collection: Collection, seed: int) -> None:
     """Append nDCG, AWRF and Score of each topic at every depth, and the Score of the track's scorer."""
     for name, job, results, milliseconds in rank_all(collection, seed, 1, BuildSettings(), LISTS):
-        run = run_of(job, name, results)
+        run = run_from_topics(job, name, results)
         for depth in DEPTHS:
             topics = evaluate(collection, run, "paper-2021", task1_depth=depth, min_tier=0)[name].topics.values()
             for measure in ("nDCG", "AWRF", "Score"):
@@ -139,7 +139,7 @@ def add_draws(scores: Scores, collection: Collection, seed: int, information: st
     """Append EE-L, precision and the share of relevant pages ever shown."""
     settings = BuildSettings(information=INFORMATION[information])
     for name, job, results, milliseconds in rank_all(collection, seed, 2, settings, (*DRAWS, *CURVE)):
-        run = run_of(job, name, results)
+        run = run_from_topics(job, name, results)
         topics = evaluate(collection, run, "paper-2021", min_tier=0)[name].topics.values()
         scores[name]["EE-L"] += [of_topic["EE-L"] for of_topic in topics]
         scores[name]["P"] += [next(value for key, value in t.items() if key.startswith("P")) for t in topics]

@@ -29,7 +29,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, full_request
-from evenrank.ranking.record import run_of
+from evenrank.ranking.record import run_from_topics
 from evenrank.ranking.sources import SearchSource, search_source
 from evenrank.records import Run, Task, no_pages
 from evenrank.search.model_choice import choose_model
@@ -165,7 +165,7 @@ def rank_all(name: str, job: RankingJob) -> tuple[Run, list[float]]:
             results.append(job.rank(topic.id))
             seconds.append(time.process_time() - start)
     print(f"{name}, Task {job.request.task}: {np.mean(seconds) * 1e3:.0f} ms a topic", file=sys.stderr)
-    return run_of(job, name, results), seconds
+    return run_from_topics(job, name, results), seconds
 
 
 def served(name: str, task: Task, protocol: str) -> bool:

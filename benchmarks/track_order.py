@@ -23,7 +23,7 @@ from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.record import run_of
+from evenrank.ranking.record import run_from_topics
 from evenrank.ranking.sources import SearchSource
 from policies import find_all, make_source
 from policy_collections import make_collection
@@ -96,7 +96,7 @@ def exposure_losses(collection: Collection, source: SearchSource, step: Step, na
     job = RankingJob(collection.path, source, make_policy(name, 2), full_request(2), settings, seed).learned()
     prepared = [job.prepare(topic.id) for topic in collection.topics if topic.split == "eval"]
     results = [job.rank_prepared(as_assumed(topic, step, name)) for topic in prepared if topic is not None]
-    topics = evaluate(collection, run_of(job, name, results), step.protocol, min_tier=0)[name].topics
+    topics = evaluate(collection, run_from_topics(job, name, results), step.protocol, min_tier=0)[name].topics
     return [scores["EE-L"] for scores in topics.values()]
 
 

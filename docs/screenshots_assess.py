@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from screenshots_server import SIZES, serve
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import queue
 from evenrank.assessment.store import Store, create_store
@@ -69,7 +69,7 @@ def make_judgments(path: Path, collection: Collection) -> dict[str, str]:
     with create_store(path, seed=3) as store:
         load_pool(store, pool, {topic.id: topic.title for topic in collection.topics})
         links = {name: f"/judge/{add_assessor(store, name)}" for name in ("Ada", "Ben")}
-        assign(store, list(links), Overlap(0.4))
+        assign_pages(store, list(links), Overlap(0.4))
         for name in links:
             cast_votes(store, list(some_votes(store, collection, name)))
         return links | {"Olga": f"/organise/{add_assessor(store, 'Olga', 'organiser')}"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import build_pool
 from evenrank.assessment.pool_file import write_pool
 from evenrank.assessment.store import create_store
@@ -57,7 +57,7 @@ def make_judging(folder: Path, collection: Collection, missing: int | None = Non
     with create_store(folder / "judgments.sqlite", seed=11) as store:
         load_pool(store, pool, {topic.id: topic.title for topic in topics})
         secrets = {name: add_assessor(store, name) for name in ("Ada", "Ben")}
-        assign(store, ["Ada", "Ben"], Overlap(1.0, 2))
+        assign_pages(store, ["Ada", "Ben"], Overlap(1.0, 2))
         secrets["Olga"] = add_assessor(store, "Olga", "organiser")
     return JudgingFiles(
         folder / "judgments.sqlite", folder / "pool.jsonl", paths, secrets, tuple(topic.id for topic in topics)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
 from evenrank.exposure import (
     FORMULAS,
+    AttentionTable,
     Cascade,
     Formula,
     Geometric,
-    Table,
     block_exposure,
     discounts,
     page_attention,
@@ -59,12 +59,12 @@ def test_log_is_the_discount_of_the_track_to_the_last_bit(dtype: type) -> None:
 models = st.one_of(
     st.sampled_from([Formula(name) for name in FORMULAS]),
     st.floats(1e-6, 1 - 1e-6).map(Geometric),
-    st.lists(st.floats(0, 1e6)).map(lambda values: Table(tuple(sorted([1.0, *values], reverse=True)))),
+    st.lists(st.floats(0, 1e6)).map(lambda values: AttentionTable(tuple(sorted([1.0, *values], reverse=True)))),
 )
 
 
 @given(models, st.integers(1, 1200))
-def test_weights_are_non_negative_and_fall(model: Formula | Geometric | Table, n_ranks: int) -> None:
+def test_weights_are_non_negative_and_fall(model: Formula | Geometric | AttentionTable, n_ranks: int) -> None:
     weights = model.weights(n_ranks)
     assert weights.shape == (n_ranks,)
     assert np.isfinite(weights).all()
@@ -122,20 +122,20 @@ def test_ideal_exposure_of_blocks() -> None:
     """Two pages share the attention of ranks 1 and 2, one has that of rank 3."""
     counts = np.array([2, 0, 1])
     assert block_exposure(counts, attention=Geometric(0.5)).tolist() == [0.75, 0.0, 0.25]
-    assert block_exposure(counts, attention=Table((4.0, 2.0))).tolist() == [3.0, 0.0, 0.0]
+    assert block_exposure(counts, attention=AttentionTable((4.0, 2.0))).tolist() == [3.0, 0.0, 0.0]
     assert block_exposure(counts).tolist() == pytest.approx([1.0, 0.0, THIRD])
 
 
 def test_weights_from_python() -> None:
-    assert parse_attention([2, np.float32(0.5)]) == Table((2.0, 0.5))
-    assert parse_attention(np.array([2.0, 0.5])) == Table((2.0, 0.5))
+    assert parse_attention([2, np.float32(0.5)]) == AttentionTable((2.0, 0.5))
+    assert parse_attention(np.array([2.0, 0.5])) == AttentionTable((2.0, 0.5))
     assert parse_attention(Geometric(0.3)) == Geometric(0.3)
 
 
 def test_table_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "weights.txt"
     path.write_bytes(b"\xef\xbb\xbf1\r\n 0.5\r\n0\r\n\r\n")
-    assert parse_attention(f"table:{path}") == Table((1.0, 0.5, 0.0))
+    assert parse_attention(f"table:{path}") == AttentionTable((1.0, 0.5, 0.0))
 
 
 def test_every_wrong_line_of_a_file_is_reported(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class Database(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-def is_address(location: Location) -> bool:
+def is_database_address(location: Location) -> bool:
     """Whether a location is the address of a PostgreSQL database, and not a file."""
     return str(location).partition(":")[0] in SCHEMES and "//" in str(location)
 
@@ -92,7 +92,7 @@ def open_database(
 
     `max_bytes` limits a file; a PostgreSQL database has the limits of its server.
     """
-    if not is_address(location):
+    if not is_database_address(location):
         file = SqliteFile(location, wait_seconds=wait_seconds, max_bytes=max_bytes)
         return open_file(file, schema, may_create=may_create)
     try:
@@ -104,4 +104,4 @@ def open_database(
 
 def shown_location(location: Location) -> str:
     """A location as messages show it."""
-    return without_password(str(location)) if is_address(location) else str(location)
+    return without_password(str(location)) if is_database_address(location) else str(location)

@@ -118,7 +118,7 @@ class Cascade:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class AttentionTable:
     """Attention of each rank as given, rank 1 first; ranks beyond the table get none."""
 
     values: tuple[float, ...]
@@ -142,7 +142,7 @@ class Table:
         return weights
 
 
-Attention = Formula | Geometric | Cascade | Table
+Attention = Formula | Geometric | Cascade | AttentionTable
 LOG = Formula("log")
 
 
@@ -173,7 +173,7 @@ def parse_attention(given: object) -> Attention:
         return _parse_text(given.strip())
     if isinstance(given, list | tuple | np.ndarray):
         values = np.atleast_1d(given).tolist() if isinstance(given, np.ndarray) else given
-        return Table(tuple(float(value) if _is_weight(value) else value for value in values))
+        return AttentionTable(tuple(float(value) if _is_weight(value) else value for value in values))
     raise WrongTypeError(given, "attention model", f"{', '.join(MODELS)}, or a list of weights")
 
 
@@ -181,7 +181,7 @@ def _parse_text(text: str) -> Attention:
     in_brackets = re.fullmatch(r"(rbp|gerr)\((.*)\)", text)
     name, colon, parameter = in_brackets.expand(r"\1:\2").partition(":") if in_brackets else text.partition(":")
     if name == "table":
-        return Table(_listed_weights(parameter) or _read_weights(parameter))
+        return AttentionTable(_listed_weights(parameter) or _read_weights(parameter))
     if name == "rbp":
         if colon and not _NUMBER.fullmatch(parameter):
             raise EvenrankError(f"attention {text!r}: {parameter!r} is not a number (write rbp:{PERSISTENCE})")

@@ -114,13 +114,13 @@ def dark(colour: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def direction(higher_is_better: bool, *, vertical: bool = False) -> str:
+def direction_label(higher_is_better: bool, *, vertical: bool = False) -> str:
     """Which way is better, to appear beside a measure's name on an axis."""
     arrow = ("↑" if higher_is_better else "↓") if vertical else ("→" if higher_is_better else "←")
     return f"({'higher' if higher_is_better else 'lower'} is better {arrow})"
 
 
-def clean(axes: Axes, grid: str = "both") -> None:
+def clean_axes(axes: Axes, grid: str = "both") -> None:
     """A light grid behind the data, no tick marks."""
     axes.grid(True, axis=grid)  # type: ignore[arg-type]
     axes.tick_params(length=0)

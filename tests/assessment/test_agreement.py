@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from evenrank.assessment.agreement import adjudication_queue, agreement, disagreements
+from evenrank.assessment.agreement import adjudication_queue, disagreements, measure_agreement
 from evenrank.assessment.agreement_coefficients import Bootstrap
-from evenrank.assessment.settle import settle
+from evenrank.assessment.settle import settle_votes
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import Vote, cast_votes, votes_on
 
@@ -27,7 +27,7 @@ def test_kappa_and_alpha_by_hand(store: Store) -> None:
     # both graded five pages: 1/1 twice, 0/0 twice, 1/0 once; a sixth was skipped by Ben
     cast_votes(store, graded("Ada", {10: 1, 11: 1, 12: 0, 13: 0, 14: 1, 15: 1}))
     cast_votes(store, graded("Ben", {10: 1, 11: 1, 12: 0, 13: 0, 14: 0, 15: None}))
-    report = agreement(store, QUICK)
+    report = measure_agreement(store, QUICK)
     [pair] = report.pairs
     assert (pair.first, pair.second, pair.n_pages, pair.observed) == ("Ada", "Ben", 5, 0.8)
     assert pair.kappa.value == pytest.approx((0.8 - 0.48) / 0.52)
@@ -36,30 +36,30 @@ def test_kappa_and_alpha_by_hand(store: Store) -> None:
     assert report.n_pages == 5
     assert report.alpha.value == pytest.approx(1 - 9 * 2 / 50)
     assert [entry.page for entry in report.disagreements] == [14]
-    assert agreement(store, QUICK) == report, "the same seed gives the same intervals"
+    assert measure_agreement(store, QUICK) == report, "the same seed gives the same intervals"
 
 
 def test_nobody_overlaps(store: Store) -> None:
     cast_votes(store, graded("Ada", {10: 1}) + graded("Ben", {11: 1}))
-    report = agreement(store, QUICK)
+    report = measure_agreement(store, QUICK)
     assert report.n_pages == 0
     assert report.pairs == ()
     assert math.isnan(report.alpha.value)
 
 
 def test_an_empty_file_has_no_agreement(store: Store) -> None:
-    assert math.isnan(agreement(store, QUICK).alpha.value)
+    assert math.isnan(measure_agreement(store, QUICK).alpha.value)
 
 
 def test_adjudication_settles_and_does_not_count_as_agreement(store: Store) -> None:
     cast_votes(store, graded("Ada", {10: 1, 11: 0}) + graded("Ben", {10: 0, 11: 0}))
-    before = agreement(store, QUICK)
+    before = measure_agreement(store, QUICK)
     [dispute] = adjudication_queue(store)
     assert (dispute.topic, dispute.page, dispute.is_settled) == (101, 10, False)
     ruling = Vote("r", 101, 10, "Ada", "graded", 0, method="adjudication")
     assert cast_votes(store, [ruling, ruling]) == 1
-    assert settle(votes_on(store, 101, 10)).grade == 0
+    assert settle_votes(votes_on(store, 101, 10)).grade == 0
     assert adjudication_queue(store) == []
     [entry] = disagreements(store)
     assert [vote.method for vote in entry.votes] == ["web", "web", "adjudication"]
-    assert agreement(store, QUICK).alpha == before.alpha
+    assert measure_agreement(store, QUICK).alpha == before.alpha

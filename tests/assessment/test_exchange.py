@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.assessment.exports import EXPORTS, judged_topics, left_out
+from evenrank.assessment.exports import EXPORTS, count_left_out, judged_topics
 from evenrank.assessment.imports import IMPORTS, import_topics, import_votes
 from evenrank.assessment.store import Store, create_store
 from evenrank.assessment.votes import Vote, all_votes, cast_votes, current_votes, undo_last
@@ -49,7 +49,7 @@ def empty(tmp_path: Path) -> Iterator[Store]:
 def test_qrels_by_hand(voted: Store, tmp_path: Path) -> None:
     EXPORTS["qrels"](voted, tmp_path / "qrels")
     assert (tmp_path / "qrels").read_text() == "101 0 10 1\n101 0 11 0\n101 0 15 1\n102 0 20 0\n"
-    assert left_out(voted) == {"skipped": 1, "unassessable": 1, "disputed": 1}
+    assert count_left_out(voted) == {"skipped": 1, "unassessable": 1, "disputed": 1}
 
 
 def test_topics_by_hand(voted: Store, tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 
 from evenrank.assessment.assessors import add_assessor, assessor_of, assessors, withdraw_link
-from evenrank.assessment.assignments import Overlap, assign, divide_topics, hand_over, load_pool, plan_assignments
+from evenrank.assessment.assignments import Overlap, assign_pages, divide_topics, hand_over, load_pool, plan_assignments
 from evenrank.assessment.coverage import coverage, max_tiers, pace
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import (
     QueueItem,
+    assessor_progress,
     next_item,
-    progress_of,
     queue,
 )
 from evenrank.assessment.store import Store
@@ -37,14 +37,14 @@ def test_topics_go_to_who_has_least() -> None:
 
 
 def test_each_page_has_one_primary_assessor(store: Store) -> None:
-    assert assign(store, ["Ada", "Ben"], NONE) == 20
+    assert assign_pages(store, ["Ada", "Ben"], NONE) == 20
     assert {item.topic for item in queue(store, "Ada")} == {101}
     assert {item.topic for item in queue(store, "Ben")} == {102}
-    assert assign(store, ["Ada", "Ben"], NONE) == 0, "assigning again changes nothing"
+    assert assign_pages(store, ["Ada", "Ben"], NONE) == 0, "assigning again changes nothing"
 
 
 def test_the_overlap_sample_goes_to_two(store: Store) -> None:
-    assert assign(store, ["Ada", "Ben"], ALL) == 40
+    assert assign_pages(store, ["Ada", "Ben"], ALL) == 40
     assert len(list(queue(store, "Ada"))) == 20
 
 
@@ -60,7 +60,7 @@ def test_the_sample_is_about_its_share_and_late_pages_do_not_move_it() -> None:
 
 
 def test_queues_are_shuffled_for_each_assessor_inside_tiers(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], ALL)
+    assign_pages(store, ["Ada", "Ben"], ALL)
     ada = [item.page for item in queue(store, "Ada", 101)]
     ben = [item.page for item in queue(store, "Ben", 101)]
     assert set(ada[:6]) == set(ben[:6]) == set(range(10, 16))
@@ -69,7 +69,7 @@ def test_queues_are_shuffled_for_each_assessor_inside_tiers(store: Store) -> Non
 
 
 def test_next_item_moves_on_and_skipped_ones_come_back(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], NONE)
+    assign_pages(store, ["Ada", "Ben"], NONE)
     order = [item.page for item in queue(store, "Ada")]
     first = next_item(store, "Ada")
     assert first == QueueItem(101, order[0], None, None)
@@ -80,24 +80,24 @@ def test_next_item_moves_on_and_skipped_ones_come_back(store: Store) -> None:
     assert QueueItem(101, order[0], "skipped", None) in queue(store, "Ada")
     while (item := next_item(store, "Ada")) is not None:
         judge(store, "Ada", item)
-    [progress] = progress_of(store, "Ada")
+    [progress] = assessor_progress(store, "Ada")
     assert (progress.title, progress.n_pages, progress.n_judged, progress.n_skipped) == ("Mountains", 10, 9, 1)
-    [untouched] = progress_of(store, "Ben")
+    [untouched] = assessor_progress(store, "Ben")
     assert (untouched.topic, untouched.n_judged, untouched.n_skipped) == (102, 0, 0)
 
 
 def test_late_pages_join_without_moving_others(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], NONE)
+    assign_pages(store, ["Ada", "Ben"], NONE)
     before = [item.page for item in queue(store, "Ada", 101)]
     late = Pool(pages=tuple(PooledPage(101, 1, page, ()) for page in (*range(10, 16), 30, 31)))
     assert load_pool(store, late, {101: "Mountains"}) == 2
-    assert assign(store, ["Ada", "Ben"], NONE) == 2
+    assert assign_pages(store, ["Ada", "Ben"], NONE) == 2
     after = [item.page for item in queue(store, "Ada", 101)]
     assert [page for page in after if page not in (30, 31)] == before
 
 
 def test_open_pages_can_be_handed_over(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], NONE)
+    assign_pages(store, ["Ada", "Ben"], NONE)
     item = next_item(store, "Ada")
     assert item is not None
     judge(store, "Ada", item)
@@ -107,7 +107,7 @@ def test_open_pages_can_be_handed_over(store: Store) -> None:
 
 
 def test_coverage_and_the_deepest_complete_tier(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], NONE)
+    assign_pages(store, ["Ada", "Ben"], NONE)
     assert max_tiers(store) == {101: 0, 102: 0}
     for item in list(queue(store, "Ada", 101)):
         outcome = {10: "skipped", 11: "unassessable"}.get(item.page, "graded")
@@ -124,7 +124,7 @@ def test_coverage_and_the_deepest_complete_tier(store: Store) -> None:
 
 
 def test_pace(store: Store) -> None:
-    assign(store, ["Ada", "Ben"], NONE)
+    assign_pages(store, ["Ada", "Ben"], NONE)
     for item in list(queue(store, "Ada"))[:4]:
         judge(store, "Ada", item)
     ada, ben = pace(store)

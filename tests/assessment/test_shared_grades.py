@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.assessment.agreement import agreement, graded_pages, pair_agreement, shared_grades
+from evenrank.assessment.agreement import graded_pages, measure_agreement, pair_agreement, shared_grades
 from evenrank.assessment.assessors import add_assessor
 from evenrank.assessment.store import Store, create_store
 from evenrank.assessment.votes import Vote, cast_votes, current_votes
@@ -35,7 +35,7 @@ def vote(name: str, page: int, grade: int, number: int = 0) -> Vote:
 
 def test_pairs_are_those_of_a_scan_of_all_pages(store: Store) -> None:
     cast_votes(store, [Vote("x", 1, 3, "Ada", "unassessable"), Vote("s", 1, 4, "Ben", "skipped")])
-    found, pages = agreement(store), graded_pages(current_votes(store)).values()
+    found, pages = measure_agreement(store), graded_pages(current_votes(store)).values()
     assert len(found.pairs) == 6
     assert found.disagreements
     for pair in found.pairs:
@@ -45,12 +45,12 @@ def test_pairs_are_those_of_a_scan_of_all_pages(store: Store) -> None:
 
 
 def test_a_vote_costs_one_estimate_for_each_pair_that_it_changes(store: Store) -> None:
-    before = agreement(store)
+    before = measure_agreement(store)
     n_made = pair_agreement.cache_info().misses
-    assert agreement(store) == before
+    assert measure_agreement(store) == before
     assert pair_agreement.cache_info().misses == n_made
     cast_votes(store, [vote(name, 77, 1) for name in ("Ada", "Ben")])
-    after = agreement(store)
+    after = measure_agreement(store)
     assert pair_agreement.cache_info().misses == n_made + 1
     assert [pair.n_pages for pair in after.pairs] == [
         before.pairs[0].n_pages + 1,
@@ -84,8 +84,8 @@ def test_what_is_shown_is_one_state_of_the_votes(tmp_path: Path) -> None:
         writer.start()
         seen = []
         while not is_over.is_set():
-            found = agreement(store)
+            found = measure_agreement(store)
             seen.append((found.n_pages, len(found.disagreements)))
         writer.join()
         assert [n_pages for n_pages, _ in seen] == [n_differing for _, n_differing in seen]
-        assert agreement(store).n_pages == 300
+        assert measure_agreement(store).n_pages == 300

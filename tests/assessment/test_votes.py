@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.assessment.conftest import new_location
 
-from evenrank.assessment.settle import settle
+from evenrank.assessment.settle import settle_votes
 from evenrank.assessment.store import Store, create_store, open_store, seed_of
 from evenrank.assessment.votes import Vote, all_votes, cast_vote, cast_votes, current_votes, undo_last, votes_on
 from evenrank.errors import EvenrankError
@@ -116,7 +116,7 @@ def made(*votes: tuple[str, str, int | None] | tuple[str, str, int | None, str])
     ],
 )
 def test_settled_values(votes: list[Vote], status: str, grade: int | None) -> None:
-    settled = settle(votes)
+    settled = settle_votes(votes)
     assert (settled.status, settled.grade) == (status, grade)
 
 

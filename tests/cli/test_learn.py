@@ -15,7 +15,7 @@ from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index
-from evenrank.search.learn.model_file import fingerprint
+from evenrank.search.learn.model_file import model_fingerprint
 
 
 def run(*arguments: object) -> Result:
@@ -78,7 +78,7 @@ def test_search_says_why(folder: Path) -> None:
 
 
 def test_rank_and_pareto_name_the_model(folder: Path, tmp_path: Path) -> None:
-    mark = fingerprint(folder / "relevance-model.json")
+    mark = model_fingerprint(folder / "relevance-model.json")
     output = tmp_path / "fair.tsv"
     common = ("--model", "learned", "--topics", "eval", "--workers", 1)
     result = run("rank", folder, "--task", 2, "--policy", "relevance", "-o", output, *common)

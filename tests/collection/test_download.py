@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 import evenrank.collection.download as download_module
-from evenrank.collection.download import download
+from evenrank.collection.download import download_collection
 from evenrank.collection.official import OfficialFile
 from evenrank.errors import EvenrankError, InputError
 
@@ -63,15 +63,15 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_downloads_and_keeps_what_is_whole(tmp_path: Path, address: str) -> None:
-    (path,) = download(tmp_path, address)
+    (path,) = download_collection(tmp_path, address)
     assert path.read_bytes() == CONTENT
-    assert download(tmp_path, address) == [path]
+    assert download_collection(tmp_path, address) == [path]
     assert len(Handler.requests) == 1
 
 
 def test_a_broken_download_goes_on_where_it_stopped(tmp_path: Path, address: str) -> None:
     Handler.breaks = 2
-    (path,) = download(tmp_path, address)
+    (path,) = download_collection(tmp_path, address)
     assert path.read_bytes() == CONTENT
     third = len(CONTENT) // 3
     assert Handler.requests[0] is None
@@ -81,40 +81,40 @@ def test_a_broken_download_goes_on_where_it_stopped(tmp_path: Path, address: str
 
 def test_a_server_without_ranges_starts_anew(tmp_path: Path, address: str) -> None:
     Handler.breaks, Handler.ranges = 1, False
-    (path,) = download(tmp_path, address)
+    (path,) = download_collection(tmp_path, address)
     assert path.read_bytes() == CONTENT
 
 
 def test_after_too_many_breaks_the_part_is_kept_and_resumed(tmp_path: Path, address: str) -> None:
     Handler.breaks = 5
     with pytest.raises(EvenrankError, match="again to resume"):
-        download(tmp_path, address)
+        download_collection(tmp_path, address)
     partial = tmp_path / "trec_topics.json.gz.part"
     assert 0 < partial.stat().st_size < len(CONTENT)
-    (path,) = download(tmp_path, address)
+    (path,) = download_collection(tmp_path, address)
     assert path.read_bytes() == CONTENT
 
 
 def test_a_whole_part_is_taken_as_it_is(tmp_path: Path, address: str) -> None:
     (tmp_path / "trec_topics.json.gz.part").write_bytes(CONTENT)
-    (path,) = download(tmp_path, address)
+    (path,) = download_collection(tmp_path, address)
     assert path.read_bytes() == CONTENT
 
 
 def test_wrong_bytes_are_not_kept(tmp_path: Path, address: str) -> None:
     Handler.content = CONTENT[::-1]
     with pytest.raises(InputError, match="md5"):
-        download(tmp_path, address)
+        download_collection(tmp_path, address)
     Handler.content = CONTENT[:-5]
     with pytest.raises(InputError, match="bytes, not"):
-        download(tmp_path, address)
+        download_collection(tmp_path, address)
     assert not list(tmp_path.iterdir())
 
 
 def test_errors_of_the_server_and_of_the_user(tmp_path: Path, address: str) -> None:
     with pytest.raises(EvenrankError, match="404"):
-        download(tmp_path, address + "/none")
+        download_collection(tmp_path, address + "/none")
     with pytest.raises(EvenrankError, match="unknown official file"):
-        download(tmp_path, address, ["nothing.gz"])
+        download_collection(tmp_path, address, ["nothing.gz"])
     with pytest.raises(EvenrankError, match="not an http"):
-        download(tmp_path, "file:///etc")
+        download_collection(tmp_path, "file:///etc")

@@ -17,7 +17,7 @@ from evenrank.collection.generate.judgments import apportion
 from evenrank.collection.generate.lexicon import Pattern
 from evenrank.collection.generate.names import unique_person, unique_place
 from evenrank.collection.generate.picker import Picker, zipf_weights
-from evenrank.collection.generate.prose import capitalised, plain, say, with_articles
+from evenrank.collection.generate.prose import capitalised, make_sentence, plain_text, with_articles
 from evenrank.collection.generate.years import LAST, Years
 from evenrank.errors import EvenrankError
 
@@ -87,10 +87,11 @@ def test_years_stay_in_the_time_of_the_article() -> None:
 def test_sentences_are_put_together() -> None:
     pattern = Pattern.parse("{thing} cost 5% in {place}.")
     assert (
-        say(pattern, {"thing": lambda: "[[Crops|crops]]", "place": lambda: "Oravik"}) == "[[Crops]] cost 5% in Oravik."
+        make_sentence(pattern, {"thing": lambda: "[[Crops|crops]]", "place": lambda: "Oravik"})
+        == "[[Crops]] cost 5% in Oravik."
     )
     assert capitalised("crops") == "Crops"
-    assert plain("[[Crops|crops]]") == "crops"
+    assert plain_text("[[Crops|crops]]") == "crops"
     assert with_articles("A early map of a [[Inn|inn]], a union and a urban area") == (
         "An early map of an [[Inn|inn]], a union and an urban area"
     )

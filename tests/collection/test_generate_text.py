@@ -90,7 +90,7 @@ def test_better_articles_hold_more(pages: list[PageText], metadata: list[dict[st
 
 def test_geography_can_be_read_in_the_text(pages: list[PageText], metadata: list[dict[str, Any]]) -> None:
     words: dict[str, list[str]] = defaultdict(list)
-    for row in tables.rows("countries"):
+    for row in tables.table_rows("countries"):
         words[row["continent"]] += [row["country"], row["demonym"]]
     named = [
         any(word in page.lead for word in words[record["geographic_locations"][0]])

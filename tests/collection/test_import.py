@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.describe import describe, table_text
+from evenrank.collection.describe import describe_collection, table_text
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.official import is_official, official_files
 from evenrank.errors import EvenrankError, InputError
@@ -282,7 +282,7 @@ def test_order_of_the_metadata_does_not_matter(tmp_path: Path, files: ImportFile
 
 def test_description_counts_and_warns(tmp_path: Path, files: ImportFiles) -> None:
     collection = import_collection(tmp_path / "c", files)
-    facts = describe(collection)
+    facts = describe_collection(collection)
     assert facts["geography_by_gender"]["Asia"]["female"] == 1
     assert facts["geography_by_gender"]["Africa"]["unknown"] == facts["geography_by_gender"]["Europe"]["unknown"] == 1
     assert facts["quality"]["none"] == 1

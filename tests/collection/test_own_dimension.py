@@ -12,7 +12,7 @@ from tests.own_data import SHARES, write_news
 
 import evenrank
 from evenrank.alignment.own_dimension import own_dimension, own_record, read_dimension
-from evenrank.collection.describe import describe, table_text
+from evenrank.collection.describe import describe_collection, table_text
 from evenrank.errors import EvenrankError, InputError
 from evenrank.evaluation.exposure_by_group import exposure_by_group
 from evenrank.web.app import create_app
@@ -99,7 +99,7 @@ def test_search_is_restricted_to_a_group(news: evenrank.Collection) -> None:
 
 
 def test_description_shows_it(news: evenrank.Collection) -> None:
-    assert sum(describe(news)["groups"]["outlet"].values()) == len(news)
+    assert sum(describe_collection(news)["groups"]["outlet"].values()) == len(news)
     assert "outlet: Unknown 17   public" in table_text(news)
     assert "Gender" not in table_text(news)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evenrank.exposure import discounts
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimisation.assignment import AssignmentBlock, prices_at, settle
+from evenrank.policies.optimisation.assignment import AssignmentBlock, lower_bounds, prices_at
 from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, solve_bands, thorough_effort
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.divergence import divergence_by_group
@@ -64,7 +64,7 @@ def test_whatever_the_prices_no_ranking_exceeds_the_bound_of_its_band(
     bounds = BandBounds.of(problem)
     bounds.learn(first)
     bounds.learn_between(first, second, 4)
-    settle(bounds, [first, second], 0.0)
+    lower_bounds(bounds, [first, second], 0.0)
     for ranking in permutations(range(7), 4):
         total = float(problem.outcome(np.array(ranking))[:-1].sum())
         if total > 0.0:

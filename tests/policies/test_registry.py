@@ -13,7 +13,7 @@ from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Candidates, Policy, Request, settings_of
-from evenrank.policies.registry import POLICIES, describe, make_policy
+from evenrank.policies.registry import POLICIES, describe_policy, make_policy
 from evenrank.rng import derive
 from evenrank.targets.target import EstimatedTarget
 
@@ -133,7 +133,7 @@ def test_valid_whatever_the_shape(
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
 def test_every_policy_carries_its_facts(policy: type[Policy]) -> None:
-    facts = describe(policy)
+    facts = describe_policy(policy)
     assert facts["tasks"]
     assert facts["citation"]
     assert facts["summary"].endswith((".", ";")) or facts["summary"]
@@ -156,7 +156,7 @@ def test_runs_of_the_paper_are_all_served() -> None:
 
 
 def test_reconstructed_methods_say_so() -> None:
-    marked = {name for name, policy in POLICIES.items() if describe(policy)["reconstructed"]}
+    marked = {name for name, policy in POLICIES.items() if describe_policy(policy)["reconstructed"]}
     assert marked == {"proportional", "relevance-share", "exposure-disparity"}
 
 

@@ -13,7 +13,7 @@ from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_sequence import sequence_problem
 from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.policy import Request
-from evenrank.ranking.build import BuildSettings, build
+from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.groups import cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.rng import derive
@@ -44,7 +44,7 @@ def test_all_wrong_restrictions_at_once() -> None:
 
 def test_candidates_and_target_keep_to_a_restriction(golden_collection: Collection) -> None:
     settings = BuildSettings(within=("geography=Europe",))
-    candidates, target = build(golden_collection, 101, 1, everything(golden_collection), settings)
+    candidates, target = build_candidates(golden_collection, 101, 1, everything(golden_collection), settings)
     rows = golden_collection.rows_of(candidates.page_ids)
     assert 0 < len(candidates) < len(golden_collection.page_ids)
     assert is_within(golden_collection, rows, settings.within).all()
@@ -54,15 +54,15 @@ def test_candidates_and_target_keep_to_a_restriction(golden_collection: Collecti
 
 
 def test_what_is_known_needs_no_beliefs(golden_collection: Collection) -> None:
-    candidates, _ = build(golden_collection, 101, 2, everything(golden_collection), BuildSettings())
+    candidates, _ = build_candidates(golden_collection, 101, 2, everything(golden_collection), BuildSettings())
     assert candidates.beliefs is None
 
 
 def test_beliefs_are_totals_of_pages_that_look_alike(golden_collection: Collection) -> None:
     """The expected exposure of all groups is about the true one, and pages of one place cannot be told apart."""
     found = everything(golden_collection)
-    candidates, target = build(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
-    full, _ = build(golden_collection, 101, 2, found, BuildSettings())
+    candidates, target = build_candidates(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
+    full, _ = build_candidates(golden_collection, 101, 2, found, BuildSettings())
     assert candidates.beliefs is not None
     believed = candidates.beliefs.alignment.total()
     assert believed == pytest.approx(full.alignment.total(), abs=0.02 * len(found))
@@ -75,7 +75,7 @@ def test_beliefs_are_totals_of_pages_that_look_alike(golden_collection: Collecti
 def test_the_objective_is_the_expected_loss_of_unknown_groups(golden_collection: Collection) -> None:
     """Groups drawn many times from the beliefs: the mean loss differs from the objective by a constant."""
     found = everything(golden_collection).take(np.arange(0, 400, 10))
-    candidates, _ = build(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
+    candidates, _ = build_candidates(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
     candidates = replace(candidates, quality_class=np.zeros(len(candidates), np.uint8))
     beliefs = candidates.beliefs
     assert beliefs is not None
@@ -104,7 +104,7 @@ def test_the_objective_is_the_expected_loss_of_unknown_groups(golden_collection:
 
 def test_unknown_groups_spread_exposure_over_more_pages(golden_collection: Collection) -> None:
     found = everything(golden_collection)
-    candidates, target = build(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
+    candidates, target = build_candidates(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
     policy = Optimal(spread=0.0, include_above=2.0)
     request = Request(2, 50, 20)
     blind = policy.rank(replace(candidates, beliefs=None), target, request, derive(1))

@@ -14,7 +14,7 @@ from evenrank.formats.runs import read_run
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
-from evenrank.ranking.build import BuildSettings, build
+from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant_length
 from evenrank.ranking.run_source import RunSource
 from evenrank.ranking.sources import NOTHING, Found
@@ -35,7 +35,7 @@ def test_pages_get_their_groups_work_and_class(golden_collection: Collection) ->
     known = golden_collection.page_ids[:50].copy()
     page_ids = np.append(known, np.int32(2_000_000_000))  # the last one has no metadata
     found = Found(page_ids, np.arange(51.0)[::-1], np.full(51, 0.5))
-    candidates, target = build(golden_collection, 101, 2, found, BuildSettings())
+    candidates, target = build_candidates(golden_collection, 101, 2, found, BuildSettings())
     assert candidates.alignment.dense().shape == (51, 32)
     assert candidates.alignment.dense()[-1].tolist() == [1.0] + [0.0] * 31
     assert candidates.quality_class[-1] == NO_CLASS
@@ -49,18 +49,18 @@ def test_pages_get_their_groups_work_and_class(golden_collection: Collection) ->
 def test_information_decides_which_groups_a_policy_sees(golden_collection: Collection) -> None:
     found = Found(golden_collection.page_ids[:30].copy(), np.ones(30), np.full(30, 0.5))
     settings = BuildSettings(information=("geography",))
-    candidates, target = build(golden_collection, 101, 1, found, settings)
+    candidates, target = build_candidates(golden_collection, 101, 1, found, settings)
     assert candidates.alignment.n_groups == 8
     assert target.space.names[0] == "Unknown"
     assert target.values[0] == 0.0
-    kept = build(golden_collection, 101, 1, found, replace(settings, keep_unknown=True))[1]
+    kept = build_candidates(golden_collection, 101, 1, found, replace(settings, keep_unknown=True))[1]
     assert kept.values[0] > 0.0
 
 
 def test_the_uncertain_number_of_relevant_pages_reaches_policies(golden_collection: Collection) -> None:
     count = RelevantCount(median=20.0, low=18.0, high=22.0)
     found = Found(golden_collection.page_ids[:50].copy(), np.arange(50.0)[::-1], np.full(50, 0.9), count)
-    candidates, _ = build(golden_collection, 101, 1, found.take(np.arange(40)), BuildSettings())
+    candidates, _ = build_candidates(golden_collection, 101, 1, found.take(np.arange(40)), BuildSettings())
     assert candidates.n_relevant == count
     assert relevant_length(candidates, BuildSettings()) == 22  # 36 expected, but no more than 22 in 9 of 10 cases
     assert relevant_length(replace(candidates, n_relevant=None), BuildSettings()) == 36
@@ -164,4 +164,4 @@ def test_dimension_that_the_pages_do_not_have(golden_collection: Collection) -> 
     found = Found(golden_collection.page_ids[:3].copy(), np.ones(3), np.ones(3))
     bare = replace(golden_collection, masks={"gender": golden_collection.masks["gender"]})
     with pytest.raises(EvenrankError, match="pages have no geography"):
-        build(bare, 101, 1, found, BuildSettings())
+        build_candidates(bare, 101, 1, found, BuildSettings())

@@ -25,7 +25,7 @@ from evenrank.formats.runs import read_run
 from evenrank.formats.topics import read_topics
 from evenrank.items.score import score
 from evenrank.search.learn.model_file import load
-from evenrank.web.sources.entries import EntriesError, Entry, parse_entries
+from evenrank.web.sources.entries import EntriesError, SourceEntry, parse_entries
 from evenrank.web.storage.backup import restore_backup
 
 Reader = Callable[[Path], object]
@@ -43,7 +43,7 @@ def _dump(path: Path) -> list[object]:
     return _batches(partial(annotate_pages, site=read_site(path)), PAGE_END, path)
 
 
-def _entries(path: Path) -> list[Entry]:
+def _entries(path: Path) -> list[SourceEntry]:
     """What somebody sends to the web app as a file, decoded as it decodes it."""
     try:
         return parse_entries(path.read_bytes().decode("utf-8", "replace"), path.name)

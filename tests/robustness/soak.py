@@ -24,7 +24,7 @@ from tests.robustness.server import QUESTION, get, memory_mib, n_descriptors, op
 from tests.robustness.small_files import small_files
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import build_pool
 from evenrank.assessment.store import create_store, open_store
 from evenrank.assessment.tiers import parse_tier
@@ -148,7 +148,7 @@ def make_files(folder: Path, n_assessors: int) -> tuple[dict[str, str], dict[str
     with create_store(folder / "judgments.sqlite") as store:
         load_pool(store, build_pool([run], (parse_tier("1:600"),)), {topic.id: topic.title})
         links = {name: add_assessor(store, name) for name in names}
-        assign(store, names, Overlap(0.1, 2))
+        assign_pages(store, names, Overlap(0.1, 2))
         rows = store.connection.execute("SELECT assessor, topic, page FROM assignment").fetchall()
     items: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
     for assessor, of_topic, page in rows:

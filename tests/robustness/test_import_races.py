@@ -11,7 +11,8 @@ from tests.robustness.commands import leftovers, run, start
 from tests.robustness.small_files import import_words, small_files
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import import_collection, locked_folder
+from evenrank.collection.import_files import import_collection
+from evenrank.collection.lock import locked_folder
 from evenrank.errors import EvenrankError
 from evenrank.formats.locking import LOCK_NAME
 

@@ -19,7 +19,7 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.assessment.store import create_store
 from evenrank.assessment.votes import current_votes
 from evenrank.collection.collection import Collection
-from evenrank.collection.download import download
+from evenrank.collection.download import download_collection
 from evenrank.collection.import_files import import_collection
 from evenrank.collection.official import official_files
 from evenrank.errors import DamagedStoreError, EvenrankError, InputError
@@ -217,7 +217,7 @@ def test_a_download_stops_at_the_known_size(tmp_path: Path, length: str) -> None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         with pytest.raises(EvenrankError):
-            download(tmp_path / "d", f"http://127.0.0.1:{server.server_port}", [name])
+            download_collection(tmp_path / "d", f"http://127.0.0.1:{server.server_port}", [name])
     finally:
         server.shutdown()
         server.server_close()

@@ -16,7 +16,7 @@ from tests.web.test_ownership import person_client
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.pages.admin import admin_key
-from evenrank.web.signin.provider import Tokens
+from evenrank.web.signin.provider import OAuthTokens
 from evenrank.web.signin.sessions import find_person, start_session
 from evenrank.web.storage.administration import entries, expired, remove_expired, set_limits
 from evenrank.web.storage.store import limit_of
@@ -86,7 +86,7 @@ def test_removing_needs_the_box(own_desk: Desk, admin: TestClient) -> None:
 
 
 def test_an_account_goes_with_what_it_owns_and_its_name(own_desk: Desk, admin: TestClient) -> None:
-    cookie = start_session(own_desk.store, "Ada", Tokens("token"), "x" * 22)
+    cookie = start_session(own_desk.store, "Ada", OAuthTokens("token"), "x" * 22)
     ada, other = person_client(own_desk, "Ada"), client_of(own_desk)
     own, others = posted(ada, "/lists", QUESTION), posted(other, "/lists", QUESTION)
     page_id = other.get(f"{others}.json").json()["articles"][0]["page_id"]

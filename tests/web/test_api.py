@@ -25,7 +25,7 @@ from evenrank.web.api.document import document, operations
 from evenrank.web.api.endpoints import routes
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk
-from evenrank.web.request.question import clean
+from evenrank.web.request.question import clean_text
 from evenrank.web.searches.saved_search import load_search
 
 HOST = {"Host": "localhost"}
@@ -47,7 +47,7 @@ def test_the_document_has_every_route_and_no_other() -> None:
 @given(st.text(max_size=5))
 def test_a_title_that_the_document_allows_is_one_after_cleaning(title: str) -> None:
     pattern = document()["components"]["schemas"]["ListQuestion"]["properties"]["title"]["pattern"]
-    assert bool(re.search(pattern, title)) == bool(clean(title))
+    assert bool(re.search(pattern, title)) == bool(clean_text(title))
 
 
 def test_the_guide_shows_every_operation_and_its_examples_work(client: TestClient) -> None:

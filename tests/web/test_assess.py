@@ -19,7 +19,7 @@ from tests.judging_files import JudgingFiles, make_judging
 from tests.web.conftest import UNLIMITED, client_of
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import assign, load_pool
+from evenrank.assessment.assignments import assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import queue
 from evenrank.assessment.store import Store, create_store, open_store
@@ -259,7 +259,7 @@ def test_hostile_titles_texts_and_comments_stay_text(hostile: Collection, tmp_pa
         pages = tuple(PooledPage(1, 1, int(page), ()) for page in hostile.page_ids)
         load_pool(store, Pool(pages=pages), {1: "<script>alert(1)</script> river"})
         link = f"/judge/{add_assessor(store, 'Ada <script>')}"
-        assign(store, ["Ada <script>"])
+        assign_pages(store, ["Ada <script>"])
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", judgments=tmp_path / "judgments.sqlite")
     with client_of(open_desk(hostile.path, settings)) as client:
         texts = [client.get(f"{link}/1/{page}").text for page in hostile.page_ids]

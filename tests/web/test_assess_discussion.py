@@ -15,7 +15,7 @@ from tests.web.conftest import UNLIMITED, client_of
 from evenrank.assessment.agreement import adjudication_queue, disagreements
 from evenrank.assessment.discussion import remarks_on
 from evenrank.assessment.exports import settled_pages
-from evenrank.assessment.queues import progress_of
+from evenrank.assessment.queues import assessor_progress
 from evenrank.assessment.store import Store, create_store, judgments_schema, max_grade_of, open_store, set_max_grade
 from evenrank.assessment.votes import Vote, all_votes, cast_vote, votes_on
 from evenrank.collection.collection import Collection
@@ -134,7 +134,7 @@ def test_the_answers_of_somebody_are_asked_for_again(
     answer = judge.post(f"{olga}/people/reopen", data={**fields, "sure": "yes"})
     assert "1 answers are asked for again" in judge.get(answer.headers["location"]).text
     assert [vote.assessor for vote in votes_on(store, topic, page)] == ["Ben"]
-    assert [entry.n_judged for entry in progress_of(store, "Ada") if entry.topic == topic] == [0]
+    assert [entry.n_judged for entry in assessor_progress(store, "Ada") if entry.topic == topic] == [0]
 
 
 def test_relevance_is_graded_on_buttons(

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import queue
 from evenrank.assessment.store import create_store, open_store
@@ -95,7 +95,7 @@ def make_work(path: Path, collection: Collection) -> tuple[dict[str, str], dict[
     with create_store(path, seed=1) as store:
         load_pool(store, pool, {})
         secrets = {name: add_assessor(store, name) for name in names}
-        assign(store, names, Overlap(0.0))
+        assign_pages(store, names, Overlap(0.0))
         work = {name: [(item.topic, item.page) for item in queue(store, name)] for name in names}
     return secrets, work
 

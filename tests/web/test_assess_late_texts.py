@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="needs the extra web")
 from tests.judging_files import JudgingFiles, make_judging
 from tests.web.conftest import UNLIMITED, client_of
 
-from evenrank.assessment.assignments import Overlap, assign, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.store import open_store
 from evenrank.collection.collection import Collection
@@ -65,7 +65,7 @@ def pool_more(files: JudgingFiles, *pages: int) -> None:
     """What `evenrank judgments pool` and `assign` do, from outside."""
     with open_store(files.judgments) as store:
         load_pool(store, Pool(pages=tuple(PooledPage(files.topics[0], 1, page, ()) for page in pages)), {})
-        assign(store, ["Ada", "Ben"], Overlap(1.0, 2))
+        assign_pages(store, ["Ada", "Ben"], Overlap(1.0, 2))
 
 
 def test_a_new_page_is_read_whole(generated: Collection, judging: Judging, files: JudgingFiles, tmp_path: Path) -> None:

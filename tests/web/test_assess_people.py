@@ -14,7 +14,7 @@ from tests.web.conftest import UNLIMITED, client_of
 
 from evenrank.assessment.assessors import assessor_of
 from evenrank.assessment.pool_file import read_pool, write_pool
-from evenrank.assessment.queues import progress_of
+from evenrank.assessment.queues import assessor_progress
 from evenrank.assessment.store import Store, open_store
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import open_desk
@@ -63,11 +63,11 @@ def test_a_withdrawn_link_stops_working(judge: TestClient, people: str, judging:
 def test_open_pages_are_handed_over(judge: TestClient, people: str, judging: JudgingFiles, store: Store) -> None:
     judge.post(f"{people}/add", data={"name": "Cleo"})
     topic = judging.topics[0]
-    [before] = [entry.n_pages for entry in progress_of(store, "Ada") if entry.topic == topic]
+    [before] = [entry.n_pages for entry in assessor_progress(store, "Ada") if entry.topic == topic]
     answer = judge.post(f"{people}/hand-over", data={"topic": str(topic), "from": "Ada", "to": "Cleo"})
     assert f"{before} pages handed over" in judge.get(answer.headers["location"]).text
-    assert topic not in [entry.topic for entry in progress_of(store, "Ada")]
-    assert [entry.n_pages for entry in progress_of(store, "Cleo")] == [before]
+    assert topic not in [entry.topic for entry in assessor_progress(store, "Ada")]
+    assert [entry.n_pages for entry in assessor_progress(store, "Cleo")] == [before]
     same = {"topic": str(topic), "from": "Ada", "to": "Ada"}
     assert judge.post(f"{people}/hand-over", data=same).status_code == 400
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.records import Article, Topic
-from evenrank.web.assess.content import ArticleContent, Part, content_of, pack, unpack
+from evenrank.web.assess.content import ArticleContent, ContentPart, content_of, pack_content, unpack_content
 from evenrank.web.assess.marking import marker, topic_stems
 from evenrank.web.assess.reading import FIRST_CHARACTERS, lay_out
 
@@ -35,7 +35,7 @@ def test_an_article_is_cleaned_and_says_nothing_of_its_quality() -> None:
     assert content.categories == ("Rivers of England",)
     assert [part.title for part in content.parts] == ["", "Course", "Upper"]
     assert content.parts[0].text == "The Thames is a river with two dams & floods."
-    assert unpack(pack(content)) == content
+    assert unpack_content(pack_content(content)) == content
 
 
 def test_words_are_marked_under_any_ending() -> None:
@@ -64,7 +64,7 @@ def test_a_topic_without_telling_words_is_marked_by_what_it_has() -> None:
 
 def test_a_long_article_is_cut_between_paragraphs_and_shown_whole_on_request() -> None:
     paragraph = "The river flows on and on. " * 20
-    content = ArticleContent("Long", (Part(0, "", "\n".join([paragraph] * 400)), Part(2, "End", "dam")))
+    content = ArticleContent("Long", (ContentPart(0, "", "\n".join([paragraph] * 400)), ContentPart(2, "End", "dam")))
     stems = topic_stems(RIVERS)
     head, whole = lay_out(content, stems), lay_out(content, stems, is_whole=True)
     n_shown = len(head.blocks) * len(paragraph)
@@ -76,7 +76,7 @@ def test_a_long_article_is_cut_between_paragraphs_and_shown_whole_on_request() -
 
 
 def test_one_endless_paragraph_is_cut_at_a_blank() -> None:
-    content = ArticleContent("Long", (Part(0, "", "word " * 20_000),))
+    content = ArticleContent("Long", (ContentPart(0, "", "word " * 20_000),))
     head = lay_out(content, topic_stems(RIVERS))
     assert FIRST_CHARACTERS - 10 < len(head.blocks[0].text) <= FIRST_CHARACTERS
     assert len(head.blocks[0].text) + head.n_left == 100_000

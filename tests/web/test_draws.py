@@ -28,7 +28,7 @@ from evenrank.web.request.question import Question
 from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
 from evenrank.web.searches.marks import set_mark
 from evenrank.web.searches.plan import DrawPool, Owed, fill, settle_kinds
-from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.progress import search_progress
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 from evenrank.web.settings import WebSettings
 
@@ -59,7 +59,7 @@ def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> N
     rankings = [make_draw(desk, search, f"editor {number}").page_ids for number in range(100)]
     loss = evaluated_loss(desk, search, rankings)
     assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
-    progress = progress_of(desk, search)
+    progress = search_progress(desk, search)
     assert progress is not None
     assert progress.loss == pytest.approx(loss, rel=1e-9)
     assert progress.loss < progress.first_loss / 2

@@ -19,7 +19,7 @@ from tests.web.oauth_provider import AccountProvider, account_provider
 from evenrank.errors import InputError
 from evenrank.web.desk import Desk
 from evenrank.web.signin.pages import local_path
-from evenrank.web.signin.provider import Tokens, challenge_of
+from evenrank.web.signin.provider import OAuthTokens, challenge_of
 from evenrank.web.signin.sessions import end_sessions_of, seal, unseal
 from evenrank.web.signin.settings import read_sign_in
 
@@ -191,7 +191,7 @@ def test_tokens_are_renewed_and_readable_with_the_cookie_only(
 
 
 def test_seals() -> None:
-    tokens = Tokens("access", "refresh", 5.0)
+    tokens = OAuthTokens("access", "refresh", 5.0)
     assert unseal("cookie", seal("cookie", tokens)) == tokens
     assert unseal("other", seal("cookie", tokens)) is None
     assert seal("cookie", tokens) != seal("cookie", tokens)

@@ -12,7 +12,7 @@ from tests.mediawiki import ADMIN, BOT, EDITOR, MediaWiki
 from evenrank.wiki.block import EditedByOthersError
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiApiError, WikiError
-from evenrank.wiki.publish import Draft, RefusedError, compare, draft, preview, publish
+from evenrank.wiki.publish import Draft, RefusedError, draft, preview, publish_draft, show_difference
 from evenrank.wiki.settings import WikiSettings
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
@@ -48,21 +48,21 @@ def person(wiki: MediaWiki, account: tuple[str, str]) -> mwclient.Site:
 
 def made(bot: WikiClient, title: str, content: str = LIST) -> Draft:
     """A page that was published once."""
-    publish(bot, draft(bot, title, content, create=True), "First list", ACCOUNT)
+    publish_draft(bot, draft(bot, title, content, create=True), "First list", ACCOUNT)
     return draft(bot, title, content)
 
 
 def test_a_page_is_created_then_refreshed_then_left_alone(bot: WikiClient, wiki: MediaWiki) -> None:
     with pytest.raises(RefusedError, match="does not exist"):
         draft(bot, "Project:Lists/One", LIST)
-    first = publish(bot, draft(bot, "Project:Lists/One", LIST, create=True), "First list", ACCOUNT, is_bot=True)
+    first = publish_draft(bot, draft(bot, "Project:Lists/One", LIST, create=True), "First list", ACCOUNT, is_bot=True)
     assert first.revision is not None
-    second = publish(bot, draft(bot, "Project:Lists/One", f"{LIST}\n* [[Shogi]]"), "Refreshed", ACCOUNT)
+    second = publish_draft(bot, draft(bot, "Project:Lists/One", f"{LIST}\n* [[Shogi]]"), "Refreshed", ACCOUNT)
     assert second.revision is not None
     assert second.revision > first.revision
     again = draft(bot, "Project:Lists/One", f"{LIST}\n* [[Shogi]]")
     assert not again.is_changed
-    assert publish(bot, again, "Nothing", ACCOUNT).revision is None
+    assert publish_draft(bot, again, "Nothing", ACCOUNT).revision is None
     assert "* [[Shogi]]\n<!-- End" in wiki.text("Project:Lists/One")
 
 
@@ -70,7 +70,7 @@ def test_what_people_write_around_survives(bot: WikiClient, human: mwclient.Site
     made(bot, "Project:Lists/Around")
     page = human.pages["Project:Lists/Around"]
     page.save(f"== Welcome ==\n{page.text(cache=False)}\nSigned, ~~~~", "words around")
-    publish(bot, draft(bot, "Project:Lists/Around", "* [[Xiangqi]]"), "Refreshed", ACCOUNT)
+    publish_draft(bot, draft(bot, "Project:Lists/Around", "* [[Xiangqi]]"), "Refreshed", ACCOUNT)
     text = wiki.text("Project:Lists/Around")
     assert text.startswith("== Welcome ==\n<!-- Evenrank list")
     assert "* [[Xiangqi]]" in text
@@ -84,12 +84,12 @@ def test_an_edit_in_the_same_second_is_not_overwritten(bot: WikiClient, human: m
     page = human.pages["Project:Lists/Race"]
     page.save(page.text(cache=False).replace("* [[Go]]", "* [[Go]] I am on it"), "claimed")
     with pytest.raises(RefusedError, match="publish again") as caught:
-        publish(bot, waiting, "Refreshed", ACCOUNT)
+        publish_draft(bot, waiting, "Refreshed", ACCOUNT)
     assert caught.value.code == "editconflict"
     with pytest.raises(EditedByOthersError):
         draft(bot, "Project:Lists/Race", "* [[Shogi]]")
     assert "I am on it" in wiki.text("Project:Lists/Race")
-    publish(bot, draft(bot, "Project:Lists/Race", "* [[Shogi]]", discard_edits=True), "Refreshed", ACCOUNT)
+    publish_draft(bot, draft(bot, "Project:Lists/Race", "* [[Shogi]]", discard_edits=True), "Refreshed", ACCOUNT)
     assert "I am on it" not in wiki.text("Project:Lists/Race")
 
 
@@ -99,7 +99,7 @@ def test_an_edit_of_other_lines_is_merged(bot: WikiClient, human: mwclient.Site,
     waiting = draft(bot, "Project:Lists/Merge", "* [[Shogi]]")
     page = human.pages["Project:Lists/Merge"]
     page.save(page.text(cache=False).replace("Top", "Top, by a human"), "above")
-    publish(bot, waiting, "Refreshed", ACCOUNT)
+    publish_draft(bot, waiting, "Refreshed", ACCOUNT)
     text = wiki.text("Project:Lists/Merge")
     assert text.startswith("Top, by a human")
     assert "* [[Shogi]]" in text
@@ -109,7 +109,7 @@ def test_two_who_create_the_same_page(bot: WikiClient, human: mwclient.Site, wik
     waiting = draft(bot, "Project:Lists/New", LIST, create=True)
     human.pages["Project:Lists/New"].save("A human was faster.", "new")
     with pytest.raises(RefusedError, match="publish again") as caught:
-        publish(bot, waiting, "First list", ACCOUNT)
+        publish_draft(bot, waiting, "First list", ACCOUNT)
     assert caught.value.code == "articleexists"
     assert wiki.text("Project:Lists/New").strip() == "A human was faster."
 
@@ -120,7 +120,7 @@ def test_a_page_deleted_meanwhile_is_not_brought_back(bot: WikiClient, wiki: Med
     admin = person(wiki, ADMIN)
     admin.post("delete", title="Project:Lists/Deleted", token=admin.get_token("csrf"))
     with pytest.raises(RefusedError) as caught:
-        publish(bot, waiting, "Refreshed", ACCOUNT)
+        publish_draft(bot, waiting, "Refreshed", ACCOUNT)
     assert caught.value.code in ("missingtitle", "nosuchrevid", "editconflict", "pagedeleted")
 
 
@@ -129,18 +129,18 @@ def test_difference_and_preview(bot: WikiClient) -> None:
     waiting = draft(bot, "Project:Lists/Preview", "* [[Chess]]\n* [[Shogi]] '''new'''")
     assert "+* [[Shogi]] '''new'''" in waiting.difference().splitlines()
     assert "-* [[Go]]" in waiting.difference().splitlines()
-    rows = compare(bot, waiting)
+    rows = show_difference(bot, waiting)
     assert "diff-addedline" in rows
     assert "Shogi" in re.sub("<[^>]+>", "", rows)
     shown = preview(bot, waiting)
     assert "<b>new</b>" in shown
     assert 'title="Chess"' in shown
-    assert compare(bot, draft(bot, "Project:Lists/Not yet", LIST, create=True)) == ""
+    assert show_difference(bot, draft(bot, "Project:Lists/Not yet", LIST, create=True)) == ""
 
 
 def refusal(bot: WikiClient, waiting: Draft, account: str = ACCOUNT) -> RefusedError:
     with pytest.raises(RefusedError) as caught:
-        publish(bot, waiting, "Refreshed", account)
+        publish_draft(bot, waiting, "Refreshed", account)
     return caught.value
 
 
@@ -161,7 +161,7 @@ def test_each_refusal_has_its_code(configured: MediaWiki, bot: WikiClient, code:
     error = None
     for one in waiting:
         try:
-            publish(bot, one, "Refreshed", ACCOUNT)
+            publish_draft(bot, one, "Refreshed", ACCOUNT)
         except RefusedError as caught:
             error = caught
     assert error is not None
@@ -219,7 +219,7 @@ def test_a_filter_and_the_list_of_unwanted_sites(bot: WikiClient, wiki: MediaWik
 
 def test_without_sign_in_nothing_is_saved(reader: WikiClient) -> None:
     with pytest.raises(RefusedError) as caught:
-        publish(reader, draft(reader, "Project:Lists/Nobody", LIST, create=True), "x", ACCOUNT)
+        publish_draft(reader, draft(reader, "Project:Lists/Nobody", LIST, create=True), "x", ACCOUNT)
     assert caught.value.code == "assertnameduserfailed"
 
 

@@ -14,7 +14,7 @@ from tests.web.test_signin import agree
 
 from evenrank.web.signin.provider import Provider
 from evenrank.wiki.client import WikiClient
-from evenrank.wiki.publish import RefusedError, draft, publish
+from evenrank.wiki.publish import RefusedError, draft, publish_draft
 from evenrank.wiki.settings import WikiSettings
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
@@ -40,7 +40,9 @@ def token_of(provider: AccountProvider) -> str:
 def test_an_edit_is_the_persons_own(wiki: MediaWiki, accounts: AccountProvider) -> None:
     with WikiClient(WikiSettings(wiki.api_url, "tests@example.org")) as client:
         client.authorize(token_of(accounts))
-        done = publish(client, draft(client, "Project:Signed in", "* [[Chess]]", create=True), "A list", EDITOR[0])
+        done = publish_draft(
+            client, draft(client, "Project:Signed in", "* [[Chess]]", create=True), "A list", EDITOR[0]
+        )
         history = client.call(action="query", revids=str(done.revision), prop="revisions", rvprop="user|comment")
     [revision] = history["query"]["pages"][0]["revisions"]
     assert (revision["user"], revision["comment"]) == (EDITOR[0], "A list")
@@ -51,4 +53,4 @@ def test_a_token_that_has_ended_saves_nothing(wiki: MediaWiki, accounts: Account
         client.authorize(token_of(accounts))
         accounts.tokens.clear()
         with pytest.raises(RefusedError, match="sign in again"):
-            publish(client, draft(client, "Project:Ended", "* [[Chess]]", create=True), "A list", EDITOR[0])
+            publish_draft(client, draft(client, "Project:Ended", "* [[Chess]]", create=True), "A list", EDITOR[0])

@@ -11,13 +11,13 @@ import pytest
 from tests.desk_collections import HOSTILE_TITLES
 from tests.mediawiki import BOT, MediaWiki
 
-from evenrank.web.articles.article import CLASSES, Article
+from evenrank.web.articles.article import CLASSES, ListedArticle
 from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
 from evenrank.web.settings import WebSettings
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.idiom import PLAIN, idiom_of
-from evenrank.wiki.publish import draft, preview, publish
+from evenrank.wiki.publish import draft, preview, publish_draft
 from evenrank.wiki.settings import WikiSettings
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
@@ -33,7 +33,7 @@ def bot(wiki: MediaWiki) -> Iterator[WikiClient]:
 
 def listing(titles: list[str], text: str = "", **more: object) -> Listing:
     articles = [
-        Article(
+        ListedArticle(
             rank=at + 1,
             page_id=at + 1,
             title=title,
@@ -56,7 +56,7 @@ def test_nothing_in_a_list_acts(bot: WikiClient, wiki: MediaWiki, write: object)
     title = f"Project:Hostile {write.__name__}"  # type: ignore[attr-defined]
     text = write(listing([*HOSTILE_TITLES, *HOSTILE.split()], HOSTILE))  # type: ignore[operator]
     made = draft(bot, title, text, create=True)
-    publish(bot, made, "Hostile list", BOT[0].partition("@")[0])
+    publish_draft(bot, made, "Hostile list", BOT[0].partition("@")[0])
     assert wiki.text(title).rstrip("\n") == made.new_text.rstrip("\n")
     answer = bot.call(action="parse", page=title, prop="text|templates|properties|externallinks|categories")["parse"]
     assert answer["templates"] == []

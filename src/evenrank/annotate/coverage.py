@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evenrank.annotate import gender, geography
 from evenrank.annotate.record import Page
-from evenrank.figures import clean, figure_style, new_figure, save_figure_as
+from evenrank.figures import clean_axes, figure_style, new_figure, save_figure_as
 
 SMALL = 10
 """Groups of people smaller than this are left out of the report."""
@@ -116,6 +116,6 @@ def draw_coverage(rows: list[CoverageRow], path: Path) -> None:
             axes.plot(shares, names, marker, label=label, alpha=0.8)
         axes.set(xlim=(-0.02, 1.02), xlabel="share of the group's pages (of its people, for citizenship)")
         axes.invert_yaxis()
-        clean(axes)
+        clean_axes(axes)
         figure.legend(loc="outside upper center", ncols=len(SHOWN), frameon=False)
         save_figure_as(figure, path)

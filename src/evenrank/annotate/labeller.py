@@ -25,9 +25,9 @@ from evenrank.annotate.write import (
     Report,
     WriteRange,
     Written,
-    about,
     about_path,
     close_readers,
+    describe_output,
     gzip_member,
     header_comment,
     write_about,
@@ -241,7 +241,7 @@ def write_output(
         for member in members:
             file.write(member)
     report = report_of()
-    write_about(about_path(out), about(report, settings, model, inputs.facts()))
+    write_about(about_path(out), describe_output(report, settings, model, inputs.facts()))
     return report
 
 

@@ -185,7 +185,9 @@ def header_comment(with_gender: bool) -> str:
     return "\n".join([f"Page metadata made by Evenrank {version('evenrank')}.", *warnings(with_gender).values()])
 
 
-def about(report: Report, settings: AnnotateSettings, model: QualityModel, inputs: dict[str, Any]) -> dict[str, Any]:
+def describe_output(
+    report: Report, settings: AnnotateSettings, model: QualityModel, inputs: dict[str, Any]
+) -> dict[str, Any]:
     """The sidecar's content. It holds no date, so that equal runs give equal bytes."""
     return {
         "made_by": f"evenrank {version('evenrank')}",

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate, alpha_estimate, count_values, kappa_estimate
-from evenrank.assessment.settle import settle
+from evenrank.assessment.settle import settle_votes
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import ADJUDICATION, Vote, current_votes
 from evenrank.rng import derive
@@ -59,7 +59,7 @@ MOST_REMEMBERED = 50_000
 """Estimates that are remembered: all pairs of 300 assessors, a few MB for each 10,000."""
 
 
-def agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agreement:
+def measure_agreement(store: Store, bootstrap: Bootstrap | None = None) -> Agreement:
     """κ of every pair, α of all, and the list of disagreements, of one state of the file whatever others write.
 
     Only grades are compared: a page that somebody skipped or could not judge is a missing value for that person.
@@ -116,7 +116,7 @@ def disagreements(store: Store) -> list[Disagreement]:
     for vote in current_votes(store):
         pages.setdefault((vote.topic, vote.page), []).append(vote)
     return [
-        Disagreement(topic, page, _adjudications_last(votes), settle(votes).status != "disputed")
+        Disagreement(topic, page, _adjudications_last(votes), settle_votes(votes).status != "disputed")
         for (topic, page), votes in pages.items()
         if len({(vote.outcome, vote.grade) for vote in votes if _is_own(vote)}) > 1
     ]

@@ -83,7 +83,7 @@ def _n_items(store: Store) -> int:
     return int(store.connection.execute("SELECT count(*) FROM item").fetchone()[0])
 
 
-def assign(store: Store, names: Sequence[str], overlap: Overlap | None = None) -> int:
+def assign_pages(store: Store, names: Sequence[str], overlap: Overlap | None = None) -> int:
     """Number of new assignments: pages that nobody has yet go to their topic's assessor and to the sample's."""
     with store.transaction() as connection:
         free = "SELECT topic, page FROM item WHERE (topic, page) NOT IN (SELECT topic, page FROM assignment)"

@@ -85,6 +85,6 @@ EXPORTS: dict[str, Callable[[Store, FilePath], None]] = {
 """Name of a format → what writes it."""
 
 
-def left_out(store: Store) -> Counter[str]:
+def count_left_out(store: Store) -> Counter[str]:
     """How many pages with votes are in no list of judged pages, by reason."""
     return Counter(value.status for value in settled_pages(store).values() if value.grade is None)

@@ -48,7 +48,7 @@ class Pool:
     """Topic → tier in which the budget ended it; topics that are pooled whole are not there."""
 
 
-def fingerprint(run: Run) -> str:
+def pool_fingerprint(run: Run) -> str:
     """A digest of the rankings of `run`; its name and scores do not matter."""
     digest = hashlib.sha256(str(run.task).encode())
     for array, dtype in ((run.topic_ids, "<i4"), (run.repeats, "<i4"), (run.starts, "<i8"), (run.pages, "<i4")):
@@ -129,7 +129,7 @@ def _entries(pages: Mapping[int, Pages]) -> Iterator[PooledPage]:
 def _merged_runs(known: Sequence[PooledRun], runs: Sequence[Run]) -> tuple[PooledRun, ...]:
     """All runs by name; one name must not stand for two runs."""
     merged = {run.name: run for run in known}
-    for entry in (PooledRun(run.name, run.task, fingerprint(run)) for run in runs):
+    for entry in (PooledRun(run.name, run.task, pool_fingerprint(run)) for run in runs):
         if merged.setdefault(entry.name, entry) != entry:
             raise EvenrankError(f"two different runs are named {entry.name!r}: rename one file, or start a new pool")
     return tuple(merged[name] for name in sorted(merged))

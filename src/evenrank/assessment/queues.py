@@ -98,7 +98,7 @@ def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueIte
     return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
 
 
-def progress_of(store: Store, assessor: str) -> list[TopicProgress]:
+def assessor_progress(store: Store, assessor: str) -> list[TopicProgress]:
     """How far the assessor is, topic by topic."""
     rows = store.connection.execute(
         f"""SELECT q.topic, t.title, count(*), count(q.outcome) FILTER (WHERE q.outcome <> 'skipped'),

@@ -22,7 +22,7 @@ class Settled:
     is_adjudicated: bool = False
 
 
-def settle(votes: Iterable[Vote]) -> Settled:
+def settle_votes(votes: Iterable[Vote]) -> Settled:
     """The value of one page from its current votes.
 
     The last adjudication wins. Without one, each grade and "unassessable" are candidates and the one with most
@@ -49,4 +49,4 @@ def _of(is_graded: bool, grade: int | None, is_adjudicated: bool = False) -> Set
 def settle_all(votes: Iterable[Vote]) -> dict[tuple[int, int], Settled]:
     """(topic, page) → settled value, from current votes sorted by topic and page."""
     pages = groupby(votes, key=lambda vote: (vote.topic, vote.page))
-    return {key: settle(group) for key, group in pages}
+    return {key: settle_votes(group) for key, group in pages}

@@ -83,11 +83,11 @@ def import_command(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def describe_command(folder: Path, form: str) -> None:
     """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
-    from evenrank.collection.describe import describe, table_text
+    from evenrank.collection.describe import describe_collection, table_text
 
     collection = evenrank.Collection.open(folder)
     if form == "json":
-        click.echo(orjson.dumps(describe(collection), option=orjson.OPT_INDENT_2).decode())
+        click.echo(orjson.dumps(describe_collection(collection), option=orjson.OPT_INDENT_2).decode())
     else:
         click.echo(table_text(collection))
 
@@ -124,7 +124,7 @@ def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bo
 )
 def download_command(folder: Path, source: str | None, only: tuple[str, ...], year: str) -> None:
     """Download the track's files into FOLDER; broken downloads are resumed, sizes and checksums are checked."""
-    from evenrank.collection.download import download
+    from evenrank.collection.download import download_collection
 
-    for path in download(folder, source, only, int(year), _warn):
+    for path in download_collection(folder, source, only, int(year), _warn):
         click.echo(path)

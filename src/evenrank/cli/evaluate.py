@@ -75,7 +75,7 @@ def command(
     )
     if topic_stats is not None:
         write_topic_stats(results, topic_stats)
-    click.echo(rendered(results, form, per_topic, all_intervals=all_intervals), nl=False)
+    click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
     say_notes(results, with_settings=form != "json")
 
 
@@ -104,7 +104,7 @@ def score_attributes(
     say_notes(found.overall, with_settings=True)
 
 
-def rendered(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:
+def render_results(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:
     """The results in one of `FORMATS`."""
     if form == "json":
         return orjson.dumps(results.to_json(all_intervals), option=orjson.OPT_INDENT_2).decode() + "\n"

@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 
 from evenrank.assessment.agreement import Agreement, Disagreement
-from evenrank.assessment.agreement import agreement as measure
+from evenrank.assessment.agreement import measure_agreement as measure
 from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate
 from evenrank.assessment.assessors import add_assessor, assessors
 from evenrank.assessment.assignments import Overlap, load_pool
-from evenrank.assessment.assignments import assign as give
+from evenrank.assessment.assignments import assign_pages as give
 from evenrank.assessment.coverage import coverage, max_tiers, pace
-from evenrank.assessment.exports import EXPORTS, left_out
+from evenrank.assessment.exports import EXPORTS, count_left_out
 from evenrank.assessment.imports import IMPORTS
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import create_store, open_store
-from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
 from evenrank.collection.collection import Collection
@@ -119,7 +119,7 @@ def export(store: Path | str, form: str, output: Path) -> None:
     """Write settled grades (qrels, topics) or every vote (votes); what is undecided is never a 0."""
     with open_store(store) as opened:
         EXPORTS[form](opened, output)
-        undecided = left_out(opened) if form != "votes" else {}
+        undecided = count_left_out(opened) if form != "votes" else {}
     if undecided:
         counts = ", ".join(f"{n:,} {status}" for status, n in sorted(undecided.items()))
         say(f"left out, because they have no settled grade: {counts}")
@@ -140,7 +140,9 @@ def agreement(store: Path | str, resamples: int, form: str) -> None:
 
 
 def _echo_agreement(found: Agreement) -> None:
-    pairs = [(f"Cohen's κ, {p.first} and {p.second}", p.n_pages, shown(p.observed), p.kappa) for p in found.pairs]
+    pairs = [
+        (f"Cohen's κ, {p.first} and {p.second}", p.n_pages, shown_number(p.observed), p.kappa) for p in found.pairs
+    ]
     estimates = [("Krippendorff's α", found.n_pages, "–", found.alpha), *pairs]
     names = ["agreement", "pages", "observed", "value", "low", "high"]
     echo_table(names, [[*cells, *_estimate(estimate)] for *cells, estimate in estimates])
@@ -153,4 +155,4 @@ def _disagreement(entry: Disagreement) -> list[object]:
 
 
 def _estimate(estimate: Estimate) -> list[str]:
-    return [shown(value) for value in (estimate.value, estimate.low, estimate.high)]
+    return [shown_number(value) for value in (estimate.value, estimate.low, estimate.high)]

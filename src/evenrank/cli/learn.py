@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import evenrank
-from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import check_output
@@ -104,16 +104,16 @@ def print_report(found: TrainingReport, form: str) -> None:
         echo_json(asdict(found))
         return
     rows = [
-        [name, c.form, shown(quality.precision_at_10, 3), shown(quality.r_precision, 3), found.n_topics]
+        [name, c.form, shown_number(quality.precision_at_10, 3), shown_number(quality.r_precision, 3), found.n_topics]
         for c in found.comparisons
         for name, quality in (("learned", c.learned), ("untrained", c.untrained))
     ]
     echo_table(["model", "keywords", "P@10", "R-precision", "topics"], rows)
     click.echo(f"{found.verdict}\n")
     errors = [
-        ["expected calibration error", shown(found.calibration_error)],
-        ["error of the number of relevant pages", shown(found.count_error)],
+        ["expected calibration error", shown_number(found.calibration_error)],
+        ["error of the number of relevant pages", shown_number(found.count_error)],
     ]
     echo_table(["probabilities", "value"], errors)
-    parts = [[name, shown(value, 3)] for name, value in found.contributions.items()]
+    parts = [[name, shown_number(value, 3)] for name, value in found.contributions.items()]
     echo_table(["feature", "adds"], parts)

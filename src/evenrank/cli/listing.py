@@ -74,6 +74,6 @@ def echo_json(value: object) -> None:
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
-def shown(value: float, places: int = 4) -> str:
+def shown_number(value: float, places: int = 4) -> str:
     """A number to read; – when it is undefined."""
     return "–" if value != value else f"{value:.{places}f}"

@@ -35,9 +35,9 @@ class StoreLocation(NamedPath):
         super().__init__(exists=exists, dir_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from evenrank.database import is_address
+        from evenrank.database import is_database_address
 
-        return value if is_address(value) else super().convert(value, param, ctx)
+        return value if is_database_address(value) else super().convert(value, param, ctx)
 
 
 class Seed(click.types.IntParamType):

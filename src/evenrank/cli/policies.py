@@ -9,7 +9,7 @@ from typing import Any
 import click
 import orjson
 
-from evenrank.policies.registry import POLICIES, describe, policy_class
+from evenrank.policies.registry import POLICIES, describe_policy, policy_class
 
 NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
 
@@ -22,7 +22,7 @@ def command(names: tuple[str, ...], form: str) -> None:
 
     Set a policy's settings with `rank --set NAME=VALUE`.
     """
-    facts = [describe(policy_class(name)) for name in names or POLICIES]
+    facts = [describe_policy(policy_class(name)) for name in names or POLICIES]
     if form == "json":
         click.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import evenrank
-from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import FiniteRange
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
@@ -100,7 +100,7 @@ def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
     echo_table(["topic", *tiers, "pages"], [[topic, *n, sum(n)] for topic, n in by_topic])
     echo_table(["run", "task", "pages", "unique"], [[s.run, s.task, s.n_pages, s.n_unique] for s in counts.shares])
     names = [share.run for share in counts.shares]
-    rows = [[name, *(shown(x, 3) for x in row)] for name, row in zip(names, counts.overlap, strict=True)]
+    rows = [[name, *(shown_number(x, 3) for x in row)] for name, row in zip(names, counts.overlap, strict=True)]
     echo_table(["overlap", *names], rows)
     click.echo(f"{counts.n_pages:,} pages, {hours:,.1f} hours at {seconds:g} s with {overlap:.0%} judged twice")
     return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown
+from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import STORE
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def judged(
         rows.append({"run": run.name, "topics": len(shares[depths[0]]), **means})
     if form == "json":
         return echo_json(rows)
-    echo_table(list(rows[0]), [[run, n_topics, *map(shown, means)] for run, n_topics, *means in map(dict.values, rows)])
+    echo_table(
+        list(rows[0]), [[run, n_topics, *map(shown_number, means)] for run, n_topics, *means in map(dict.values, rows)]
+    )
     return None
 
 
@@ -112,5 +114,5 @@ def leave_one_out(
 
 def _cells(row: LeftOut) -> list[object]:
     counts = [row.n_unique, row.n_unique_relevant, row.n_topics]
-    scores = [shown(row.score), shown(row.score_without), shown(row.change)]
+    scores = [shown_number(row.score), shown_number(row.score_without), shown_number(row.change)]
     return [row.run, *counts, *scores, row.rank, row.rank_without]

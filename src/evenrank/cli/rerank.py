@@ -68,13 +68,13 @@ def command(
         settings=read_pairs(pairs),
         seed=seed,
     )
-    write_text(rendered(found, form), output, force=force)
+    write_text(render_rankings(found, form), output, force=force)
     for note in found.notes:
         say(f"note: {note}")
     say(repr(found).strip("<>"))
 
 
-def rendered(found: evenrank.Reranked, form: str) -> str:
+def render_rankings(found: evenrank.Reranked, form: str) -> str:
     """The rankings in one of `FORMATS`; in six columns the second is Q0, or the number of the ranking."""
     if form == "json":
         data = {

@@ -57,12 +57,12 @@ def command(
     found = evenrank.score(
         {name: str(path) for name, path in named.items()}, groups, qrels, target, measures or None, attention, depth
     )
-    click.echo(rendered(found, form, per_query), nl=False)
+    click.echo(render_scores(found, form, per_query), nl=False)
     for note in found.notes:
         say(f"note: {note}")
 
 
-def rendered(found: evenrank.ItemScores, form: str, per_query: bool) -> str:
+def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> str:
     """The scores in one of `FORMATS`."""
     from evenrank.evaluation.tables.results import RENDERERS
     from evenrank.evaluation.tables.table import text_of

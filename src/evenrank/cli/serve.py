@@ -96,7 +96,7 @@ def command(
     start = time.monotonic()
     show_log()
     opened, site = Collection.open(collection), wiki.rstrip("/") + "/"
-    say(f"{collection}: {len(opened):,} articles")
+    say_progress(f"{collection}: {len(opened):,} articles")
     settings = WebSettings(
         store=store,
         facts_folder=store.parent if isinstance(store, Path) else None,
@@ -121,7 +121,7 @@ def command(
         guidelines=guidelines,
     )
     if subjects:
-        say(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
+        say_progress(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
     shared = shared_by_workers(settings)
@@ -129,9 +129,11 @@ def command(
 
     def work() -> None:
         app = create_app(collection, settings, shared)
-        say(f"ready after {time.monotonic() - start:.1f} s")
+        say_progress(f"ready after {time.monotonic() - start:.1f} s")
         if admin_link:
-            say(f"administration: {public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}")
+            say_progress(
+                f"administration: {public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}"
+            )
         server_of(app, proxies).run([socket])
 
     with listen(host, port) as socket:
@@ -143,6 +145,6 @@ def command(
             run_workers(workers, work)
 
 
-def say(text: str) -> None:
+def say_progress(text: str) -> None:
     """How far the start is."""
     click.echo(text, err=True)

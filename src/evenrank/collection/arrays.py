@@ -48,7 +48,7 @@ def load_topics(folder: Path) -> tuple[Topic, ...]:
     return tuple(topics)
 
 
-def merged(topics: Sequence[Topic], others: Sequence[Topic]) -> list[Topic]:
+def merge_topics(topics: Sequence[Topic], others: Sequence[Topic]) -> list[Topic]:
     """Topics of two files, in any order: what one file does not say of a topic comes from the other.
 
     The official judgments of the evaluation topics come without keywords, which are in a file of their own.

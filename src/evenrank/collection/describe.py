@@ -22,7 +22,7 @@ WARNING = (
 )
 
 
-def describe(collection: Collection) -> dict[str, Any]:
+def describe_collection(collection: Collection) -> dict[str, Any]:
     """Counts of pages by group and quality, topics and sources, ready for JSON."""
     joint = group_counts(collection)
     space = collection.space()
@@ -38,7 +38,7 @@ def describe(collection: Collection) -> dict[str, Any]:
         "groups": {
             d.name: dict(zip(d.groups, single_counts(collection, d), strict=True)) for d in collection.dimensions
         },
-        "quality": quality_counts(collection),
+        "quality": pages_by_quality(collection),
         "has_text": collection.corpus is not None,
         "sources": {
             name: {"path": s.path, "size_bytes": s.size_bytes, "md5": s.md5, "official": s.official}
@@ -71,7 +71,7 @@ def single_counts(collection: Collection, dimension: Dimension) -> list[int]:
     return found
 
 
-def quality_counts(collection: Collection) -> dict[str, int]:
+def pages_by_quality(collection: Collection) -> dict[str, int]:
     """Pages by quality class."""
     counts = np.bincount(collection.quality_class, minlength=len(WORK_ORDER) + 1)
     return dict(zip((*WORK_ORDER, "none"), counts.tolist(), strict=True))
@@ -79,7 +79,7 @@ def quality_counts(collection: Collection) -> dict[str, int]:
 
 def table_text(collection: Collection) -> str:
     """The description as text for people."""
-    facts = describe(collection)
+    facts = describe_collection(collection)
     counts = facts["counts"]
     lines = [f"{collection.path}: {counted(counts['pages'], 'page')}" + _corpus_part(counts)]
     for split, name in (("train", "training"), ("eval", "evaluation")):

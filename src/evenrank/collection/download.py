@@ -21,7 +21,7 @@ N_TRIES = 5
 PARTIAL = ".part"
 
 
-def download(
+def download_collection(
     folder: str | os.PathLike[str],
     source: str | None = None,
     only: Sequence[str] = (),

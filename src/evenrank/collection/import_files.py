@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +15,30 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.alignment.own_dimension import own_record
-from evenrank.collection.arrays import merged, save_titles, save_topics
+from evenrank.collection.arrays import merge_topics, save_titles, save_topics
 from evenrank.collection.checksums import folder_facts
 from evenrank.collection.collection import Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.data_date import check_date, data_date
 from evenrank.collection.group_counts import save_counts
-from evenrank.collection.manifest import Manifest, SourceFile, read_manifest, write_manifest
+from evenrank.collection.import_checks import refuse_missing_fields, refuse_pipes, refuse_repeated, warn_of_odd
+from evenrank.collection.lock import (
+    locked_folder,
+    new_data_folder,
+    next_data_folder,
+    previous_manifest,
+    remove_old_data,
+)
+from evenrank.collection.manifest import Manifest, SourceFile, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
-from evenrank.collection.read_pages import ALWAYS, read_pages
+from evenrank.collection.read_pages import read_pages
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
-from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.formats.metadata import Metadata, has_text_ids
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.topics import read_topics
-from evenrank.records import LANGUAGE_CODE, NO_CLASS, Topic
+from evenrank.records import LANGUAGE_CODE, Topic
 from evenrank.text_ids import TextIds, save_text_ids
 
 
@@ -69,7 +73,7 @@ def import_collection(
     `settings` says how generated files were made; `warn` receives what is odd but not wrong.
     """
     folder = Path(folder)
-    _refuse_pipes(files)
+    refuse_pipes(files)
     with locked_folder(folder):
         return import_locked(folder, files, settings, warn)
 
@@ -83,14 +87,14 @@ def import_locked(
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
     check_date(files.date)
-    _refuse_repeated(files.dimensions)
+    refuse_repeated(files.dimensions)
     topics, metadata, ids = _read_topics_and_pages(files, warn)
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
-    _refuse_missing_fields(files, metadata)
-    _warn_of_odd(files.metadata, metadata, known, warn)
+    refuse_missing_fields(files, metadata)
+    warn_of_odd(files.metadata, metadata, known, warn)
     topics = [_with_window(topic, metadata.page_ids) for topic in topics]
-    fresh = _new_data_folder(folder)
-    final = _free_name(folder, _previous(folder))
+    fresh = new_data_folder(folder)
+    final = next_data_folder(folder, previous_manifest(folder))
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
@@ -123,13 +127,13 @@ def import_locked(
         )
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        if (manifest := _previous(folder)) is None or manifest.data_folder != final.name:
+        if (manifest := previous_manifest(folder)) is None or manifest.data_folder != final.name:
             shutil.rmtree(final, ignore_errors=True)
         if isinstance(error, OSError):
             found = f"could not be written: {error.strerror or error}"
             raise input_error(folder, 0, found, "free some space") from error
         raise
-    _remove_old_data(folder, final.name)
+    remove_old_data(folder, final.name)
     return Collection.open(folder)
 
 
@@ -141,63 +145,6 @@ def _language(files: ImportFiles) -> str:
             raise EvenrankError(f"--language: {found} (give a code such as en, de or zh)")
         return files.language
     return "en" if files.corpus is None else open_articles(files.corpus).site.language
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """A block in which no other process writes the collection; a folder that is made here goes if it stays empty."""
-    _refuse_file(folder)
-    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with only_writer(folder / LOCK_NAME, folder):
-            yield
-    except OSError as error:
-        found = f"could not be written: {error.strerror or error}"
-        raise input_error(folder, 0, found, "make room or name another folder; nothing was changed") from error
-    finally:
-        with suppress(OSError):
-            for parent in made:
-                parent.rmdir()
-
-
-def _refuse_pipes(files: ImportFiles) -> None:
-    """InputError for what can be read only once: files are read, then measured."""
-    named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
-    pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
-    if pipes:
-        raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
-
-
-def _refuse_repeated(dimensions: tuple[Dimension, ...]) -> None:
-    names = [dimension.name for dimension in dimensions]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise EvenrankError(f"dimension {', '.join(repeated)} is given twice (give each name once)")
-
-
-def _refuse_missing_fields(files: ImportFiles, metadata: Metadata) -> None:
-    """InputError when no record has the field of a dimension that the user asked for."""
-    missing = [dimension for dimension in files.dimensions if dimension.field not in metadata.fields]
-    if missing:
-        has = ", ".join(sorted(metadata.fields)[:20])
-        found = [f"no record has the field {one.field!r} of the dimension {one.name}" for one in missing]
-        raise InputError([Fault(str(files.metadata), 0, text, f"its fields are {has}") for text in found])
-
-
-def _warn_of_odd(
-    path: Path, metadata: Metadata, dimensions: dict[str, Dimension], warn: Callable[[str], object]
-) -> None:
-    if metadata.n_repeated:
-        warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
-    known = [name for name in metadata.masks if dimensions[name].field in metadata.fields]
-    if not known:
-        warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")
-    elif "sub-region" not in known and set(known) & set(ALWAYS):  # metadata of 2022 have sub-regions, not continents
-        for name in ALWAYS:
-            if name not in known:
-                warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")
-    if (metadata.quality_class == NO_CLASS).all():
-        warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
 
 
 def _read_topics_and_pages(
@@ -219,7 +166,7 @@ def _read_all_topics(files: ImportFiles, ids: TextIds | None = None) -> list[Top
     train = read_topics(files.topics, "train", ids) if files.topics else []
     judged: list[Topic] = []
     for path in files.eval_topics:
-        judged = merged(judged, read_topics(path, "eval", ids))
+        judged = merge_topics(judged, read_topics(path, "eval", ids))
     shared = {topic.id for topic in train} & {topic.id for topic in judged}
     if shared:
         found = f"topic ids {sorted(shared)[:5]} are training topics too"
@@ -314,51 +261,6 @@ def _named_from(folder: Path, path: Path) -> str:
     absolute = path.resolve()
     home = folder.resolve()
     return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
-
-
-def _refuse_file(folder: Path) -> None:
-    if folder.is_file():
-        raise input_error(folder, 0, "a file, where a folder was expected", "name another folder")
-
-
-def _previous(folder: Path) -> Manifest | None:
-    """The manifest of what is there; None without a collection, or with one that cannot be read."""
-    try:
-        return read_manifest(folder)
-    except EvenrankError:
-        return None
-
-
-def _new_data_folder(folder: Path) -> Path:
-    try:
-        for left in folder.glob(".data-*.tmp"):
-            shutil.rmtree(left, ignore_errors=True)
-        return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
-    except OSError as error:
-        raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
-
-
-def _free_name(folder: Path, previous: Manifest | None) -> Path:
-    """The next data folder of the collection; anything there that is not ours stays."""
-    last = previous.data_folder.removeprefix("data-") if previous is not None else ""
-    numbers = count(int(last) + 1 if last.isdecimal() else 1)
-    return next(path for number in numbers if not (path := folder / f"data-{number}").exists())
-
-
-def _remove_old_data(folder: Path, kept: str) -> None:
-    """Remove what earlier imports made, and nothing else that has such a name.
-
-    What a reader still has open stays until the next import. A folder is renamed first: if the removal is killed, the
-    next import knows the rest by its name.
-    """
-    for old in folder.glob("data-*"):
-        is_ours = old.name.removeprefix("data-").isdecimal() and (old / "page_ids.npy").exists()
-        if is_ours and old.name != kept:
-            with suppress(OSError), no_leases(old) as is_free:
-                if is_free:
-                    doomed = folder / f".{old.name}.tmp"
-                    os.replace(old, doomed)
-                    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def _version() -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.files import generate_files
 from evenrank.collection.generate.settings import GenerateSettings, split_topics
-from evenrank.collection.import_files import ImportFiles, import_locked, locked_folder
+from evenrank.collection.import_files import ImportFiles, import_locked
+from evenrank.collection.lock import locked_folder
 
 SOURCE = "source"
 """Folder of the official-format files, inside the collection."""

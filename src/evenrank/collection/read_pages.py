@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
-from evenrank.formats.metadata import ForeignFieldError, Metadata, first_fields, read_metadata
+from evenrank.formats.metadata import ForeignFieldError, Metadata, leading_fields, read_metadata
 from evenrank.progress import progress_bar
 from evenrank.text_ids import TextIds
 
@@ -25,7 +25,7 @@ def read_pages(
     and the file is read again without that dimension. `own` are dimensions of the user's own, which are always read;
     with `ids` page ids are text.
     """
-    fields = first_fields(path)
+    fields = leading_fields(path)
     foreign = set[str]()
     while True:
         try:

@@ -24,7 +24,7 @@ from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import Settings, make_job
-from evenrank.ranking.record import run_of
+from evenrank.ranking.record import run_from_topics
 from evenrank.records import Task
 from evenrank.rng import derive
 from evenrank.types import FilePath
@@ -138,7 +138,7 @@ def information(
         prepared = [found for found in map(base.prepare, topic_ids) if found is not None]
         for name in names:
             job = replace(base, policy=make_policy(name, task)).learned()
-            run = run_of(job, name, map(job.rank_prepared, prepared))
+            run = run_from_topics(job, name, map(job.rank_prepared, prepared))
             scored = evaluate(opened, run, protocol, min_tier=0)[name].topics
             of_topics = [scored[found.candidates.topic_id] for found in prepared if found.candidates.topic_id in scored]
             scores[name][condition.name] = _mean(of_topics, MEASURE[task]), _mean(of_topics, COMPANION[task])

@@ -96,7 +96,7 @@ def read_metadata(
     return _joined(blocks, dimensions, reader.fields, n_lines)
 
 
-def first_fields(path: str | os.PathLike[str]) -> frozenset[str]:
+def leading_fields(path: str | os.PathLike[str]) -> frozenset[str]:
     """Keys of the records at the beginning of a metadata file."""
     with Decompressed(path) as source:
         reader = LineReader(())

@@ -34,7 +34,7 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
     if rows.faults:
         n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
         raise InputError(rows.faults[:MAX_FAULTS], n_more)
-    return replace(run_of(rows, run_name(path)), made_for=read_protocol(path))
+    return replace(run_from_rows(rows, run_name(path)), made_for=read_protocol(path))
 
 
 def run_name(path: str | os.PathLike[str]) -> str:
@@ -53,7 +53,7 @@ def has_text_pages(path: str | os.PathLike[str]) -> bool:
     return len(rows.pages) > 0 and not str(rows.shown_page(0)).isdigit()
 
 
-def run_of(rows: RunRows, name: str) -> Run:
+def run_from_rows(rows: RunRows, name: str) -> Run:
     """The run that the rows make."""
     order = ranking_order(rows)
     topic_ids, repeats = rows.topic_ids[order], rows.repeats[order]

@@ -29,7 +29,7 @@ class Doc(NamedTuple):
         return f"{self.title} {self.text}"
 
 
-class Query(NamedTuple):
+class TopicQuery(NamedTuple):
     """A topic."""
 
     query_id: str
@@ -86,19 +86,19 @@ class CollectionDataset:
     def docs_namespace(self) -> None:
         """None: page ids are those of the wiki that the corpus comes from."""
 
-    def queries_iter(self) -> Iterator[Query]:
+    def queries_iter(self) -> Iterator[TopicQuery]:
         """Topics in the order of the collection."""
         for topic in self.topics:
-            yield Query(str(topic.id), topic.title, topic.keywords, topic.scope)
+            yield TopicQuery(str(topic.id), topic.title, topic.keywords, topic.scope)
 
     def queries_count(self) -> int:
         return len(self.topics)
 
-    def queries_dict(self) -> dict[str, Query]:
+    def queries_dict(self) -> dict[str, TopicQuery]:
         return {query.query_id: query for query in self.queries_iter()}
 
-    def queries_cls(self) -> type[Query]:
-        return Query
+    def queries_cls(self) -> type[TopicQuery]:
+        return TopicQuery
 
     queries_lang, queries_namespace = docs_lang, docs_namespace
 

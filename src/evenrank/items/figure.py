@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.errors import EvenrankError
-from evenrank.figures import clean, look_of, new_figure, require_matplotlib
+from evenrank.figures import clean_axes, look_of, new_figure, require_matplotlib
 from evenrank.items.scores import GroupShare
 
 if TYPE_CHECKING:
@@ -48,4 +48,4 @@ def _draw(axes: Axes, shares: Sequence[GroupShare], name: str) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("share of attention")
     axes.set_title(name)
-    clean(axes, "x")
+    clean_axes(axes, "x")

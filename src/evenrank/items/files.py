@@ -12,7 +12,7 @@ import numpy as np
 
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.compressed import open_compressed
-from evenrank.items.tables import Table
+from evenrank.items.tables import ItemTable
 
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")
 QRELS_COLUMNS = ("query", "iteration", "item", "grade")
@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 30
 """Longest text of a table; rankings of a million queries take about half of it."""
 
 
-def read_columns(path: Path) -> Table:
+def read_columns(path: Path) -> ItemTable:
     """The table in a file; a line with another number of cells than the first is a fault."""
     text = read_text(path)
     first = text.partition("\n")[0].rstrip("\r")
@@ -82,7 +82,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _table(path: Path, names: tuple[str, ...], rows: Iterator[list[str]], first_line: int) -> Table:
+def _table(path: Path, names: tuple[str, ...], rows: Iterator[list[str]], first_line: int) -> ItemTable:
     """Columns from rows, which are not kept: a list for each would take most of the memory."""
     columns: tuple[list[str], ...] = tuple([] for _ in names)
     faults: list[Fault] = []
@@ -100,4 +100,4 @@ def _table(path: Path, names: tuple[str, ...], rows: Iterator[list[str]], first_
     if faults:
         raise InputError(faults, n_faults - len(faults))
     cells_of = {name: np.array(column, object) for name, column in zip(names, columns, strict=True)}
-    return Table(str(path), cells_of, first_line, "line")
+    return ItemTable(str(path), cells_of, first_line, "line")

@@ -14,7 +14,7 @@ from evenrank.alignment.alignment import Alignment, distinct_codes
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
-from evenrank.items.tables import Faults, Objects, Table, as_table, ids_of, numbers_of, present, unreadable
+from evenrank.items.tables import Faults, ItemTable, Objects, as_table, ids_of, numbers_of, present, unreadable
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
@@ -150,7 +150,7 @@ def _grouping(name: str, shares: _Shares, n_items: int) -> Grouping:
     return Grouping(name, groups, Alignment(rows, kind))
 
 
-def _table_columns(table: Table, items: Vocabulary, faults: Faults) -> dict[str, _Shares]:
+def _table_columns(table: ItemTable, items: Vocabulary, faults: Faults) -> dict[str, _Shares]:
     """Long tables (item, group, share), wide ones of shares (numbers), and wide ones of names."""
     column = table.find("item")
     ids = ids_of(table.need("item"), table, "item", faults)
@@ -187,7 +187,7 @@ def _is_number(text: object) -> bool:
     return True
 
 
-def _check_twice(table: Table, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> None:
+def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> None:
     if np.bincount(encoded).max(initial=0) <= 1:
         return
     _, first = np.unique(encoded, return_index=True)
@@ -198,7 +198,7 @@ def _check_twice(table: Table, encoded: NDArray[np.intp], ids: Objects, faults: 
             faults.add(table.name, "item appears twice:", table.place(row), ids[row])
 
 
-def _long_columns(table: Table, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
+def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
     names = [_group_name(one) for one in table.need("group").tolist()]
     groupings = table.get("grouping")
     keys = ["group"] * len(names) if groupings is None else [str(one) for one in groupings.tolist()]
@@ -218,7 +218,9 @@ def _of_triples(rows: Sequence[tuple[int, str | None, float]]) -> _Shares:
     return _Shares.of([item for item, _, _ in rows], [group for _, group, _ in rows], [share for *_, share in rows])
 
 
-def _wide_shares(table: Table, others: dict[str, NDArray[Any]], encoded: NDArray[np.intp], faults: Faults) -> _Shares:
+def _wide_shares(
+    table: ItemTable, others: dict[str, NDArray[Any]], encoded: NDArray[np.intp], faults: Faults
+) -> _Shares:
     shares = [numbers_of(values, table, f"share of {key}", faults, low=0.0) for key, values in others.items()]
     group = np.repeat(np.arange(len(others)), len(encoded))
     return _Shares(np.tile(encoded, len(others)), group, np.concatenate(shares), list(others))
@@ -260,7 +262,7 @@ def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faul
     rows: list[tuple[int, str | None, float]] = []
     keys = np.empty(len(value), object)
     keys[:] = list(value)
-    ids = ids_of(keys, Table(name, {}, row_word="entry"), "item", faults)
+    ids = ids_of(keys, ItemTable(name, {}, row_word="entry"), "item", faults)
     encoded = items.encode(present(ids))
     for item, (key, groups) in zip(encoded.tolist(), value.items(), strict=True):
         for group, share in _shares_of(groups):

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from evenrank.formats.runs import run_name
 from evenrank.items.tables import (
     Faults,
+    ItemTable,
     Objects,
-    Table,
     as_table,
     check_kinds,
     from_to_dict,
     ids_of,
     numbers_of,
     present,
-    read_table,
+    read_item_table,
     unreadable,
 )
 from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers
@@ -149,7 +149,7 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
         return _from_table(table, system, items, faults)
     if isinstance(value, Mapping):
         if value and all(isinstance(one, (str, os.PathLike)) for one in value.values()):
-            tables = {str(key): read_table(Path(path)) for key, path in value.items()}
+            tables = {str(key): read_item_table(Path(path)) for key, path in value.items()}
             return _joined([_from_table(one, key, items, faults) for key, one in tables.items()])
         if value and all(_is_system(one) for one in value.values()):
             parts = [read_rankings(one, items, faults, str(key)) for key, one in value.items()]
@@ -221,7 +221,7 @@ def _from_rows(rows: _Rows, name: str, items: Vocabulary, faults: Faults) -> Ran
 
 
 @dataclass(frozen=True)
-class _PlacedTable(Table):
+class _PlacedTable(ItemTable):
     """A table whose rows have places of their own: they came from a mapping, or were sorted."""
 
     where: Callable[[int], str] = str
@@ -234,7 +234,7 @@ def _query_id(value: object) -> str | int:
     return value if isinstance(value, (str, int)) and not isinstance(value, bool) else str(value)
 
 
-def _from_table(table: Table, system: str, items: Vocabulary, faults: Faults) -> RankedItems:
+def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults) -> RankedItems:
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
     queries = Vocabulary.empty()
@@ -271,7 +271,7 @@ def _from_table(table: Table, system: str, items: Vocabulary, faults: Faults) ->
 
 
 def _order(
-    table: Table, scores: NDArray[np.float64] | None, system: Ints, query: Ints, ranking: Ints, faults: Faults
+    table: ItemTable, scores: NDArray[np.float64] | None, system: Ints, query: Ints, ranking: Ints, faults: Faults
 ) -> Ints:
     """Rows ranking by ranking: by score, else by rank, else as they are; equal ones as they are."""
     ranks = table.get("rank")
@@ -312,7 +312,7 @@ def _built(
     ids: Objects,
     scores: NDArray[np.float64] | None,
     items: Vocabulary,
-    table: Table,
+    table: ItemTable,
     faults: Faults,
 ) -> RankedItems:
     """The arrays of sorted rows; an item twice in one ranking is a fault."""
@@ -327,7 +327,7 @@ def _built(
     return RankedItems(systems, queries, system[starts], query[starts], lengths, encoded, scores)
 
 
-def _check_repeated(number: Ints, items: Ints, ids: Objects, table: Table, faults: Faults) -> None:
+def _check_repeated(number: Ints, items: Ints, ids: Objects, table: ItemTable, faults: Faults) -> None:
     key = number * (int(items.max(initial=0)) + 1) + items
     if not len(items) or not (np.diff(np.sort(key)) == 0).any():
         return

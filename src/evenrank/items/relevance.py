@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.items.rankings import ONLY_QUERY, Vocabulary, number_names
-from evenrank.items.tables import Faults, Table, as_table, from_to_dict, ids_of, numbers_of, present, unreadable
+from evenrank.items.tables import Faults, ItemTable, as_table, from_to_dict, ids_of, numbers_of, present, unreadable
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
@@ -20,7 +20,7 @@ Ids: TypeAlias = list[Any] | ArrowTexts
 
 
 @dataclass(frozen=True)
-class Relevance:
+class RelevantItems:
     """Items that are relevant, with a grade above 0, sorted by query and item number."""
 
     query: Ints
@@ -37,7 +37,7 @@ class Relevance:
 
 def read_relevance(
     value: object, queries: Vocabulary, items: Vocabulary, faults: Faults, name: str = "relevance"
-) -> Relevance:
+) -> RelevantItems:
     """Grades of items; those of 0 and below are not relevant. New queries and items are added to the vocabularies."""
     value = from_to_dict(value)
     table = as_table(value, name)
@@ -54,10 +54,10 @@ def read_relevance(
     order = np.lexsort([item, query])
     is_relevant = grades[order] > 0.0
     kept = order[is_relevant]
-    return Relevance(query[kept], item[kept], grades[kept])
+    return RelevantItems(query[kept], item[kept], grades[kept])
 
 
-def _table_parts(table: Table, faults: Faults) -> tuple[Ids, Ids, Floats]:
+def _table_parts(table: ItemTable, faults: Faults) -> tuple[Ids, Ids, Floats]:
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
     query: Ids = [ONLY_QUERY] * len(ids)
@@ -68,7 +68,7 @@ def _table_parts(table: Table, faults: Faults) -> tuple[Ids, Ids, Floats]:
     return query, present(ids), grades
 
 
-def _check_twice(table: Table, query: Ints, item: Ints, names: Ids, faults: Faults) -> None:
+def _check_twice(table: ItemTable, query: Ints, item: Ints, names: Ids, faults: Faults) -> None:
     """A fault for every row that judges an item for a query again."""
     key = query * (int(item.max(initial=0)) + 1) + item
     order = np.argsort(key, kind="stable")
@@ -93,7 +93,7 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
         grades += [grade for _, grade in pairs]
     column = np.empty(len(item), object)
     column[:] = item
-    table = Table(name, {}, row_word="entry")
+    table = ItemTable(name, {}, row_word="entry")
     ids = ids_of(column, table, "item", faults)
     return query, present(ids), np.array(grades)
 

@@ -14,7 +14,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.items.groupings import read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
-from evenrank.items.relevance import Relevance
+from evenrank.items.relevance import RelevantItems
 from evenrank.items.tables import Faults
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
@@ -220,10 +220,10 @@ def _believed(ranked: RankedItems, relevance: str) -> NDArray[np.float64]:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _as_relevance(ranked: RankedItems, believed: NDArray[np.float64], n_items: int) -> Relevance:
+def _as_relevance(ranked: RankedItems, believed: NDArray[np.float64], n_items: int) -> RelevantItems:
     query = np.repeat(ranked.query, ranked.lengths)
     order = np.argsort(query * n_items + ranked.items, kind="stable")
-    return Relevance(query[order], ranked.items[order], np.maximum(believed[order], 0.0))
+    return RelevantItems(query[order], ranked.items[order], np.maximum(believed[order], 0.0))
 
 
 def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
-from evenrank.items.relevance import Relevance, read_relevance
+from evenrank.items.relevance import RelevantItems, read_relevance
 from evenrank.items.scores import GroupShare, ItemScores, SystemScores
 from evenrank.items.tables import Faults
 from evenrank.items.wanted import joint_target, targets_of
@@ -138,7 +138,7 @@ class _Scoring:
     view: _View
     ranked: RankedItems
     groupings: Groupings | None
-    relevance: Relevance | None
+    relevance: RelevantItems | None
     targets: list[Floats] | None
     measures: list[str]
     n_items: int

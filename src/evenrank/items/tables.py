@@ -64,7 +64,7 @@ class Faults:
 
 
 @dataclass(frozen=True)
-class Table:
+class ItemTable:
     """Columns of equal length."""
 
     name: str
@@ -100,30 +100,30 @@ class Table:
         return column
 
 
-def as_table(value: object, name: str) -> Table | None:
+def as_table(value: object, name: str) -> ItemTable | None:
     """A value as a table; None when it is not one, but a mapping or a list that has to be read another way."""
     if isinstance(value, (str, os.PathLike)):
-        return read_table(Path(value))
+        return read_item_table(Path(value))
     for way in ("to_df", "to_pandas"):  # LensKit; Arrow, and the results of this package
         if hasattr(value, way) and not hasattr(value, "get_column"):
             value = getattr(value, way)()
             break
     if isinstance(value, np.ndarray) and value.dtype.names:
-        return Table(name, {column: value[column] for column in value.dtype.names})
+        return ItemTable(name, {column: value[column] for column in value.dtype.names})
     if hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, Mapping):
         return _frame_table(value, name)
     return _records_table(value, name)
 
 
-def _frame_table(frame: Any, name: str) -> Table:
+def _frame_table(frame: Any, name: str) -> ItemTable:
     """A pandas or polars frame; a pandas index that has a name is a column."""
     if hasattr(frame, "reset_index") and any(getattr(frame.index, "names", ())):
         frame = frame.reset_index()
     columns = {str(column): frame[column] for column in frame.columns}
-    return Table(name, {column: ArrowTexts.of(values) or values.to_numpy() for column, values in columns.items()})
+    return ItemTable(name, {column: ArrowTexts.of(values) or values.to_numpy() for column, values in columns.items()})
 
 
-def _records_table(value: object, name: str) -> Table | None:
+def _records_table(value: object, name: str) -> ItemTable | None:
     """Records with named fields, such as the qrels and scored documents of ir_datasets and ir_measures."""
     if isinstance(value, (Mapping, str, np.ndarray)) or not isinstance(value, Iterable):
         return None
@@ -133,10 +133,10 @@ def _records_table(value: object, name: str) -> Table | None:
     if not fields:
         return None
     columns = {column: _objects([getattr(record, column) for record in listed]) for column in fields}
-    return Table(name, columns)
+    return ItemTable(name, columns)
 
 
-def read_table(path: Path) -> Table:
+def read_item_table(path: Path) -> ItemTable:
     """A file: CSV or TSV with a heading, a six-column TREC run or four-column qrels; gzip by its content."""
     from evenrank.items.files import read_columns
 
@@ -153,7 +153,7 @@ def from_to_dict(value: object) -> object:
     return convert()
 
 
-def ids_of(column: Any, table: Table, what: str, faults: Faults) -> Objects:
+def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     """Ids as strings or integers; a missing one, or a mixture of both kinds, is a fault with its row."""
     if isinstance(column, ArrowTexts):
         return column
@@ -178,7 +178,7 @@ def present(ids: Objects) -> list[Any] | ArrowTexts:
     return ["" if one is None else one for one in listed] if None in listed else listed
 
 
-def check_kinds(ids: Sequence[object], table: Table, what: str, faults: Faults) -> None:
+def check_kinds(ids: Sequence[object], table: ItemTable, what: str, faults: Faults) -> None:
     """A fault for every id that is not of the kind of the first one: ids are all strings or all integers."""
     if len(set(map(type, ids))) <= 1:
         return
@@ -204,7 +204,7 @@ def _id_of(value: object) -> str | int | None:
 
 
 def numbers_of(
-    column: NDArray[Any], table: Table, what: str, faults: Faults, low: float | None = None
+    column: NDArray[Any], table: ItemTable, what: str, faults: Faults, low: float | None = None
 ) -> NDArray[np.float64]:
     """Finite numbers, none below `low`; the others are faults with their rows, and 0 here."""
     try:

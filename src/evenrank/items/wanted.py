@@ -11,8 +11,8 @@ import numpy as np
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import Grouping, Groupings
 from evenrank.items.rankings import Vocabulary
-from evenrank.items.relevance import Relevance
-from evenrank.items.tables import Faults, Table, as_table, ids_of, numbers_of
+from evenrank.items.relevance import RelevantItems
+from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, numbers_of
 from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
@@ -22,7 +22,7 @@ WORDS = ("relevant", "population", "equal")
 def targets_of(
     target: object,
     groupings: Groupings,
-    relevance: Relevance | None,
+    relevance: RelevantItems | None,
     queries: Vocabulary,
     faults: Faults,
 ) -> list[Floats]:
@@ -49,7 +49,7 @@ def joint_target(targets: list[Floats]) -> Floats:
     return joint
 
 
-def _by_word(word: str, part: Grouping, relevance: Relevance | None, n_queries: int) -> Floats:
+def _by_word(word: str, part: Grouping, relevance: RelevantItems | None, n_queries: int) -> Floats:
     n_groups = len(part.groups)
     if word == "equal":
         return np.full((n_queries, n_groups), 1.0 / max(1, n_groups))
@@ -121,7 +121,7 @@ def _kind(part: Grouping) -> str:
     return "group" if part.name == "group" else f"group of {part.name}"
 
 
-def _from_table(table: Table, groupings: Groupings, queries: Vocabulary, faults: Faults) -> list[Floats]:
+def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, faults: Faults) -> list[Floats]:
     """Columns group and share, and where needed grouping and query."""
     names = [str(one) for one in table.need("group").tolist()]
     shares = numbers_of(table.need("share"), table, "share", faults, low=0.0)

@@ -12,7 +12,7 @@ from evenrank.exposure import LOG, Attention
 from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.certificate import certify_list
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.nested_list import DepthMixture, make_list
+from evenrank.policies.optimisation.nested_list import DepthMixture, make_nested_list
 from evenrank.policies.policy import Candidates, Rankings, Request, rank_weights
 from evenrank.targets.target import EstimatedTarget
 
@@ -53,7 +53,7 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     heads = mixture.depths[:-1]
     limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
     efforts = _efforts(settings, problem, mixture.depths)
-    best = make_list(problem, mixture, efforts, limits, settings.head_emphasis)
+    best = make_nested_list(problem, mixture, efforts, limits, settings.head_emphasis)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 

@@ -68,7 +68,7 @@ def make_policy(text: str, task: Task | None = None) -> Policy:
     return owner(**parse_settings(owner, {key.strip(): value.strip() for key, _, value in pairs}))
 
 
-def describe(owner: type[Policy]) -> dict[str, Any]:
+def describe_policy(owner: type[Policy]) -> dict[str, Any]:
     """The facts of a policy as plain data, for lists and documentation."""
     return {
         "name": owner.name,

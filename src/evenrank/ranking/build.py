@@ -72,7 +72,7 @@ class BuildSettings:
         return self.sharpness <= 0.0 or (self.group_odds == "learned" and not self.odds)
 
 
-def build(
+def build_candidates(
     collection: Collection,
     topic_id: int,
     task: Task,

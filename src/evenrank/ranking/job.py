@@ -15,7 +15,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, LearningPolicy, Policy, Request, TrainingTopic, wants_learning
-from evenrank.ranking.build import BuildSettings, build, field_concentrations, make_candidates, target_of
+from evenrank.ranking.build import BuildSettings, build_candidates, field_concentrations, make_candidates, target_of
 from evenrank.ranking.sources import CandidateSource, Found
 from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
@@ -116,7 +116,9 @@ class RankingJob:
         if not len(found):
             return None
         with_text = bool(getattr(self.policy, "needs_text", False))
-        return Prepared(*build(self.collection, topic_id, self.request.task, found, self.settings, with_text=with_text))
+        return Prepared(
+            *build_candidates(self.collection, topic_id, self.request.task, found, self.settings, with_text=with_text)
+        )
 
     def rank_prepared(self, prepared: Prepared) -> TopicRankings:
         """The policy's rankings of what was prepared; all chance comes from the seed and the topic."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenrank.figures import COLOURS, GRID, clean, figure_style, new_figure, save_figure_as
+from evenrank.figures import COLOURS, GRID, clean_axes, figure_style, new_figure, save_figure_as
 from evenrank.ranking.pareto import FrontierPoint
 from evenrank.records import Task
 
@@ -32,7 +32,7 @@ def draw_frontier(
         axes.set_title(f"Task {task}, {n_topics}; numbers are weights of fairness", fontsize=9)
         if task == 2 and min(point.measure for points in (*frontiers, mean) for point in points) > 0.0:
             axes.set_yscale("log")
-        clean(axes)
+        clean_axes(axes)
         save_figure_as(figure, path)
 
 

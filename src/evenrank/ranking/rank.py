@@ -22,7 +22,7 @@ from evenrank.ranking.make_job import (
     Settings,
     make_job,
 )
-from evenrank.ranking.record import mean_certificate, run_of, run_record
+from evenrank.ranking.record import mean_certificate, run_from_topics, run_record
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
 from evenrank.targets.choice import FINER, TargetChoice
@@ -135,7 +135,7 @@ def rank(
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
     record = run_record(job, results, command or sys.argv)
-    return RankedTopics(run_of(job, name or job.policy.name, results), record, results, _notes(results, job))
+    return RankedTopics(run_from_topics(job, name or job.policy.name, results), record, results, _notes(results, job))
 
 
 def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:

@@ -18,7 +18,7 @@ PARTS = ("evenrank", "numpy", "scipy", "tantivy")
 """Packages whose version can change a ranking."""
 
 
-def run_of(job: RankingJob, name: str, results: Iterable[TopicRankings]) -> Run:
+def run_from_topics(job: RankingJob, name: str, results: Iterable[TopicRankings]) -> Run:
     """The rankings of all topics as a run; repeats count from 1, empty rankings are left out."""
     run = Run.from_rankings(
         name,

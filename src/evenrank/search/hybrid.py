@@ -31,7 +31,7 @@ class HybridModel:
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""
         found = self.extractor.candidates(topic, k, up_to_page_id)
-        return scored_pages(
+        return score_hits(
             self.extractor,
             topic,
             found,
@@ -41,7 +41,7 @@ class HybridModel:
         )
 
 
-def scored_pages(
+def score_hits(
     extractor: FeatureExtractor,
     topic: Topic,
     found: Hits,

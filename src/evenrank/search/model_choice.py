@@ -18,7 +18,7 @@ from evenrank.search.engine.protocol import Engine
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel, LearnedState, UsedEncoder
-from evenrank.search.learn.model_file import fingerprint, load, model_path
+from evenrank.search.learn.model_file import load, model_fingerprint, model_path
 from evenrank.search.relevance import LexicalModel, RelevanceModel
 
 Kind = Literal["untrained", "hybrid", "learned"]
@@ -80,7 +80,7 @@ def choose_model(collection: Collection, name: str, encoder: EncoderSettings | N
     path = model_path(collection) if name == "learned" else Path(name)
     if name == "learned" and not path.is_file():
         raise NoModelError(f"{collection.path}: no learned model (run: evenrank learn {collection.path})")
-    mark = fingerprint(path)
+    mark = model_fingerprint(path)
     state = _state(path, mark)
     used = _encoder_of(path, state, encoder)
     if state.cross_encoder is not None:
@@ -172,6 +172,6 @@ def open_cross_encoder(device: Device = "cpu") -> CrossEncoder:
 @lru_cache(maxsize=4)
 def _state(path: Path, mark: str) -> LearnedState:
     """A model file, read once in each process."""
-    if fingerprint(path) != mark:
+    if model_fingerprint(path) != mark:
         raise EvenrankError(f"{path}: the model was replaced while it was in use (start again)")
     return load(path)

@@ -81,10 +81,10 @@ def choose_target(
     path = Path(target)
     if not path.is_file():
         raise EvenrankError(f"no target {os.fspath(target)!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)")
-    return read_table(path, known)
+    return read_target_table(path, known)
 
 
-def read_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
+def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
     """The target of a file; InputError with every fault."""
     faults: list[Fault] = []
     rows: list[tuple[int, str, float]] = []

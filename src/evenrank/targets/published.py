@@ -11,7 +11,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.targets.published_arithmetic import Values, block_sum, sum_of_products
-from evenrank.targets.sparse import SparseTarget, blended_part, sections, unblended_part
+from evenrank.targets.sparse import SparseTarget, blended_part, sparse_sections, unblended_part
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def published_target(mass: SparseVector, layout: PublishedLayout) -> SparseTarge
     """
     n_columns = layout.n_columns
     row, column = np.divmod(mass.cells, n_columns)
-    section, background = sections(blended_part(layout.space))
+    section, background = sparse_sections(blended_part(layout.space))
     section_mass = _section_masses(mass, section, n_columns)[section]
     shares = mass.values / _row_masses(mass, n_columns)
     blended = mass.values * 0.5 + background[row] * shares * section_mass[row] * 0.5

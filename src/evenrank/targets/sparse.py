@@ -110,7 +110,7 @@ def blend_sparsely(distribution: SparseVector, space: GroupSpace) -> SparseTarge
     blended, others = blended_part(space), unblended_part(space)
     cell = space.cells_in(blended, distribution.cells)
     mass = np.bincount(cell, distribution.values, minlength=blended.n_groups)
-    section, background = sections(blended)
+    section, background = sparse_sections(blended)
     section_mass = np.bincount(section, mass)[section]
     wanted = np.where(section > 0, 0.5 * background * section_mass, 0.0)
     kept = np.where(section > 0, 0.5, 1.0)
@@ -123,7 +123,7 @@ def blend_sparsely(distribution: SparseVector, space: GroupSpace) -> SparseTarge
     return SparseTarget(space, listed, np.where(mass > 0.0, 0.0, wanted), marginal)
 
 
-def sections(blended: GroupSpace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def sparse_sections(blended: GroupSpace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Of each cell: the number of its pattern of known and unknown dimensions (0: all unknown), and its background."""
     pattern = np.zeros(1, np.int64)
     background = np.ones(1)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from evenrank.wiki.client import Record, WikiClient, number, records, text
+from evenrank.wiki.client import Record, WikiClient, record_number, records, text
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.pages import INFO, WikiPage, article_of
 from evenrank.wiki.titles import resolve_titles
@@ -116,7 +116,7 @@ def _projects(client: WikiClient, title: str, forms: list[re.Pattern[str]]) -> l
     sample: dict[int, set[str]] = {}
     for part in client.query(**fields):
         for record in records(part, "pages"):
-            sample.setdefault(number(record, "pageid"), set()).update(_categories(record))
+            sample.setdefault(record_number(record, "pageid"), set()).update(_categories(record))
         if len(sample) > SAMPLE:  # the first pages come again until all of their categories were sent
             break
     words = set(title.casefold().split())
@@ -142,7 +142,7 @@ def _talk_pages(
     found: dict[int, _TalkPage] = {}
     for part in client.query(**fields):
         for record in records(part, "pages"):
-            talk = found.setdefault(number(record, "pageid"), _TalkPage(None))
+            talk = found.setdefault(record_number(record, "pageid"), _TalkPage(None))
             talk.article = talk.article or article_of(record)
             talk.categories |= _categories(record)
         if len(found) > max_pages:

@@ -34,7 +34,7 @@ class Block:
     @property
     def is_edited(self) -> bool:
         """Whether the content is no longer what we wrote."""
-        return fingerprint(self.content) != self.mark
+        return block_fingerprint(self.content) != self.mark
 
 
 def replace_block(text: str, content: str, name: str, *, discard_edits: bool = False) -> str:
@@ -76,7 +76,7 @@ def find_block(text: str, name: str) -> Block | None:
 def write_block(content: str, name: str) -> str:
     """Content between markers."""
     inner = normalize(content)
-    return f"{_BEGIN.format(name=name, mark=fingerprint(inner))}\n{inner}\n{_END.format(name=name)}"
+    return f"{_BEGIN.format(name=name, mark=block_fingerprint(inner))}\n{inner}\n{_END.format(name=name)}"
 
 
 def normalize(content: str) -> str:
@@ -85,5 +85,5 @@ def normalize(content: str) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n").replace("<!--", "&lt;!--")
 
 
-def fingerprint(content: str) -> str:
+def block_fingerprint(content: str) -> str:
     return hashlib.sha256(normalize(content).encode()).hexdigest()[:16]

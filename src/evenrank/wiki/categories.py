@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenrank.wiki.client import WikiClient, number, records, text
+from evenrank.wiki.client import WikiClient, record_number, records, text
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.pages import CATEGORY, INFO, WikiPage, article_of
 from evenrank.wiki.titles import resolve_titles
@@ -82,7 +82,7 @@ def _read(client: WikiClient, category: str, found: dict[int, WikiPage], below: 
         if len(found) >= max_pages:
             return False
         for record in records(part, "pages"):
-            if number(record, "ns") == CATEGORY:
+            if record_number(record, "ns") == CATEGORY:
                 below.append(text(record, "title"))
             elif (page := article_of(record)) is not None:
                 found.setdefault(page.page_id, page)

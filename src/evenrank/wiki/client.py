@@ -10,7 +10,7 @@ import orjson
 
 from evenrank.wiki.errors import WikiAnswerError, WikiApiError, WikiUnreachableError
 from evenrank.wiki.settings import WikiSettings
-from evenrank.wiki.transport import Answer, Transport
+from evenrank.wiki.transport import Transport, WikiResponse
 
 Record = dict[str, Any]
 _ALWAYS = {"format": "json", "formatversion": "2", "errorformat": "plaintext", "utf8": "1"}
@@ -95,7 +95,7 @@ class WikiClient:
             f"{self._transport.host} has more than {self.settings.max_requests} requests can read; ask for less"
         )
 
-    def _record(self, answer: Answer) -> Record:
+    def _record(self, answer: WikiResponse) -> Record:
         host = self._transport.host
         if answer.status >= 400:
             raise WikiAnswerError(f"{host} answered with HTTP status {answer.status}")
@@ -140,7 +140,7 @@ def records(part: Record, name: str) -> list[Record]:
     return found
 
 
-def number(record: Record, name: str) -> int:
+def record_number(record: Record, name: str) -> int:
     """A number of a record."""
     value = record.get(name)
     if not isinstance(value, int) or isinstance(value, bool):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenrank.wiki.client import Record, number, text
+from evenrank.wiki.client import Record, record_number, text
 
 ARTICLE, TALK, CATEGORY = 0, 1, 14
 """Numbers of namespaces, the same in every wiki."""
@@ -30,10 +30,10 @@ def article_of(record: Record) -> WikiPage | None:
     """The article that a record of `INFO` is about, for its talk page too; None for anything else."""
     if record.get("missing") or record.get("invalid"):
         return None
-    namespace = number(record, "ns")
+    namespace = record_number(record, "ns")
     if namespace == ARTICLE:
         size = record.get("length")
-        return WikiPage(number(record, "pageid"), text(record, "title"), size if isinstance(size, int) else None)
+        return WikiPage(record_number(record, "pageid"), text(record, "title"), size if isinstance(size, int) else None)
     if namespace == TALK and not record.get("redirect") and record.get("subjectid"):
-        return WikiPage(number(record, "subjectid"), text(record, "associatedpage"))
+        return WikiPage(record_number(record, "subjectid"), text(record, "associatedpage"))
     return None

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 
 from evenrank.wiki.block import find_block, normalize, replace_block
-from evenrank.wiki.client import Record, WikiClient, number, object_at, records, text
+from evenrank.wiki.client import Record, WikiClient, object_at, record_number, records, text
 from evenrank.wiki.errors import WikiAnswerError, WikiApiError, WikiError
 
 ADVICE = {
@@ -117,7 +117,7 @@ def preview(client: WikiClient, made: Draft) -> str:
     return text(object_at(client.call(action="parse", contentmodel="wikitext", **fields), "parse"), "text")
 
 
-def compare(client: WikiClient, made: Draft) -> str:
+def show_difference(client: WikiClient, made: Draft) -> str:
     """The change as the wiki shows it: rows of an HTML table; empty for a page that does not exist yet."""
     if made.base_revision is None:
         return ""
@@ -126,7 +126,7 @@ def compare(client: WikiClient, made: Draft) -> str:
     return text(object_at(answer, "compare"), "body")
 
 
-def publish(client: WikiClient, made: Draft, summary: str, account: str, *, is_bot: bool = False) -> Published:
+def publish_draft(client: WikiClient, made: Draft, summary: str, account: str, *, is_bot: bool = False) -> Published:
     """Save a draft as `account`. The wiki refuses it when the page is no longer what the draft was made from.
 
     The base is named by its revision, not by its time: an edit in the same second would be overwritten silently.
@@ -139,7 +139,7 @@ def publish(client: WikiClient, made: Draft, summary: str, account: str, *, is_b
         raise RefusedError(code, str(record.get("info", record.get("message", "the edit was not saved"))))
     if record.get("nochange"):
         return Published(made.title, None)
-    revision = number(record, "newrevid")
+    revision = record_number(record, "newrevid")
     _check_saved(client, made, revision)
     return Published(made.title, revision)
 
@@ -186,4 +186,4 @@ def _revision(record: Record) -> tuple[int, str]:
     revisions = records(record, "revisions")
     if len(revisions) != 1:
         raise WikiAnswerError("the wiki's answer has not one revision")
-    return number(revisions[0], "revid"), text(object_at(revisions[0], "slots", "main"), "content")
+    return record_number(revisions[0], "revid"), text(object_at(revisions[0], "slots", "main"), "content")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from evenrank.wiki.client import Record, WikiClient, number, records, text
+from evenrank.wiki.client import Record, WikiClient, record_number, records, text
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.pages import ARTICLE, INFO, WikiPage, article_of
 
@@ -92,7 +92,7 @@ def page_links(client: WikiClient, title: str, *, max_pages: int = MAX_TITLES) -
             page = article_of(record)
             if page is not None:
                 found.setdefault(page.page_id, page)
-            elif record.get("missing") and number(record, "ns") == ARTICLE:
+            elif record.get("missing") and record_number(record, "ns") == ARTICLE:
                 missing[text(record, "title")] = None
     return PageLinks(name, tuple(found.values())[:max_pages], tuple(missing), is_complete)
 
@@ -138,8 +138,8 @@ def _page_or_reason(record: Record, namespace: int) -> WikiPage | Unmatched:
     title = text(record, "title")
     if record.get("invalid"):
         return Unmatched(title, "invalid")
-    if number(record, "ns") != namespace:
+    if record_number(record, "ns") != namespace:
         return Unmatched(title, "not an article")
     if record.get("missing"):
         return Unmatched(title, "missing")
-    return article_of(record) or WikiPage(number(record, "pageid"), title)
+    return article_of(record) or WikiPage(record_number(record, "pageid"), title)

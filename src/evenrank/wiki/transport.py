@@ -23,7 +23,7 @@ CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Answer:
+class WikiResponse:
     """What came back."""
 
     status: int
@@ -46,15 +46,15 @@ class Transport:
         timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.answer_seconds)
         self._pool = urllib3.PoolManager(num_pools=1, maxsize=1, retries=False, timeout=timeout)
 
-    def post(self, fields: Mapping[str, str]) -> Answer:
+    def post(self, fields: Mapping[str, str]) -> WikiResponse:
         """The answer to a form."""
         return self._exchange("POST", fields)
 
-    def get(self) -> Answer:
+    def get(self) -> WikiResponse:
         """The answer to a request without a form."""
         return self._exchange("GET", {})
 
-    def _exchange(self, method: str, fields: Mapping[str, str]) -> Answer:
+    def _exchange(self, method: str, fields: Mapping[str, str]) -> WikiResponse:
         """One request at a time, as wikis ask of their clients; where many wait already, another one is refused."""
         with self._turn():
             start = time.monotonic()
@@ -113,7 +113,7 @@ class Transport:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
         return headers
 
-    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> Answer:
+    def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> WikiResponse:
         if 300 <= response.status < 400:
             raise WikiAnswerError(self._redirected(response.headers.get("Location", "")))
         self._keep_cookies(response)
@@ -126,7 +126,7 @@ class Transport:
                 seconds = f"{self.settings.answer_seconds:g}"
                 raise WikiUnreachableError(f"{self.host} took longer than {seconds} seconds for one answer")
         retry_after = response.headers.get("Retry-After", "")
-        return Answer(
+        return WikiResponse(
             response.status,
             response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
             float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else None,

@@ -19,9 +19,9 @@ from evenrank.search.engine.protocol import (
     Query,
     Restriction,
     WeightedTerm,
-    groups_in,
     merge_terms,
     order_of_ties,
+    set_bits,
 )
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 
@@ -220,7 +220,7 @@ def test_restriction_to_groups(make_engine: MakeEngine) -> None:
     assert found(engine, HORSE, groups={"geography": 0b1001}) == [2, 3]
     assert found(engine, HORSE, groups={"geography": 0b0010, "gender": 0b100}) == [2]
     assert found(engine, HORSE, groups={"geography": 0b0100}) == []
-    assert groups_in(0b1010) == (1, 3)
+    assert set_bits(0b1010) == (1, 3)
 
 
 def test_a_restriction_does_not_change_scores(make_engine: MakeEngine) -> None:

@@ -12,8 +12,8 @@ from evenrank.search.learn.calibration import (
     Calibration,
     CalibrationSettings,
     JudgedScores,
+    calibration_features,
     correct_prior,
-    describe,
     estimate_prior,
     fit_calibration,
     predict,
@@ -29,7 +29,7 @@ def simulated_topic(number: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Scores of exponential fall and labels drawn from a logistic in the description, prior varying by topic."""
     rng = derive(7, "topic", number)
     values = np.sort(rng.exponential(1.0, n))[::-1] * rng.uniform(1, 50)
-    p = expit(describe(values) @ np.array([rng.normal(0.0, 0.5), 3.0, -0.6]))
+    p = expit(calibration_features(values) @ np.array([rng.normal(0.0, 0.5), 3.0, -0.6]))
     return values, rng.random(n) < p
 
 
@@ -40,7 +40,7 @@ def fitted(request: pytest.FixtureRequest) -> Calibration:
 
 
 def test_describe_by_hand() -> None:
-    rows = describe(np.array([4.0, 2.0, 2.0, 1.0]))
+    rows = calibration_features(np.array([4.0, 2.0, 2.0, 1.0]))
     np.testing.assert_allclose(rows[:, 1], [1.0, 0.5, 0.5, 0.25])
     np.testing.assert_allclose(np.exp(rows[:, 2]), [1, 2, 2, 4])
 
@@ -61,7 +61,7 @@ def test_scores_on_a_shared_scale_keep_it() -> None:
 
 @given(scores, st.floats(0.1, 1000))
 def test_describe_ignores_the_scale(values: np.ndarray, factor: float) -> None:
-    np.testing.assert_allclose(describe(values * factor), describe(values), atol=1e-12)
+    np.testing.assert_allclose(calibration_features(values * factor), calibration_features(values), atol=1e-12)
 
 
 @given(scores)

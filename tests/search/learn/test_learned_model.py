@@ -15,8 +15,8 @@ from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.cross_validation import cross_fit
 from evenrank.search.learn.learned_model import LearnedModel
-from evenrank.search.learn.model_file import fingerprint, load, save
-from evenrank.search.learn.training import make_example, train_on_topics
+from evenrank.search.learn.model_file import load, model_fingerprint, save
+from evenrank.search.learn.training import make_training_example, train_on_topics
 from evenrank.search.learn.training_data import LearningSettings, Sample, fit_samples, topic_forms
 from evenrank.search.relevance import LexicalModel
 
@@ -93,12 +93,14 @@ def corpus(make_engine: MakeEngine) -> tuple[LexicalModel, list[Topic]]:
 
 def test_features_of_real_pages(corpus: tuple[LexicalModel, list[Topic]]) -> None:
     model, topics = corpus
-    example = make_example(FeatureExtractor(model), topics[0], 60)
+    example = make_training_example(FeatureExtractor(model), topics[0], 60)
     assert tuple(example.features) == FeatureExtractor(model).names == ("words", "filed", "people")
     assert all(len(values) == len(example.labels) for values in example.features.values())
     assert example.features["filed"][example.labels].min() > example.features["filed"][~example.labels].max()
     assert not example.features["people"].any()
-    people = make_example(FeatureExtractor(model), Topic(4, "Horse composers", ("horse",)), 60).features["people"]
+    people = make_training_example(FeatureExtractor(model), Topic(4, "Horse composers", ("horse",)), 60).features[
+        "people"
+    ]
     assert 0 < people.sum() < len(people)
 
 
@@ -109,7 +111,7 @@ def test_a_model_is_trained_saved_and_used(corpus: tuple[LexicalModel, list[Topi
     for path in paths:
         save(train_on_topics(FeatureExtractor(lexical), topics, SETTINGS).state, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert fingerprint(paths[0]) == fingerprint(paths[1])
+    assert model_fingerprint(paths[0]) == model_fingerprint(paths[1])
     again = LearnedModel(FeatureExtractor(lexical), load(paths[0]))
     assert again.state.settings == SETTINGS
     assert again.state.cross_fit.topic_ids == (1, 2, 3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.search.learn.linear import Line, as_table, expit, fit_line
+from evenrank.search.learn.linear import Line, expit, feature_matrix, fit_line
 
 
 def drawn(n: int, slopes: list[float], intercept: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -68,4 +68,4 @@ def test_pages_of_weight_zero_teach_nothing() -> None:
 
 def test_a_missing_feature_is_named() -> None:
     with pytest.raises(EvenrankError, match=r"needs topic_vector, x .*use an encoder"):
-        as_table({"words": np.zeros(3)}, ("words", "topic_vector", "x"))
+        feature_matrix({"words": np.zeros(3)}, ("words", "topic_vector", "x"))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evenrank.errors import EvenrankError
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.model_file import load, save
-from evenrank.search.learn.training import Example, train
+from evenrank.search.learn.training import TrainingExample, train
 from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.relevance import LexicalModel
 from evenrank.settings import check_value
@@ -30,7 +30,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     rows = np.linspace(0.0, 1.0, 60)
     features = {"words": rows, "filed": rows % 0.1, "people": np.zeros(60)}
     examples = [
-        Example(topic, True, rows[::-1], features, features, rows > 0.7, int((rows > 0.7).sum())) for topic in range(2)
+        TrainingExample(topic, True, rows[::-1], features, features, rows > 0.7, int((rows > 0.7).sum()))
+        for topic in range(2)
     ]
     save(train(examples, FeatureExtractor(LexicalModel(None)), LearningSettings()).state, path)  # type: ignore[arg-type]
     return path.read_bytes()

@@ -13,9 +13,9 @@ from evenrank.errors import EvenrankError
 from evenrank.search.engine.engines import open_index
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.learned_model import LearnedModel
-from evenrank.search.learn.training import Example, Trained, check_settings, train_on_topics
+from evenrank.search.learn.training import Trained, TrainingExample, check_settings, train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.learn.training_report import Comparison, Quality, report, topic_quality
+from evenrank.search.learn.training_report import ModelComparison, Quality, topic_quality, training_summary
 from evenrank.search.relevance import LexicalModel
 
 
@@ -59,7 +59,7 @@ def test_a_training_topic_is_scored_as_in_the_report(
 
 
 def test_the_report_compares_forms_of_topics(trained: Trained) -> None:
-    found = report(trained)
+    found = training_summary(trained)
     assert found.n_topics == 5
     assert [comparison.form for comparison in found.comparisons] == ["as given", "with keywords dropped"]
     assert found.learned.r_precision >= found.untrained.r_precision
@@ -72,8 +72,8 @@ def test_the_report_compares_forms_of_topics(trained: Trained) -> None:
 @pytest.mark.parametrize("gain, words", [(0.2, "adds to"), (0.0, "adds nothing"), (-0.2, "use the untrained model")])
 def test_the_report_says_what_learning_adds(trained: Trained, gain: float, words: str) -> None:
     quality = Quality(0.5, 0.5)
-    comparison = Comparison("as given", quality, quality, gain, 0.05)
-    assert words in replace(report(trained), comparisons=(comparison,)).verdict
+    comparison = ModelComparison("as given", quality, quality, gain, 0.05)
+    assert words in replace(training_summary(trained), comparisons=(comparison,)).verdict
 
 
 def test_unseen_topics_get_an_interval(small: Collection, extractor: FeatureExtractor, trained: Trained) -> None:
@@ -87,7 +87,7 @@ def test_unseen_topics_get_an_interval(small: Collection, extractor: FeatureExtr
 def test_quality_by_hand() -> None:
     labels = np.array([True, False, True, False, False])
     scores, features = np.array([5.0, 4, 3, 2, 1]), {"words": np.zeros(5)}
-    example = Example(1, True, scores, features, features, labels, n_relevant=4)
+    example = TrainingExample(1, True, scores, features, features, labels, n_relevant=4)
     np.testing.assert_allclose(topic_quality([example], [scores]), [[0.2, 2 / 4]])
     np.testing.assert_allclose(topic_quality([example], [np.zeros(5)]), [[0.2, 2 / 4]])
     assert example.untrained_scores() is scores

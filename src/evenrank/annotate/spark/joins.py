@@ -12,7 +12,7 @@ from evenrank.annotate import geography, occupation
 from evenrank.annotate.dump_pages import MAX_REDIRECTS
 from evenrank.annotate.entities import ItemFacts
 from evenrank.annotate.occupation import MAX_STEPS, occupation_names
-from evenrank.annotate.spark.tables import first_rows, table
+from evenrank.annotate.spark.tables import first_rows, spark_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,7 @@ def read_frames(session: SparkSession, folders: dict[str, Path]) -> Frames:
     """The tables under the stages' folders; a table whose input was not given is empty."""
 
     def rows(stage: str, name: str) -> DataFrame:
-        return table(session, folders.get(stage), name)
+        return spark_table(session, folders.get(stage), name)
 
     items = first_rows(rows("entities", "items"), "number")
     return Frames(

@@ -46,7 +46,7 @@ def is_read(folder: Path) -> bool:
     return (folder / "_SUCCESS").exists()
 
 
-def table(session: SparkSession, folder: Path | None, name: str) -> DataFrame:
+def spark_table(session: SparkSession, folder: Path | None, name: str) -> DataFrame:
     """The rows of one table; empty when its input was not given."""
     if folder is None:
         return session.createDataFrame([], SCHEMA).drop("name")
@@ -66,7 +66,7 @@ def first_rows(rows: DataFrame, *keys: str) -> DataFrame:
 def gather_tally(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
     """Counts and faults of a stage, in the order of its file; raises when the file is cut off or holds nothing."""
     tally = Tally(stage)
-    for row in table(session, folder, TALLY).orderBy(*PLACE).select("payload").toLocalIterator():
+    for row in spark_table(session, folder, TALLY).orderBy(*PLACE).select("payload").toLocalIterator():
         counts, faults = pickle.loads(row.payload)
         tally.add(counts, faults)
     tally.check()

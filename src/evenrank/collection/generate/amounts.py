@@ -29,7 +29,7 @@ class Amounts:
 
 def expected_sentences(score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sentences of articles with these quality scores, on average."""
-    rows = tables.rows("amounts")
+    rows = tables.table_rows("amounts")
     knots = ([float(row["score"]) for row in rows], [float(row["sentences"]) for row in rows])
     return np.interp(score, *knots)
 

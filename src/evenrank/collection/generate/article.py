@@ -11,9 +11,9 @@ import numpy as np
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.lexicon import Pattern
-from evenrank.collection.generate.markup import categories, image, infobox, reference, table
+from evenrank.collection.generate.markup import categories, image, infobox, reference, wikitext_table
 from evenrank.collection.generate.plan import Plan
-from evenrank.collection.generate.prose import Prose, constant, say, with_articles
+from evenrank.collection.generate.prose import Prose, constant, make_sentence, with_articles
 from evenrank.collection.generate.subject import Subject
 
 BOTTOM = ((5, "See also"), (1, "References"), (7, "External links"))
@@ -48,9 +48,9 @@ def _sentences(prose: Prose, subject: Subject) -> list[str]:
     sentences = []
     for place, (theme, pick) in enumerate(zip(source, picks, strict=True)):
         if theme < n_themes:
-            text = say(topical[pick % len(topical)], subject.theme_voices[theme])
+            text = make_sentence(topical[pick % len(topical)], subject.theme_voices[theme])
         else:
-            text = say(general[pick % len(general)], subject.voice)
+            text = make_sentence(general[pick % len(general)], subject.voice)
         sentences.append(text + reference(subject.voice, pick, pick >> 5) if place in cited else text)
     return sentences
 
@@ -58,7 +58,7 @@ def _sentences(prose: Prose, subject: Subject) -> list[str]:
 def _opening(subject: Subject, rng: np.random.Generator) -> str:
     """The first sentence, with the title in bold; a second continent is named in a second one."""
     choices = _openings(subject.kind, subject.located)
-    text = say(choices[rng.integers(len(choices))], subject.shown_voice)
+    text = make_sentence(choices[rng.integers(len(choices))], subject.shown_voice)
     if subject.second_country:
         text += f" It is also connected with [[{_bare(subject.second_country.name)}]]."
     return text
@@ -78,7 +78,7 @@ def _top(subject: Subject, rng: np.random.Generator) -> list[str]:
     home = voice["town"]() + (f", [[{_bare(subject.country.name)}]]" if subject.located else "")
     fields = {"image": f"{subject.title.replace(' ', '_')}.jpg"} if rng.random() < subject.score else {}
     kind, patterns = _infobox(subject.kind)
-    said = {field: say(pattern, voice | {"home": constant(home)}) for field, pattern in patterns.items()}
+    said = {field: make_sentence(pattern, voice | {"home": constant(home)}) for field, pattern in patterns.items()}
     return ["{{Use dmy dates|date=May 2021}}\n" + infobox(kind, subject.title, fields | said)]
 
 
@@ -100,7 +100,7 @@ def _sections(subject: Subject, sentences: list[str], n: int, rng: np.random.Gen
         parts += [image(subject.voice, subject.title, start + i) for i in range(n_images[section])]
         parts += [" ".join(sentences[i : min(i + 5, end)]) for i in range(start, end, 5)]
     if subject.score > 0.4 and rng.random() < 0.5:
-        parts.append(table(subject.voice, int(rng.integers(3, 9))))
+        parts.append(wikitext_table(subject.voice, int(rng.integers(3, 9))))
     if rng.random() < 0.05:
         parts.append(f"<!-- Please do not move the {subject.voice['object']()} without a source. -->")
     return parts

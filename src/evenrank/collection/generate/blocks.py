@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from evenrank.collection.generate.amounts import draw_amounts, expected_sentences
 from evenrank.collection.generate.article import write_article
-from evenrank.collection.generate.gzip_parts import NO_PART, Part, compress_part
+from evenrank.collection.generate.gzip_parts import NO_PART, GzipPart, compress_part
 from evenrank.collection.generate.lexicon import make_lexicon
 from evenrank.collection.generate.metadata import metadata_lines
 from evenrank.collection.generate.pages import BLOCK, PageBlock, draw_pages, n_blocks
-from evenrank.collection.generate.plan import Plan, make_plan
+from evenrank.collection.generate.plan import Plan, plan_collection
 from evenrank.collection.generate.prose import Prose
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.generate.subject import make_subject
@@ -36,8 +36,8 @@ class WrittenBlock:
     """The finished share of one block: compressed lines, and the pages of the topics."""
 
     n_pages: int
-    metadata: Part
-    corpus: Part | None
+    metadata: GzipPart
+    corpus: GzipPart | None
     page_id: NDArray[np.int32]
     """Of each page that belongs to a topic or mentions it; the next three columns go with it."""
     topic: NDArray[np.int16]
@@ -52,7 +52,7 @@ class WrittenBlock:
 
 def make_block(settings: GenerateSettings, number: int) -> WrittenBlock:
     """One block, from generators that depend on the seed and on its number only."""
-    plan = make_plan(settings)
+    plan = plan_collection(settings)
     pages = draw_pages(plan, number)
     members = pages.members
     length = expected_sentences(pages.score) / TYPICAL_SENTENCES
@@ -71,7 +71,7 @@ def make_block(settings: GenerateSettings, number: int) -> WrittenBlock:
 
 def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[WrittenBlock]:
     """All blocks in order, made by `workers` processes (None: one for each core, or this one for little work)."""
-    count = n_blocks(make_plan(settings))
+    count = n_blocks(plan_collection(settings))
     if workers is None and count < WORTH_SHARING:
         workers = 1
     return map_batches(partial(make_block, settings), range(count), workers)

@@ -14,7 +14,7 @@ import numpy as np
 from evenrank.collection.generate.blocks import WrittenBlock, make_blocks
 from evenrank.collection.generate.gzip_parts import GzipWriter, compress_part
 from evenrank.collection.generate.judgments import TopicPages, evaluation_pools, training_judgments
-from evenrank.collection.generate.plan import make_plan
+from evenrank.collection.generate.plan import plan_collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.generate.topics import json_lines, qrel_records, query_record, training_records
 from evenrank.errors import input_error
@@ -117,7 +117,7 @@ def _write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: lis
     seed = settings.seed
     n_train = settings.n_train_topics
     ids = settings.topic_ids
-    themes = make_plan(settings).themes[: settings.n_topics]
+    themes = plan_collection(settings).themes[: settings.n_topics]
     tagged = training_judgments(settings, topics[:n_train])
     pools = evaluation_pools(settings, topics[n_train:])
     asked = list(zip(ids, themes, strict=True))[n_train:]

@@ -14,7 +14,7 @@ POLYNOMIAL = 0xEDB88320
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GzipPart:
     """A piece of a gzip stream."""
 
     deflated: bytes
@@ -23,14 +23,14 @@ class Part:
     """Bytes before compression."""
 
 
-NO_PART = Part(b"", 0, 0)
+NO_PART = GzipPart(b"", 0, 0)
 
 
-def compress_part(data: bytes) -> Part:
+def compress_part(data: bytes) -> GzipPart:
     """`data` as deflate blocks that end on a byte and are not the last."""
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
     deflated = compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
-    return Part(deflated, zlib.crc32(data), len(data))
+    return GzipPart(deflated, zlib.crc32(data), len(data))
 
 
 class GzipWriter:
@@ -42,7 +42,7 @@ class GzipWriter:
         self.size = 0
         file.write(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")
 
-    def write(self, part: Part) -> None:
+    def write(self, part: GzipPart) -> None:
         """Append one part."""
         self.file.write(part.deflated)
         self.crc = combine_crc(self.crc, part.crc, part.size)

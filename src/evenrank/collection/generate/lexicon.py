@@ -41,7 +41,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Country:
+class SyntheticCountry:
     """A country with synthetic places."""
 
     name: str
@@ -55,7 +55,7 @@ class Lexicon:
 
     general: dict[str, Picker]
     """By slot of the general sentences."""
-    countries: dict[int, tuple[Country, ...]]
+    countries: dict[int, tuple[SyntheticCountry, ...]]
     """By continent."""
     people: dict[int, Picker]
     """Names of people by continent."""
@@ -87,16 +87,16 @@ def _general_pickers() -> dict[str, Picker]:
     return pickers | {"number": Picker.zipf([str(n) for n in [*range(11, 100), *range(100, 1000, 7)]])}
 
 
-def _countries(seed: int, continent: str) -> tuple[Country, ...]:
+def _countries(seed: int, continent: str) -> tuple[SyntheticCountry, ...]:
     return tuple(
-        Country(
+        SyntheticCountry(
             name=row["country"],
             demonym=row["demonym"],
             places=Picker.zipf(
                 _sometimes_linked(place_names(continent, N_PLACES, derive(seed, "places", row["country"])))
             ),
         )
-        for row in tables.rows("countries")
+        for row in tables.table_rows("countries")
         if row["continent"] == continent
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.collection.generate.prose import Voice, capitalised, plain
+from evenrank.collection.generate.prose import Voice, capitalised, plain_text
 
 REFERENCES = (
     "<ref>{{{{cite book |last={last} |first={first} |title={Title} |year={year} |publisher={publisher} "
@@ -19,17 +19,17 @@ REFERENCES = (
 
 def reference(voice: Voice, shape: int, number: int) -> str:
     """A footnote with a citation template; `shape` picks the template."""
-    first, last = plain(voice["person"]()).split(" ", 1)
+    first, last = plain_text(voice["person"]()).split(" ", 1)
     return REFERENCES[shape % len(REFERENCES)].format(
         first=first,
         last=last,
-        Title=f"{capitalised(voice['adj']())} {voice['objects']()} of {plain(voice['place']())}",
+        Title=f"{capitalised(voice['adj']())} {voice['objects']()} of {plain_text(voice['place']())}",
         Noun=capitalised(voice["group"]()) + " Studies",
         year=voice["year"](),
         month=voice["month"](),
         publisher=voice["publisher"](),
         paper=voice["paper"](),
-        place=plain(voice["place"]()),
+        place=plain_text(voice["place"]()),
         n=number % 28 + 1,
         m=number % 28 + 9,
     )
@@ -50,7 +50,7 @@ def image(voice: Voice, title: str, number: int) -> str:
     )
 
 
-def table(voice: Voice, n_rows: int) -> str:
+def wikitext_table(voice: Voice, n_rows: int) -> str:
     """A small table of years, nouns and numbers."""
     rows = [
         f"|-\n| {voice['year']()} || {voice['place']()} || {voice['occasion']()} || {voice['number']()}"

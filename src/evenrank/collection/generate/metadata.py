@@ -70,7 +70,7 @@ def _gender_pickers() -> tuple[Picker, ...]:
     """JSON values of each gender group, with their weights."""
     pickers = []
     for group in GENDERS:
-        rows = [row for row in tables.rows("genders") if row["group"] == group]
+        rows = [row for row in tables.table_rows("genders") if row["group"] == group]
         weights = np.array([float(row["weight"]) for row in rows])
         pickers.append(Picker.weighted([_json_values(row["values"]) for row in rows], weights))
     return tuple(pickers)

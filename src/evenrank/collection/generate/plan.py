@@ -47,10 +47,10 @@ class Plan:
 
 
 @lru_cache(maxsize=2)
-def make_plan(settings: GenerateSettings) -> Plan:
+def plan_collection(settings: GenerateSettings) -> Plan:
     """The plan that follows from the settings."""
     themes = make_themes(settings)
-    groups = tables.rows("groups")
+    groups = tables.table_rows("groups")
     counts = np.array([[float(row[gender]) for gender in GENDERS] for row in groups]).ravel()
     cells = counts / counts.sum()
     rates = theme_rates(settings, themes, cells)
@@ -120,7 +120,7 @@ def _leaning(theme: Theme, rng: np.random.Generator) -> NDArray[np.float64]:
 
 def _quality_knots() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Latent values and scores between which scores are interpolated: classes are sixths of the score."""
-    pages = np.array([float(row["pages"]) for row in tables.rows("quality")])
+    pages = np.array([float(row["pages"]) for row in tables.table_rows("quality")])
     inner = np.cumsum(pages)[:-1] / pages.sum()
     latent = [-3.5, *(NormalDist().inv_cdf(part) for part in inner), 3.5]
     return np.array(latent), np.array([0.08, *(np.arange(1, 6) / 6), 0.999])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from evenrank.collection.generate.lexicon import TOPICAL_KINDS, Country, Lexicon, Pattern
+from evenrank.collection.generate.lexicon import TOPICAL_KINDS, Lexicon, Pattern, SyntheticCountry
 from evenrank.collection.generate.pages import N_ASPECTS
 from evenrank.collection.generate.years import Years
 
@@ -38,12 +38,12 @@ class Prose:
         self.general: Voice = {slot: p.stream(rng, 512).__next__ for slot, p in lexicon.general.items()}
         self.people = {code: picker.stream(rng, 256).__next__ for code, picker in lexicon.people.items()}
 
-    def page_voice(self, continent: int, country: Country, gender: str, years: Years) -> Voice:
+    def page_voice(self, continent: int, country: SyntheticCountry, gender: str, years: Years) -> Voice:
         """The voice of an article outside its themes."""
         place = country.places.stream(self.rng, 32).__next__
         voice = self.general | {
             "place": place,
-            "town": lambda: plain(place()),
+            "town": lambda: plain_text(place()),
             "jargon": place,
             "person": self.people[continent],
             "country": constant(country.name),
@@ -77,12 +77,12 @@ class Prose:
             yield from (words[i] for i in self.rng.integers(0, len(words), 16))
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """A word without its link."""
     return text[2:-2].split("|")[-1] if text.startswith("[[") else text
 
 
-def say(pattern: Pattern, voice: Voice) -> str:
+def make_sentence(pattern: Pattern, voice: Voice) -> str:
     """One sentence."""
     text = pattern.text % tuple([voice[slot]() for slot in pattern.slots])
     return text if text[0].isupper() else capitalised(text)

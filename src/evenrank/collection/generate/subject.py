@@ -9,11 +9,11 @@ import numpy as np
 
 from evenrank.collection.generate import tables
 from evenrank.collection.generate.amounts import Amounts
-from evenrank.collection.generate.lexicon import Country
+from evenrank.collection.generate.lexicon import SyntheticCountry
 from evenrank.collection.generate.names import unique_person, unique_place
 from evenrank.collection.generate.pages import N_ASPECTS, PageBlock
 from evenrank.collection.generate.plan import GENDERS
-from evenrank.collection.generate.prose import Prose, Voice, capitalised, constant, plain, with_articles
+from evenrank.collection.generate.prose import Prose, Voice, capitalised, constant, plain_text, with_articles
 from evenrank.collection.generate.themes import CONTINENTS
 from evenrank.collection.generate.years import Years, draw_start
 
@@ -36,8 +36,8 @@ class Subject:
     gender: str
     located: bool
     """Whether the text names the country."""
-    country: Country
-    second_country: Country | None
+    country: SyntheticCountry
+    second_country: SyntheticCountry | None
     score: float
     n_sentences: int
     """Sentences after the opening one."""
@@ -97,7 +97,7 @@ def make_subject(prose: Prose, pages: PageBlock, amounts: Amounts, row: int, num
     )
 
 
-def _country(prose: Prose, continent: int) -> Country:
+def _country(prose: Prose, continent: int) -> SyntheticCountry:
     countries = prose.lexicon.countries[continent]
     return countries[int(len(countries) * prose.rng.random() ** 2)]
 
@@ -144,7 +144,7 @@ def _life(start: int, voice: Voice) -> str:
 
 
 def _title(pattern: str, stem: str, voice: Voice) -> str:
-    words = {slot: plain(voice[slot]()) for slot in ("site", "field", "thing", "role", "object", "adj", "year")}
+    words = {slot: plain_text(voice[slot]()) for slot in ("site", "field", "thing", "role", "object", "adj", "year")}
     capitals = {slot.capitalize(): capitalised(word) for slot, word in words.items()}
     capitals |= {slot.capitalize(): _headline(words[slot]) for slot in ("site", "role")}
     return with_articles(pattern.format(stem=stem, **words, **capitals))

@@ -13,7 +13,7 @@ from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
 from evenrank.rng import derive
 
-CONTINENTS = tuple(row["geography"] for row in tables.rows("groups"))
+CONTINENTS = tuple(row["geography"] for row in tables.table_rows("groups"))
 """Continents in the order of the published counts; the first is Unknown."""
 N_JARGON = 60
 """Invented terms of a theme."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.evaluation.results import Results
-from evenrank.figures import COLOURS, INK, clean, direction, new_figure
+from evenrank.figures import COLOURS, INK, clean_axes, direction_label, new_figure
 from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MAIN, measures_of
 from evenrank.records import Task
@@ -35,7 +35,7 @@ def distribution_figure(results: Results, task: Task) -> Figure:
         values = [np.array([scores[measure.name] for scores in run.topics.values()]) for run in runs]
         _rows(axes, values, [run.run for run in runs])
         _means(axes, [run.scores[measure.name] for run in runs])
-        axes.set_xlabel(f"{measure.name} {direction(measure.higher_is_better)}")
+        axes.set_xlabel(f"{measure.name} {direction_label(measure.higher_is_better)}")
     panels[0][0].set_title(f"Task {task}: scores by topic (◆ mean, | median)")
     return figure
 
@@ -48,7 +48,7 @@ def topic_figure(results: Results, task: Task) -> Figure:
     order = _best_first(values, main)
     figure, axes = new_figure(7.2, 1.5 + 0.21 * len(topics))
     _rows(axes, [values[n] for n in order], [f"topic {topics[n]}" for n in order])
-    axes.set_xlabel(f"{main.name} {direction(main.higher_is_better)}")
+    axes.set_xlabel(f"{main.name} {direction_label(main.higher_is_better)}")
     axes.set_title(f"Task {task}: {main.name} of {len(runs)} run{'s' * (len(runs) != 1)} by topic, easiest first")
     return figure
 
@@ -69,7 +69,7 @@ def _rows(axes: Axes, values: list[NDArray[np.float64]], names: list[str]) -> No
         axes.plot(row, place + spread, "o", ms=2.6, color=COLOURS[1], alpha=0.55, mew=0, zorder=3)
     axes.set_yticks(places, names)
     axes.set_ylim(len(values) - 0.4, -0.6)
-    clean(axes, "x")
+    clean_axes(axes, "x")
 
 
 def _means(axes: Axes, means: list[float]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.evaluation.exposure_by_group import GroupExposure
-from evenrank.figures import COLOURS, INK, clean, new_figure
+from evenrank.figures import COLOURS, INK, clean_axes, new_figure
 from evenrank.records import Task
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _panel(axes: Axes, one: GroupExposure) -> None:
     axes.set_title(one.run, fontsize=8.5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     axes.tick_params(axis="x", labelsize=7)
-    clean(axes, "x")
+    clean_axes(axes, "x")
 
 
 def _stacked(one: GroupExposure) -> tuple[list[str], Values, Values, Values]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenrank.evaluation.figures.labels import place_labels
 from evenrank.evaluation.results import Results, RunResult, measure_interval
-from evenrank.figures import FAINT, GRID, dark, direction, look_of, new_figure
+from evenrank.figures import FAINT, GRID, dark, direction_label, look_of, new_figure
 from evenrank.metrics.registry import MAIN, measure_named
 from evenrank.records import Task
 
@@ -36,8 +36,8 @@ def scatter_figure(results: Results, task: Task) -> Figure:
     _rugs(axes, runs, task)
     _equal_lines(axes, runs, task)
     x, y = (measure_named(name, task) for name in AXES[task])
-    axes.set_xlabel(f"{x_name} {direction(x.higher_is_better)}")
-    axes.set_ylabel(f"{y_name} {direction(y.higher_is_better, vertical=True)}")
+    axes.set_xlabel(f"{x_name} {direction_label(x.higher_is_better)}")
+    axes.set_ylabel(f"{y_name} {direction_label(y.higher_is_better, vertical=True)}")
     axes.set_title(TITLES[task], pad=18)
     axes.tick_params(length=0)
     _labels(figure, axes, runs, task)

@@ -38,7 +38,7 @@ class Table:
 
     def shown(self) -> list[list[str]]:
         """All cells as readers see them."""
-        return [[shown(cell, c.digits) for cell, c in zip(row, self.columns, strict=True)] for row in self.rows]
+        return [[shown_cell(cell, c.digits) for cell, c in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def is_number(self, column: int) -> bool:
         """Whether the column holds numbers, which stand at the right."""
@@ -54,11 +54,13 @@ class Table:
             if column.higher_is_better is None or not values:
                 continue
             best = (max if column.higher_is_better else min)(values.values())
-            found |= {(n, place) for n, v in values.items() if shown(v, column.digits) == shown(best, column.digits)}
+            found |= {
+                (n, place) for n, v in values.items() if shown_cell(v, column.digits) == shown_cell(best, column.digits)
+            }
         return found
 
 
-def shown(cell: Cell, digits: int) -> str:
+def shown_cell(cell: Cell, digits: int) -> str:
     """A cell as readers see it: an interval in brackets, nothing as a dash, numbers with `digits` places."""
     if isinstance(cell, Interval):
         return f"({number_shown(cell.low, digits)}, {number_shown(cell.high, digits)})"

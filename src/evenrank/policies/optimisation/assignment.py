@@ -30,7 +30,7 @@ MAX_ROUNDS = 6
 """Assignments in a row, with fewer and fewer groups rank by rank."""
 
 
-def settle(bounds: BandBounds, tangents: list[Tangent], score: float) -> None:
+def lower_bounds(bounds: BandBounds, tangents: list[Tangent], score: float) -> None:
     """Lower the highest bounds until the highest of all has been lowered already, or none is above `score`."""
     is_done = np.zeros(len(bounds.bounds), np.bool_)
     for _ in range(MAX_BLOCKS):

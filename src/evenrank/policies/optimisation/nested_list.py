@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.assignment import settle
+from evenrank.policies.optimisation.assignment import lower_bounds
 from evenrank.policies.optimisation.bands import Effort, solve_bands
 from evenrank.policies.optimisation.certificate import ROUNDING_ERROR, BoundError, DepthProof
 from evenrank.policies.optimisation.compound import LEAST, Band, CompoundProblem
@@ -100,7 +100,7 @@ class FreeSolution:
         return exposure
 
 
-def make_list(
+def make_nested_list(
     problem: CompoundProblem,
     mixture: DepthMixture,
     efforts: Sequence[Effort],
@@ -231,7 +231,7 @@ def _bound(solution: FreeSolution, head: NDArray[np.intp], effort: Effort) -> fl
         raise BoundError("no relaxation was made, so nothing is proven")
     if effort.assigns and len(head) <= SETTLED_RANKS:
         tangents = [relaxation.tangent for relaxation in solution.relaxations]
-        settle(solution.bounds, tangents, solution.problem.score(head))
+        lower_bounds(solution.bounds, tangents, solution.problem.score(head))
     return solution.bounds.highest()[1]
 
 

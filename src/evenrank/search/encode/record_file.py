@@ -17,7 +17,7 @@ N_BUFFERED = 64
 """Records that are written at a time, and may be lost when the work is interrupted."""
 
 
-def read_records(path: Path, dtype: np.dtype[Any]) -> NDArray[np.void]:
+def read_file_records(path: Path, dtype: np.dtype[Any]) -> NDArray[np.void]:
     """The whole records of a file, by memory map; the file is made when there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.encode.record_file import append_records, read_records
+from evenrank.search.encode.record_file import append_records, read_file_records
 
 Vectors = NDArray[np.float32]
 
@@ -25,7 +25,7 @@ class TextVectors:
     def __init__(self, path: Path, n_dimensions: int) -> None:
         self.path = path
         self._dtype = np.dtype([("key", "<i8"), ("vector", "<f4", (n_dimensions,))])
-        self._known = {int(record["key"]): record["vector"] for record in read_records(path, self._dtype)}
+        self._known = {int(record["key"]): record["vector"] for record in read_file_records(path, self._dtype)}
 
     def get(self, texts: Sequence[str], encode: Callable[[str], Vectors]) -> Vectors:
         """The vector of each text; those that are not known are encoded and kept."""
@@ -50,7 +50,7 @@ class PairScores:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        records = read_records(path, self._DTYPE)
+        records = read_file_records(path, self._DTYPE)
         self._known = {(int(r["key"]), int(r["page_id"])): float(r["score"]) for r in records}
 
     def get(

@@ -27,7 +27,7 @@ CLASSIFIER = ("pooler.dense.weight", "pooler.dense.bias", "classifier.weight", "
 """Weights that a cross-encoder has beyond those of an encoder."""
 
 
-class Tokens(NamedTuple):
+class EncodedText(NamedTuple):
     """A text, or a pair of texts, as the network reads it."""
 
     ids: list[int]
@@ -60,10 +60,10 @@ class TorchNetwork:
                 waiting = pool.submit(lambda: self._tokens(next(chunks, [])))
                 yield from self._run_chunk(tokens, head)
 
-    def _tokens(self, texts: Sequence[Any]) -> list[Tokens]:
-        return [Tokens(found.ids, found.type_ids) for found in self._tokenizer.encode_batch(list(texts))]
+    def _tokens(self, texts: Sequence[Any]) -> list[EncodedText]:
+        return [EncodedText(found.ids, found.type_ids) for found in self._tokenizer.encode_batch(list(texts))]
 
-    def _run_chunk(self, tokens: list[Tokens], head: Callable[[Any, Any], Any]) -> NDArray[np.float32]:
+    def _run_chunk(self, tokens: list[EncodedText], head: Callable[[Any, Any], Any]) -> NDArray[np.float32]:
         torch = import_torch()
         order = np.argsort([len(each.ids) for each in tokens], kind="stable")
         outputs = []
@@ -76,7 +76,7 @@ class TorchNetwork:
         found[order] = values
         return np.asarray(found, np.float32)
 
-    def _batch_states(self, batch: list[Tokens]) -> tuple[Any, Any]:
+    def _batch_states(self, batch: list[EncodedText]) -> tuple[Any, Any]:
         """The states of all tokens of some texts, and which of them are no padding."""
         torch = import_torch()
         longest = max(len(each.ids) for each in batch)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.encode.record_file import append_records, read_records
+from evenrank.search.encode.record_file import append_records, read_file_records
 
 Vectors = NDArray[np.float32]
 
@@ -30,13 +30,15 @@ class _Records:
 
     @cached_property
     def unpacked(self) -> Vectors:
-        return unpack(self.values)
+        return unpack_vectors(self.values)
 
     @cached_property
     def mean(self) -> NDArray[np.float64]:
         """The mean vector; blocks are unpacked in turn."""
         starts = range(0, len(self.values), BLOCK)
-        total = sum((unpack(self.values[at : at + BLOCK]).sum(axis=0, dtype=np.float64) for at in starts), np.zeros(1))
+        total = sum(
+            (unpack_vectors(self.values[at : at + BLOCK]).sum(axis=0, dtype=np.float64) for at in starts), np.zeros(1)
+        )
         return np.asarray(total / max(len(self.values), 1))
 
     def similarities(self, vector: NDArray[np.floating]) -> Vectors:
@@ -45,7 +47,7 @@ class _Records:
         if len(self.values) <= MOST_UNPACKED:
             return dot_products(self.unpacked, wanted)
         starts = range(0, len(self.values), BLOCK)
-        return np.concatenate([dot_products(unpack(self.values[at : at + BLOCK]), wanted) for at in starts])
+        return np.concatenate([dot_products(unpack_vectors(self.values[at : at + BLOCK]), wanted) for at in starts])
 
 
 def dot_products(vectors: Vectors, vector: NDArray[np.floating]) -> Vectors:
@@ -53,7 +55,7 @@ def dot_products(vectors: Vectors, vector: NDArray[np.floating]) -> Vectors:
     return np.asarray(np.einsum("pd,d->p", vectors, np.asarray(vector, np.float32)))
 
 
-def unpack(records: NDArray[np.void]) -> Vectors:
+def unpack_vectors(records: NDArray[np.void]) -> Vectors:
     """The vectors of records as floats."""
     return np.asarray(records["values"] * records["scale"][:, None], np.float32)
 
@@ -64,7 +66,7 @@ class VectorCache:
     def __init__(self, path: Path, n_dimensions: int) -> None:
         self.path = path
         self._dtype = np.dtype([("page_id", "<i4"), ("scale", "<f4"), ("values", "i1", (n_dimensions,))])
-        self._records = _Records(read_records(path, self._dtype))
+        self._records = _Records(read_file_records(path, self._dtype))
 
     def __len__(self) -> int:
         return len(self._records.values)
@@ -82,7 +84,7 @@ class VectorCache:
         try:
             append_records(self.path, self._dtype, (self._record(page_id, vector) for page_id, vector in pages))
         finally:
-            self._records = _Records(read_records(self.path, self._dtype))
+            self._records = _Records(read_file_records(self.path, self._dtype))
 
     def _record(self, page_id: int, vector: Vectors) -> NDArray[np.void]:
         record = np.empty((), self._dtype)
@@ -97,7 +99,7 @@ class VectorCache:
         at = np.minimum(np.searchsorted(known, page_ids), max(len(known) - 1, 0))
         if len(page_ids) and (not len(known) or (known[at] != page_ids).any()):
             raise KeyError("a page without a vector was asked for")
-        return unpack(self._records.values[self._records.order[at]])
+        return unpack_vectors(self._records.values[self._records.order[at]])
 
     def mean(self) -> NDArray[np.float64]:
         """The mean of all vectors."""

@@ -24,9 +24,9 @@ from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.opensearch_index import (
     MOST_HITS,
     Address,
-    document_of,
+    index_document,
+    index_settings,
     mapping_of,
-    settings_of,
 )
 from evenrank.search.engine.opensearch_query import search_body
 from evenrank.search.engine.protocol import (
@@ -88,7 +88,9 @@ class OpenSearchEngine:
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             index = f"{place.name}-build-{max(numbers, default=0) + 1}"
             n_shards = place.n_shards or _n_data_nodes(client)
-            client.indices.create(index=index, body={"settings": settings_of(n_shards), "mappings": mapping_of(layout)})
+            client.indices.create(
+                index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
+            )
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_file(folder / NAME_FILE) as file:
             file.write(orjson.dumps({"index": index}))
@@ -287,7 +289,7 @@ def bulk_bodies(pages: Iterable[IndexPage], layout: IndexLayout) -> Iterator[byt
     analyser = analyser_for(layout.language)
     remaining = iter(pages)
     while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-        pairs = (({"index": {"_id": str(page.page_id)}}, document_of(page, layout, analyser)) for page in batch)
+        pairs = (({"index": {"_id": str(page.page_id)}}, index_document(page, layout, analyser)) for page in batch)
         yield _lines(line for pair in pairs for line in pair)
 
 

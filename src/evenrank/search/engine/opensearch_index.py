@@ -17,7 +17,7 @@ from evenrank.search.engine.protocol import (
     TEXT_FIELDS,
     IndexLayout,
     IndexPage,
-    groups_in,
+    set_bits,
     shown_texts,
 )
 
@@ -57,7 +57,7 @@ def _derived_name(folder: Path) -> str:
     return f"evenrank-{digest}"
 
 
-def settings_of(n_shards: int) -> dict[str, Any]:
+def index_settings(n_shards: int) -> dict[str, Any]:
     """Settings of a new index: words arrive analysed, every shard has a copy, refreshing is left to commits."""
     return {
         "index": {
@@ -97,7 +97,7 @@ def mapping_of(layout: IndexLayout) -> dict[str, Any]:
     }
 
 
-def document_of(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> dict[str, Any]:
+def index_document(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> dict[str, Any]:
     """The document of a page, its texts as words joined by spaces."""
     document: dict[str, Any] = {
         name: " ".join(analyse(analyser, name, text)) for name, text in field_texts(page, analyser).items()
@@ -105,7 +105,7 @@ def document_of(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> dic
     document |= {"page_id": page.page_id, **shown_texts(page)}
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
-        document |= {name: mask, f"{name}_group": list(groups_in(mask))}
+        document |= {name: mask, f"{name}_group": list(set_bits(mask))}
     document["quality_class"] = page.quality_class
     if not math.isnan(page.quality_score):
         document["quality_score"] = page.quality_score

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenrank.search.engine.opensearch_index import MOST_TERMS
-from evenrank.search.engine.protocol import Query, Restriction, WeightedTerm, groups_in, merge_terms
+from evenrank.search.engine.protocol import Query, Restriction, WeightedTerm, merge_terms, set_bits
 
 _NO_WORD = "zqnowhereqz"
 """A word of no page."""
@@ -52,7 +52,7 @@ def _statistics_clause(field: str) -> dict[str, Any]:
 
 def _filters(restriction: Restriction) -> Iterator[dict[str, Any]]:
     for name, mask in restriction.groups.items():
-        yield {"terms": {f"{name}_group": list(groups_in(int(mask)))}}
+        yield {"terms": {f"{name}_group": list(set_bits(int(mask)))}}
     if restriction.page_ids is not None:
         yield {"bool": {"should": list(_id_clauses(restriction.page_ids)), "minimum_should_match": 1}}
 

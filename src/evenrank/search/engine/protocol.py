@@ -222,7 +222,7 @@ def stored_page(page_id: int, shown: Mapping[str, str]) -> StoredPage:
 
 
 @lru_cache(4096)
-def groups_in(mask: int) -> tuple[int, ...]:
+def set_bits(mask: int) -> tuple[int, ...]:
     """Positions of the bits that are set."""
     return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
 

@@ -15,8 +15,8 @@ from evenrank.search.engine.protocol import (
     IndexPage,
     Restriction,
     WeightedTerm,
-    groups_in,
     merge_terms,
+    set_bits,
     shown_texts,
 )
 
@@ -74,7 +74,7 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
         document.add_integer(name, mask)
-        for group in groups_in(mask):
+        for group in set_bits(mask):
             document.add_integer(f"{name}_group", group)
     document.add_integer("quality_class", page.quality_class)
     if not math.isnan(page.quality_score):
@@ -123,7 +123,7 @@ def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
     from tantivy import FieldType, Query
 
     for name, mask in restriction.groups.items():
-        yield Query.term_set_query(schema, f"{name}_group", list(groups_in(int(mask))))
+        yield Query.term_set_query(schema, f"{name}_group", list(set_bits(int(mask))))
     if restriction.page_ids is not None:
         yield Query.term_set_query(schema, "page_id", [int(page) for page in restriction.page_ids])
     if restriction.up_to_page_id is not None:

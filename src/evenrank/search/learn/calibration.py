@@ -57,11 +57,11 @@ class Calibration:
 
     def log_odds(self, scores: Floats) -> Floats:
         """Log-odds of each candidate under the training prior; higher scores never get lower ones."""
-        linear = describe(scores, self.settings.scale) @ self.coefficients
+        linear = calibration_features(scores, self.settings.scale) @ self.coefficients
         return np.interp(linear, self.knots, self.values) if len(self.knots) else linear
 
 
-def describe(scores: Floats, scale: Scale = "topic") -> Floats:
+def calibration_features(scores: Floats, scale: Scale = "topic") -> Floats:
     """Candidate by (1, score relative to the best, log rank): a topic's scores without their scale.
 
     Ranks are shared by equal scores. A topic whose scores are all equal gets relative score 1 throughout. On a shared
@@ -96,7 +96,7 @@ def fit_calibration(
     for scores, is_relevant, *judged in topics:
         is_judged = np.asarray(judged[0], bool) if judged else np.ones(len(scores), bool)
         if is_judged.any():
-            of_topic = describe(np.asarray(scores, np.float64), settings.scale)[is_judged]
+            of_topic = calibration_features(np.asarray(scores, np.float64), settings.scale)[is_judged]
             described.append((of_topic, np.asarray(is_relevant, np.float64)[is_judged]))
     if not described:
         raise ValueError("calibration needs at least one topic with candidates")

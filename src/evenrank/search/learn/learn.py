@@ -13,10 +13,10 @@ from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.model_file import fingerprint, model_path, save
+from evenrank.search.learn.model_file import model_fingerprint, model_path, save
 from evenrank.search.learn.training import check_settings, train_on_topics
 from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.learn.training_report import TrainingReport, report
+from evenrank.search.learn.training_report import TrainingReport, training_summary
 from evenrank.search.model_choice import index_encoder, open_dense, open_reader, use_encoder
 from evenrank.search.relevance import LexicalModel
 from evenrank.settings import parse_settings
@@ -59,10 +59,10 @@ def learn(
     chosen = learning_settings(settings or {}, seed)
     extractor = open_extractor(opened, encoder, has_vectors, cross)
     trained = train_on_topics(extractor, opened.topics, chosen, marked)
-    found = report(trained)
+    found = training_summary(trained)
     save(trained.state, path)
     cost = str(extractor.dense.cost) if extractor.dense is not None else ""
-    return Learned(path, fingerprint(path), found, cost)
+    return Learned(path, model_fingerprint(path), found, cost)
 
 
 def learning_settings(texts: Mapping[str, str], seed: int) -> LearningSettings:

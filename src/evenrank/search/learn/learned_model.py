@@ -10,7 +10,7 @@ from evenrank.records import Topic
 from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.protocol import Engine, Hits
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import scored_pages
+from evenrank.search.hybrid import score_hits
 from evenrank.search.learn.calibration import Calibration, CalibrationSettings
 from evenrank.search.learn.cross_validation import CrossFit
 from evenrank.search.learn.relevant_count import CountModel, estimate_count
@@ -65,7 +65,7 @@ class LearnedModel:
         """The best k pages, at least as many as were learned from, and those of the groups."""
         state = self.state
         found = self.extractor.candidates(topic, max(k, state.n_pages), up_to_page_id)
-        pages = scored_pages(
+        pages = score_hits(
             self.extractor,
             topic,
             found,

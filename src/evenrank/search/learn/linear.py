@@ -27,12 +27,12 @@ class Line:
 
     def scores(self, features: Mapping[str, Floats]) -> Floats:
         """Log-odds of each page."""
-        table = as_table(features, self.feature_names)
+        table = feature_matrix(features, self.feature_names)
         return np.asarray(table @ np.array(self.slopes) + self.intercept)
 
     def contributions(self, features: Mapping[str, Floats]) -> dict[str, Floats]:
         """What each feature adds to the log-odds of each page, and `base` for all; they add up to the score."""
-        table = as_table(features, self.feature_names)
+        table = feature_matrix(features, self.feature_names)
         parts = {name: table[:, at] * self.slopes[at] for at, name in enumerate(self.feature_names)}
         return parts | {"base": np.full(len(table), self.intercept)}
 
@@ -51,7 +51,7 @@ def fit_line(names: tuple[str, ...], table: Floats, labels: Floats, weights: Flo
     return Line(names, float(coefficients[0]), tuple(slopes.tolist()))
 
 
-def as_table(features: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
+def feature_matrix(features: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
     """Page by feature; an error that names what is missing."""
     missing = [name for name in names if name not in features]
     if missing:

@@ -42,7 +42,7 @@ def save(state: LearnedState, path: str | os.PathLike[str]) -> None:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def fingerprint(path: str | os.PathLike[str]) -> str:
+def model_fingerprint(path: str | os.PathLike[str]) -> str:
     """Identifies the content of a model file."""
     return hashlib.sha256(_read(path)).hexdigest()[:16]
 

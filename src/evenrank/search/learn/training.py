@@ -28,7 +28,7 @@ FEWEST_TOPICS = 2
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """A training topic in one form: what is known of its candidates, best by words first, and which are relevant."""
 
     topic_id: int
@@ -77,7 +77,7 @@ class Trained:
     """A trained model with what it was trained on."""
 
     state: LearnedState
-    examples: tuple[Example, ...]
+    examples: tuple[TrainingExample, ...]
 
     def scores(self) -> list[Floats]:
         """Scores of each example's candidates by lines that did not see its topic."""
@@ -115,15 +115,15 @@ def make_examples(
     n_pages: int = N_PAGES,
     up_to_page_id: int | None = None,
     judged: NDArray[np.int32] | None = None,
-) -> list[Example]:
+) -> list[TrainingExample]:
     """A training topic in each of its forms, as search sees it; `up_to_page_id` bounds a judged window."""
     return [
-        make_example(extractor, form, n_pages, up_to_page_id, is_as_given=at == 0, judged=judged)
+        make_training_example(extractor, form, n_pages, up_to_page_id, is_as_given=at == 0, judged=judged)
         for at, form in enumerate(topic_forms(topic, settings))
     ]
 
 
-def make_example(
+def make_training_example(
     extractor: FeatureExtractor,
     topic: Topic,
     n_pages: int = N_PAGES,
@@ -131,18 +131,18 @@ def make_example(
     *,
     is_as_given: bool = True,
     judged: NDArray[np.int32] | None = None,
-) -> Example:
+) -> TrainingExample:
     """A topic as search sees it, with its judgments; of a topic of which only some pages are `judged`, these."""
     found = extractor.candidates(topic, n_pages, up_to_page_id)
     n = len(found.page_ids) if extractor.n_scored is None else extractor.n_scored
     features = extractor.features(topic, Hits(found.page_ids[:n], found.scores[:n]))
     plain = replace(extractor, dense=None, reader=None).features(topic, found)
     labels = np.isin(found.page_ids, topic.rel_docs)
-    made = Example(topic.id, is_as_given, found.scores, features, plain, labels, len(topic.rel_docs))
+    made = TrainingExample(topic.id, is_as_given, found.scores, features, plain, labels, len(topic.rel_docs))
     return made if judged is None else _judged_only(made, np.isin(found.page_ids, judged))
 
 
-def _judged_only(example: Example, is_judged: NDArray[np.bool_]) -> Example:
+def _judged_only(example: TrainingExample, is_judged: NDArray[np.bool_]) -> TrainingExample:
     """The example without the candidates of which nothing is known."""
     head = is_judged[: example.n_scored]
     return replace(
@@ -155,7 +155,7 @@ def _judged_only(example: Example, is_judged: NDArray[np.bool_]) -> Example:
     )
 
 
-def train(examples: Sequence[Example], extractor: FeatureExtractor, settings: LearningSettings) -> Trained:
+def train(examples: Sequence[TrainingExample], extractor: FeatureExtractor, settings: LearningSettings) -> Trained:
     """A model from examples, cross-fitted, and calibrated on what lines blind to a topic say of it."""
     kept = [example for example in examples if example.labels[: example.n_scored].any()]
     _check_number(len({example.topic_id for example in kept}), "training topics with relevant pages among candidates")
@@ -172,7 +172,7 @@ def train(examples: Sequence[Example], extractor: FeatureExtractor, settings: Le
     return Trained(state, tuple(complete))
 
 
-def held_out_probabilities(examples: Sequence[Example], scores: Sequence[Floats], seed: int) -> list[Floats]:
+def held_out_probabilities(examples: Sequence[TrainingExample], scores: Sequence[Floats], seed: int) -> list[Floats]:
     """Probabilities of each example's candidates, from a calibration on the topics of the other folds."""
     given: list[Floats] = [np.empty(0)] * len(scores)
     for held in topic_folds([example.topic_id for example in examples], seed):

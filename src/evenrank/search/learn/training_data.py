@@ -12,7 +12,7 @@ from evenrank.errors import EvenrankError
 from evenrank.records import Topic
 from evenrank.rng import derive
 from evenrank.search.features import UNTRAINED_WEIGHTS, weighted_sum
-from evenrank.search.learn.linear import Line, as_table, fit_line
+from evenrank.search.learn.linear import Line, feature_matrix, fit_line
 from evenrank.types import Floats
 
 
@@ -55,7 +55,7 @@ def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], settings: Lea
     tables, labels, weights = [], [], []
     for sample in samples:
         best = np.argsort(-weighted_sum(dict(sample.features), UNTRAINED_WEIGHTS), kind="stable")[: settings.n_learned]
-        tables.append(as_table(sample.features, names)[best])
+        tables.append(feature_matrix(sample.features, names)[best])
         labels.append(sample.labels[best])
         weights.append(np.full(len(best), 1.0 / max(len(best), 1)))
     relevant = np.concatenate(labels).astype(np.float64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.search.learn.reliability import reliability_bins
-from evenrank.search.learn.training import Example, Trained, held_out_probabilities
+from evenrank.search.learn.training import Trained, TrainingExample, held_out_probabilities
 from evenrank.types import Floats
 
 
@@ -22,7 +22,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """The learned model and the same model before it learned, on the same topics in the same form."""
 
     form: str
@@ -42,7 +42,7 @@ class TrainingReport:
     n_topics: int
     learned: Quality
     untrained: Quality
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ModelComparison, ...]
     """Topics as they are, and with keywords dropped."""
     calibration_error: float
     """Expected calibration error over all candidates."""
@@ -63,13 +63,13 @@ class TrainingReport:
         return "learning adds nothing to the order that these topics could show; it does give calibrated probabilities"
 
 
-def report(trained: Trained) -> TrainingReport:
+def training_summary(trained: Trained) -> TrainingReport:
     """The numbers of a training."""
     examples, scores = trained.examples, trained.scores()
     given = held_out_probabilities(examples, scores, trained.state.settings.seed)
     bins = reliability_bins(np.concatenate(given), np.concatenate([example.labels for example in examples]))
     comparisons = [
-        compare(form, [(e, s) for e, s in zip(examples, scores, strict=True) if e.is_as_given == is_as_given])
+        compare_models(form, [(e, s) for e, s in zip(examples, scores, strict=True) if e.is_as_given == is_as_given])
         for form, is_as_given in (("as given", True), ("with keywords dropped", False))
     ]
     known = [comparison for comparison in comparisons if comparison is not None]
@@ -84,7 +84,7 @@ def report(trained: Trained) -> TrainingReport:
     )
 
 
-def compare(form: str, scored: Sequence[tuple[Example, Floats]]) -> Comparison | None:
+def compare_models(form: str, scored: Sequence[tuple[TrainingExample, Floats]]) -> ModelComparison | None:
     """Learned against untrained on some examples; None without any."""
     if not scored:
         return None
@@ -96,10 +96,10 @@ def compare(form: str, scored: Sequence[tuple[Example, Floats]]) -> Comparison |
     by_topic = np.array([gains[topics == topic].mean() for topic in np.unique(topics)])
     error = float(by_topic.std(ddof=1) / np.sqrt(len(by_topic))) if len(by_topic) > 1 else 0.0
     means = [Quality(*(float(value) for value in table.mean(axis=0))) for table in (learned, untrained)]
-    return Comparison(form, means[0], means[1], float(by_topic.mean()), error)
+    return ModelComparison(form, means[0], means[1], float(by_topic.mean()), error)
 
 
-def topic_quality(examples: Sequence[Example], scores: Sequence[Floats]) -> Floats:
+def topic_quality(examples: Sequence[TrainingExample], scores: Sequence[Floats]) -> Floats:
     """Topic by (P@10, R-precision) of candidates that are ordered by scores, ties in the order of words."""
     rows = []
     for example, of_topic in zip(examples, scores, strict=True):

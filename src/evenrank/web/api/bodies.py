@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenrank.web.pages.errors import BadRequestError
-from evenrank.web.request.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean
+from evenrank.web.request.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text
 
 QUESTION = {
     "title": "text",
@@ -45,7 +45,7 @@ def check_body(record: Mapping[str, Any], fields: Mapping[str, str], required: t
 
 def editor_of(record: Mapping[str, Any]) -> str:
     """The editor for whom a bot asks, kept apart from the names in cookies."""
-    return f"api:{clean(record.get('editor', ''))}"
+    return f"api:{clean_text(record.get('editor', ''))}"
 
 
 def _fault(name: str, value: Any, kind: str) -> str:

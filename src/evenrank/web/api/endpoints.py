@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.web.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
 from evenrank.web.api.document import document, operations
-from evenrank.web.articles.article import Article
+from evenrank.web.articles.article import ListedArticle
 from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
@@ -36,7 +36,7 @@ from evenrank.web.searches.draws import (
     requested_search,
 )
 from evenrank.web.searches.marks import set_mark
-from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.progress import search_progress
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
 from evenrank.web.sources.source import sources_as_data
 from evenrank.web.storage.kept import Kept
@@ -46,18 +46,18 @@ def json_response(record: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(record), status, media_type="application/json")
 
 
-def document_of(desk: Desk) -> dict[str, Any]:
+def api_document(desk: Desk) -> dict[str, Any]:
     """The document of this server's collection."""
     return document(shown_dimensions(desk.collection), desk.collection.dimensions)
 
 
 def show_document(request: Request) -> Response:
-    return json_response(document_of(desk_of(request)))
+    return json_response(api_document(desk_of(request)))
 
 
 def show_guide(request: Request) -> Response:
     desk = desk_of(request)
-    document = document_of(desk)
+    document = api_document(desk)
     return page(
         request,
         "api.html",
@@ -127,7 +127,7 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
 
 def get_search(request: Request) -> Response:
     search = requested_search(request)
-    progress = progress_of(desk_of(request), search)
+    progress = search_progress(desk_of(request), search)
     so_far = (
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
@@ -168,7 +168,7 @@ def _head(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _articles(request: Request, articles: list[Article]) -> list[dict[str, Any]]:
+def _articles(request: Request, articles: list[ListedArticle]) -> list[dict[str, Any]]:
     settings = desk_of(request).settings
     return [article_data(article, settings) for article in articles]
 

@@ -13,7 +13,7 @@ from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS, WORK_ORDER
 from evenrank.web.articles.article_facts import ArticleFacts
-from evenrank.web.articles.groups import groups_in, masks_of_rows, shown_dimensions
+from evenrank.web.articles.groups import group_labels, masks_of_rows, shown_dimensions
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.settings import WebSettings
 
@@ -25,7 +25,7 @@ _SAFE = "/:@!$()*,;~'"
 
 
 @dataclass(frozen=True)
-class Article:
+class ListedArticle:
     """One row. What describes a person, such as gender, is in no field of it."""
 
     rank: int
@@ -88,7 +88,7 @@ class ArticleList:
         titles = self.collection.titles
         return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for row, page in self._pairs()]
 
-    def articles(self, indices: NDArray[np.integer] | None = None) -> list[Article]:
+    def articles(self, indices: NDArray[np.integer] | None = None) -> list[ListedArticle]:
         """The rows at some places of the list; all of them by default."""
         chosen = np.arange(len(self)) if indices is None else indices
         part = ArticleList(
@@ -101,13 +101,13 @@ class ArticleList:
         masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}
         known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
         return [
-            Article(
+            ListedArticle(
                 rank=int(place) + 1,
                 page_id=int(page),
                 title=title,
                 quality=CLASSES[code],
                 size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
-                groups={of.name: groups_in(values[at], of) for of, values in masks.items()},
+                groups={of.name: group_labels(values[at], of) for of, values in masks.items()},
                 missing=", ".join(known[at]),
                 reasons=tuple(part.reasons.of(at)),
                 relevance=float(part.relevance[at]),

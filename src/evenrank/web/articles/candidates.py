@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.ranking.build import BuildSettings, build
+from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import Prepared
 from evenrank.ranking.sources import Found
 from evenrank.records import NO_CLASS, WORK_ORDER, Task
@@ -82,7 +82,7 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
             {"within": Message("This collection does not have these groups: %(names)s.", names=names)}
         )
     is_own = brought is not None and brought.is_restricting
-    found = score_brought(desk, question, brought) if brought and is_own else search_pages(desk, question, marks)
+    found = score_brought(desk, question, brought) if brought and is_own else find_by_words(desk, question, marks)
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
     is_kept = is_wanted(desk, question, found.page_ids, brought) & ~np.isin(found.page_ids, marks.not_relevant)
@@ -95,7 +95,7 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
         is_kept = is_on_topic(desk, found, reasons) | np.isin(found.page_ids, marks.relevant)
         found, reasons = take(found, is_kept), reasons.at(is_kept)
     settings = build_settings(desk, question, task, is_own)
-    prepared = Prepared(*build(desk.collection, 0, task, found, settings))
+    prepared = Prepared(*build_candidates(desk.collection, 0, task, found, settings))
     if not len(prepared.candidates):
         raise NothingFoundError({"within": "No article that matches is in these groups. Widen them."})
     order = np.argsort(found.page_ids)
@@ -103,7 +103,7 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
     return Matches(prepared, reasons.at(places))
 
 
-def search_pages(desk: Desk, question: Question, marks: Marks) -> Found:
+def find_by_words(desk: Desk, question: Question, marks: Marks) -> Found:
     """The pages that the words find, in the order that the marks suggest.
 
     A page has the score and the probability of the rank it comes to, so a list ends where it would end without marks.

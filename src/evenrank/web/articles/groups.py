@@ -38,7 +38,7 @@ def masks_of_rows(collection: Collection, rows: NDArray[np.intp], dimension: Dim
     return np.where(rows >= 0, collection.masks[dimension.name][rows], UNKNOWN_MASK)
 
 
-def groups_in(mask: int, dimension: Dimension) -> tuple[str, ...]:
+def group_labels(mask: int, dimension: Dimension) -> tuple[str, ...]:
     """The groups in a mask, in words."""
     names = dimension.readable_groups
     return tuple(name for place, name in enumerate(names) if mask >> place & 1) or (names[0],)

@@ -20,7 +20,7 @@ _NONCE = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerButton:
     """One of the buttons."""
 
     key: str
@@ -52,14 +52,14 @@ MEANINGS = {
     "Cannot judge": "the text is missing, broken, or not enough to tell.",
 }
 """What each answer means, unless the organisers have guidelines of their own."""
-OTHERS = (Answer("x", "Cannot judge", "unassessable"), Answer("s", "Skip", "skipped"))
+OTHERS = (AnswerButton("x", "Cannot judge", "unassessable"), AnswerButton("s", "Skip", "skipped"))
 SAID = {"unassessable": "Cannot judge", "skipped": "Skipped"}
 
 
-def answers_for(max_grade: int) -> dict[str, Answer]:
+def answers_for(max_grade: int) -> dict[str, AnswerButton]:
     """Buttons by their key, the highest grade first."""
     words = SCALES[max_grade]
-    grades = [Answer(str(grade), words[grade], "graded", grade) for grade in range(max_grade, -1, -1)]
+    grades = [AnswerButton(str(grade), words[grade], "graded", grade) for grade in range(max_grade, -1, -1)]
     return {answer.key: answer for answer in (*grades, *OTHERS)}
 
 
@@ -79,7 +79,12 @@ def new_nonce() -> str:
 
 
 def vote_of(
-    fields: Mapping[str, str], topic: int, page: int, name: str, answers: Mapping[str, Answer], method: str = "web"
+    fields: Mapping[str, str],
+    topic: int,
+    page: int,
+    name: str,
+    answers: Mapping[str, AnswerButton],
+    method: str = "web",
 ) -> Vote:
     """The vote in a form; its token is made of the form's nonce and what the vote says."""
     answer = answers.get(fields.get("answer", ""))

@@ -22,7 +22,7 @@ _PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|ogg|webm|pdf)$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContentPart:
     """A heading with the text below it."""
 
     level: int
@@ -36,7 +36,7 @@ class ArticleContent:
     """One article as it is shown."""
 
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[ContentPart, ...]
     """Lead and sections in the article's order."""
     facts: tuple[tuple[str, str], ...] = ()
     """Names and values of the infobox."""
@@ -55,10 +55,10 @@ class ArticleContent:
 def content_of(article: Article) -> ArticleContent:
     """The content of an article of the corpus."""
     page = parse_wikitext(article.text)
-    sections = [Part(section.level, section.title, section.text) for section in page.sections]
+    sections = [ContentPart(section.level, section.title, section.text) for section in page.sections]
     return ArticleContent(
         title=article.title,
-        parts=tuple(_without_empty([Part(0, "", page.lead), *sections])),
+        parts=tuple(_without_empty([ContentPart(0, "", page.lead), *sections])),
         facts=tuple((_label(name), value) for name, value in page.infobox if value and not _is_picture(name, value)),
         tables=tuple(line for line in page.tables.splitlines() if line.strip()),
         captions=page.captions,
@@ -66,9 +66,9 @@ def content_of(article: Article) -> ArticleContent:
     )
 
 
-def _without_empty(parts: list[Part]) -> Iterator[Part]:
+def _without_empty(parts: list[ContentPart]) -> Iterator[ContentPart]:
     """The parts that have text, or a part below them: a list of references, once cleaned, is a bare heading."""
-    for part, following in zip(parts, [*parts[1:], Part(0, "", "")], strict=True):
+    for part, following in zip(parts, [*parts[1:], ContentPart(0, "", "")], strict=True):
         if part.text or following.level > part.level > 0:
             yield part
 
@@ -81,17 +81,17 @@ def _is_picture(name: str, value: str) -> bool:
     return name.lower().startswith(("image", "logo", "map")) or _PICTURE.search(value) is not None
 
 
-def pack(content: ArticleContent) -> bytes:
+def pack_content(content: ArticleContent) -> bytes:
     """The content as compressed bytes."""
     return zlib.compress(orjson.dumps(asdict(content)), 6)
 
 
-def unpack(blob: bytes) -> ArticleContent:
+def unpack_content(blob: bytes) -> ArticleContent:
     """The content in bytes that `pack` made."""
     record = orjson.loads(zlib.decompress(blob))
     return ArticleContent(
         title=record["title"],
-        parts=tuple(Part(**part) for part in record["parts"]),
+        parts=tuple(ContentPart(**part) for part in record["parts"]),
         facts=tuple((name, value) for name, value in record["facts"]),
         tables=tuple(record["tables"]),
         captions=tuple(record["captions"]),

@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.assessors import Assessor
 from evenrank.assessment.discussion import MAX_REMARK, add_remark, discussed_pages, remarks_on
-from evenrank.assessment.queues import QueueItem, TopicQueue, next_item, progress_of, topic_queue
+from evenrank.assessment.queues import QueueItem, TopicQueue, assessor_progress, next_item, topic_queue
 from evenrank.assessment.votes import Vote, last_vote, undo_last, votes_on
 from evenrank.web.assess.ballot import new_nonce, nonce_of, vote_of
 from evenrank.web.assess.judging import Judging, judging_of
@@ -27,8 +27,8 @@ def show_topics(request: Request) -> Response:
     """All topics of an assessor with their progress; organisers are sent to their own page."""
     who, judging = person(request), judging_of(request)
     if who.role == "organiser":
-        return see_other(organise_path(request))
-    topics = progress_of(judging.store, who.name)
+        return go_to(organise_path(request))
+    topics = assessor_progress(judging.store, who.name)
     upcoming = next_item(judging.store, who.name)
     return page(
         request,
@@ -75,11 +75,11 @@ def go_on(request: Request) -> Response:
     who, judging, topic = person(request), judging_of(request), request.path_params.get("topic")
     if topic is None:
         item = next_item(judging.store, who.name)
-        return see_other(judge_path(request, item.topic, item.page) if item else judge_path(request))
+        return go_to(judge_path(request, item.topic, item.page) if item else judge_path(request))
     items = own_queue(judging, who, topic)
     if "skipped" in request.query_params:
-        return see_other(article_path(request, topic, items.skipped_after(), skipped=True))
-    return see_other(article_path(request, topic, items.open_after()))
+        return go_to(article_path(request, topic, items.skipped_after(), skipped=True))
+    return go_to(article_path(request, topic, items.open_after()))
 
 
 def show_article(request: Request) -> Response:
@@ -117,9 +117,9 @@ def save_answer(request: Request, fields: Fields) -> Response:
     before = judging.keep(vote_of(fields, topic, page_id, who.name, judging.answers))
     is_changed = before is not None and before.token != fields.get("seen", before.token)
     if "skipped" in request.query_params:
-        return see_other(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
+        return go_to(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
     upcoming = topic_queue(judging.store, who.name, topic).open_after(page_id)
-    return see_other(article_path(request, topic, upcoming, changed=is_changed))
+    return go_to(article_path(request, topic, upcoming, changed=is_changed))
 
 
 def save_remark(request: Request, fields: Fields) -> Response:
@@ -130,7 +130,7 @@ def save_remark(request: Request, fields: Fields) -> Response:
     if not has_judged or not is_discussed(judging, topic, page_id):
         raise HTTPException(404, NOT_YOURS)
     keep_remark(judging, fields, topic, page_id, who.name)
-    return see_other(judge_path(request, topic, page_id) + "#discussion")
+    return go_to(judge_path(request, topic, page_id) + "#discussion")
 
 
 def is_discussed(judging: Judging, topic: int, page_id: int) -> bool:
@@ -150,7 +150,7 @@ def undo(request: Request, fields: Fields) -> Response:
     """Withdraws the last answer and goes back to its article."""
     who, judging = person(request), judging_of(request)
     vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
-    return see_other(judge_path(request, vote.topic, vote.page) if vote else judge_path(request))
+    return go_to(judge_path(request, vote.topic, vote.page) if vote else judge_path(request))
 
 
 def own_queue(judging: Judging, who: Assessor, topic: int) -> TopicQueue:
@@ -175,7 +175,7 @@ def article_path(request: Request, topic: int, item: QueueItem | None, **marks: 
     return judge_path(request, topic, item.page) + (f"?{query}" if query else "")
 
 
-def see_other(address: str) -> Response:
+def go_to(address: str) -> Response:
     return RedirectResponse(address, 303)
 
 

@@ -20,8 +20,8 @@ from evenrank.assessment.votes import Vote, cast_or_change
 from evenrank.errors import EvenrankError, input_error
 from evenrank.formats.runs import read_run
 from evenrank.records import Run, Topic
-from evenrank.web.assess.ballot import Answer, answers_for, label_of
-from evenrank.web.assess.content import ArticleContent, Part
+from evenrank.web.assess.ballot import AnswerButton, answers_for, label_of
+from evenrank.web.assess.content import ArticleContent, ContentPart
 from evenrank.web.assess.late_texts import LateTexts
 from evenrank.web.assess.marking import topic_stems
 from evenrank.web.assess.texts import Absence, open_texts, texts_path
@@ -101,7 +101,7 @@ class Judging:
         found = self.texts.find(page, lambda: pooled_pages(self.store))
         if found is Absence.UNREAD:
             [stored] = self.desk.source.model().engine.stored([page])
-            return None if stored is None else ArticleContent(stored.title, (Part(0, "", stored.opening),))
+            return None if stored is None else ArticleContent(stored.title, (ContentPart(0, "", stored.opening),))
         return found if isinstance(found, ArticleContent) else None
 
     def title(self, page: int) -> str:
@@ -111,7 +111,7 @@ class Judging:
         return (collection.titles[row] if collection.titles is not None and row >= 0 else "") or f"Page {page}"
 
     @property
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, AnswerButton]:
         """The buttons of this file's scale."""
         return answers_for(max_grade_of(self.store))
 

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.assessment.agreement import Disagreement, adjudication_queue, agreement
+from evenrank.assessment.agreement import Disagreement, adjudication_queue, measure_agreement
 from evenrank.assessment.discussion import discussed_pages
 from evenrank.assessment.exports import EXPORTS
 from evenrank.assessment.votes import ADJUDICATION, reopen_page, undo_last, votes_on, withdraw_rulings
 from evenrank.web.assess.ballot import new_nonce, nonce_of, vote_of
 from evenrank.web.assess.effects import DEPTHS, effects
-from evenrank.web.assess.judge_pages import keep_remark, last_answer, see_other
+from evenrank.web.assess.judge_pages import go_to, keep_remark, last_answer
 from evenrank.web.assess.judging import judging_of
 from evenrank.web.assess.overview import overview
 from evenrank.web.assess.people import organise_path, organiser
@@ -51,7 +51,7 @@ def show_agreement(request: Request) -> Response:
         request,
         "assess/agreement.html",
         who=who,
-        found=judging.remembered.get("agreement", judging.store, lambda: agreement(judging.store)),
+        found=judging.remembered.get("agreement", judging.store, lambda: measure_agreement(judging.store)),
         topic_of=judging.topic,
         title_of=judging.title,
         label_of=judging.labels(),
@@ -66,7 +66,7 @@ def settle_next(request: Request) -> Response:
     """To the first disagreement that nothing decides yet; to the list when there is none."""
     organiser(request)
     waiting = adjudication_queue(judging_of(request).store)
-    return see_other(settle_path(request, waiting[0]) if waiting else organise_path(request, "agreement"))
+    return go_to(settle_path(request, waiting[0]) if waiting else organise_path(request, "agreement"))
 
 
 def settle_path(request: Request, entry: Disagreement) -> str:
@@ -106,17 +106,17 @@ def save_ruling(request: Request, fields: Fields) -> Response:
     judging.keep(vote)
     waiting = adjudication_queue(judging.store)
     after = [entry for entry in waiting if (entry.topic, entry.page) > (topic, page_id)] or waiting
-    return see_other(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
+    return go_to(settle_path(request, after[0]) if after else organise_path(request, "agreement"))
 
 
-def save_remark(request: Request, fields: Fields) -> Response:
+def save_organiser_remark(request: Request, fields: Fields) -> Response:
     """Opens or continues the discussion of an article with those who judged it."""
     who, judging = organiser(request), judging_of(request)
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if not votes_on(judging.store, topic, page_id):
         raise HTTPException(404, "Nobody has judged this page for this topic.")
     keep_remark(judging, fields, topic, page_id, who.name)
-    return see_other(organise_path(request, "settle", topic, page_id) + "#discussion")
+    return go_to(organise_path(request, "settle", topic, page_id) + "#discussion")
 
 
 def reopen(request: Request, fields: Fields) -> Response:
@@ -125,11 +125,11 @@ def reopen(request: Request, fields: Fields) -> Response:
     topic, page_id = request.path_params["topic"], request.path_params["page"]
     if fields.get("what") == "ruling":
         withdraw_rulings(judging.store, topic, page_id, who.name)
-        return see_other(organise_path(request, "settle", topic, page_id))
+        return go_to(organise_path(request, "settle", topic, page_id))
     if fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that everybody is to be asked again.")
     reopen_page(judging.store, topic, page_id, who.name)
-    return see_other(organise_path(request, "agreement"))
+    return go_to(organise_path(request, "agreement"))
 
 
 def undo_ruling(request: Request, fields: Fields) -> Response:
@@ -137,7 +137,7 @@ def undo_ruling(request: Request, fields: Fields) -> Response:
     who, judging = organiser(request), judging_of(request)
     vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
     path = ("settle", vote.topic, vote.page) if vote else ("agreement",)
-    return see_other(organise_path(request, *path))
+    return go_to(organise_path(request, *path))
 
 
 def show_scores(request: Request) -> Response:
@@ -171,7 +171,7 @@ def routes() -> list[BaseRoute]:
         Route(f"{start}/settle", settle_next),
         Route(article, show_disagreement),
         Route(article, with_form(save_ruling), methods=["POST"]),
-        Route(f"{article}/remarks", with_form(save_remark), methods=["POST"]),
+        Route(f"{article}/remarks", with_form(save_organiser_remark), methods=["POST"]),
         Route(f"{article}/reopen", with_form(reopen), methods=["POST"]),
         Route(f"{start}/undo", with_form(undo_ruling), methods=["POST"]),
         Route(f"{start}/scores", show_scores),

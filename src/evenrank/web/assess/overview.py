@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from evenrank.assessment.agreement import adjudication_queue, graded_pages, overall_agreement
 from evenrank.assessment.agreement_coefficients import Bootstrap, Estimate
 from evenrank.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
-from evenrank.assessment.exports import left_out
-from evenrank.assessment.queues import TopicProgress, progress_of
+from evenrank.assessment.exports import count_left_out
+from evenrank.assessment.queues import TopicProgress, assessor_progress
 from evenrank.assessment.votes import current_votes
 from evenrank.web.assess.judging import Judging
 
@@ -65,9 +65,9 @@ def overview(judging: Judging) -> Overview:
             tiers=coverage(store),
             deepest=max_tiers(store),
             paces=paces,
-            progress={entry.assessor: progress_of(store, entry.assessor) for entry in paces},
+            progress={entry.assessor: assessor_progress(store, entry.assessor) for entry in paces},
             n_shared=n_shared,
             alpha=alpha,
             n_unsettled=len(adjudication_queue(store)),
-            undecided=dict(left_out(store)),
+            undecided=dict(count_left_out(store)),
         )

@@ -10,9 +10,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.assessment.assessors import Assessor, add_assessor, assessors, withdraw_link
-from evenrank.assessment.assignments import Overlap, assign, hand_over, load_pool
+from evenrank.assessment.assignments import Overlap, assign_pages, hand_over, load_pool
 from evenrank.assessment.pool_file import read_pool
-from evenrank.assessment.queues import progress_of
+from evenrank.assessment.queues import assessor_progress
 from evenrank.assessment.store import Store, max_grade_of, set_max_grade
 from evenrank.assessment.votes import reopen_answers
 from evenrank.errors import InputError
@@ -35,7 +35,7 @@ def show_people(request: Request) -> Response:
 def people_page(request: Request, **said: object) -> Response:
     """Everybody with their work, and the forms that change it."""
     who, store = organiser(request), judging_of(request).store
-    people = [(entry, progress_of(store, entry.name)) for entry in assessors(store)]
+    people = [(entry, assessor_progress(store, entry.name)) for entry in assessors(store)]
     return page(
         request,
         "assess/people.html",
@@ -86,8 +86,11 @@ def give_work(request: Request, fields: Fields) -> Response:
     organiser(request)
     store = judging_of(request).store
     names = [entry.name for entry in assessors(store) if entry.role == "assessor" and entry.has_link]
-    share, n_judges = number(fields, "overlap", 0.0, 100.0) / 100, int(number(fields, "judges", 2, MAX_JUDGES))
-    return done(request, "assigned", assign(store, names, Overlap(share, n_judges)))
+    share, n_judges = (
+        number_in_range(fields, "overlap", 0.0, 100.0) / 100,
+        int(number_in_range(fields, "judges", 2, MAX_JUDGES)),
+    )
+    return done(request, "assigned", assign_pages(store, names, Overlap(share, n_judges)))
 
 
 def pass_on(request: Request, fields: Fields) -> Response:
@@ -99,7 +102,7 @@ def pass_on(request: Request, fields: Fields) -> Response:
         raise BadRequestError("Choose two different people.")
     if not taker.has_link:
         raise BadRequestError(Message("%(name)s has no link, and could not judge the pages.", name=taker.name))
-    topic = int(number(fields, "topic", 0, 2**31))
+    topic = int(number_in_range(fields, "topic", 0, 2**31))
     return done(request, "handed-over", hand_over(store, topic, giver.name, taker.name))
 
 
@@ -109,14 +112,14 @@ def ask_again(request: Request, fields: Fields) -> Response:
     person = known(store, fields.get("name", ""))
     if fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that everything is to be judged again.")
-    topic = int(number(fields, "topic", 0, 2**31))
+    topic = int(number_in_range(fields, "topic", 0, 2**31))
     return done(request, "reopened", reopen_answers(store, topic, person.name, who.name))
 
 
 def choose_scale(request: Request, fields: Fields) -> Response:
     """Says how finely relevance is graded from now on."""
     organiser(request)
-    set_max_grade(judging_of(request).store, int(number(fields, "grades", 1, max(SCALES))))
+    set_max_grade(judging_of(request).store, int(number_in_range(fields, "grades", 1, max(SCALES))))
     return done(request, "scale")
 
 
@@ -146,7 +149,7 @@ def known(store: Store, name: str) -> Assessor:
     return found[0]
 
 
-def number(fields: Fields, name: str, least: float, most: float) -> float:
+def number_in_range(fields: Fields, name: str, least: float, most: float) -> float:
     """A number from a form, in its range."""
     text = fields.get(name, "")
     try:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from evenrank.assessment.discussion import MAX_REMARK, remarks_on
 from evenrank.web.assess.ballot import MAX_COMMENT, new_nonce
-from evenrank.web.assess.content import ArticleContent, Part
+from evenrank.web.assess.content import ArticleContent, ContentPart
 from evenrank.web.assess.judging import Judging
 from evenrank.web.assess.marking import SHOWN_WORDS, Marker, marker
 
@@ -67,7 +67,7 @@ def _marked(mark: Marker, texts: tuple[str, ...]) -> tuple[Markup, ...]:
     return tuple(map(mark, texts))
 
 
-def _blocks(parts: tuple[Part, ...]) -> Iterator[tuple[int, str]]:
+def _blocks(parts: tuple[ContentPart, ...]) -> Iterator[tuple[int, str]]:
     for part in parts:
         if part.title:
             yield max(part.level, 1), part.title

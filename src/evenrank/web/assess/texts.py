@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 
 from evenrank.collection.collection import Collection
-from evenrank.database import Location, is_address
+from evenrank.database import Location, is_database_address
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.sqlite import Schema, SqliteFile, open_file
-from evenrank.web.assess.content import ArticleContent, content_of, pack, unpack
+from evenrank.web.assess.content import ArticleContent, content_of, pack_content, unpack_content
 
 VERSION = 1
 """Changes when texts must be taken anew."""
@@ -53,7 +53,7 @@ class Texts:
         row = self.store.connection.execute("SELECT content FROM text WHERE page = ?", (page,)).fetchone()
         if row is None:
             return Absence.UNREAD
-        return Absence.GONE if row[0] is None else unpack(row[0])
+        return Absence.GONE if row[0] is None else unpack_content(row[0])
 
     def close(self) -> None:
         self.store.close()
@@ -61,7 +61,7 @@ class Texts:
 
 def texts_path(judgments: Location, folder: Path) -> Path:
     """Where the texts for judgments are: beside their file, or in a folder of this machine when they are elsewhere."""
-    if is_address(judgments):
+    if is_database_address(judgments):
         return folder / "judgments.texts.sqlite"
     judgments = Path(judgments)
     return judgments.with_name(f"{judgments.stem}.texts.sqlite")
@@ -143,4 +143,6 @@ class PickPages:
     wanted: frozenset[int]
 
     def __call__(self, articles: tuple[Article, ...]) -> list[dict[str, object]]:
-        return [{"page": a.page_id, "content": pack(content_of(a))} for a in articles if a.page_id in self.wanted]
+        return [
+            {"page": a.page_id, "content": pack_content(content_of(a))} for a in articles if a.page_id in self.wanted
+        ]

@@ -6,12 +6,12 @@ from typing import Any
 
 import orjson
 
-from evenrank.web.articles.article import Article, article_links
+from evenrank.web.articles.article import ListedArticle, article_links
 from evenrank.web.exports.listing import Listing
 from evenrank.web.settings import WebSettings
 
 
-def article_data(article: Article, settings: WebSettings) -> dict[str, Any]:
+def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any]:
     """One article for bots."""
     return {
         "rank": article.rank,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from evenrank.web.articles.article import Article, article_links
+from evenrank.web.articles.article import ListedArticle, article_links
 from evenrank.web.exports.listing import Listing
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
@@ -17,7 +17,7 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
+def delimited_rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
     """The articles as rows of cells."""
     return [_row(article, article_links(article.title, listing.settings)["article"]) for article in listing.articles]
 
@@ -27,17 +27,17 @@ def csv_text(listing: Listing) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
-    writer.writerows(rows(listing))
+    writer.writerows(delimited_rows(listing))
     return out.getvalue()
 
 
 def tsv_text(listing: Listing) -> str:
     """Tab-separated values with a header line; tabs and line ends inside cells become blanks."""
-    lines = [COLUMNS, *rows(listing)]
+    lines = [COLUMNS, *delimited_rows(listing)]
     return "".join("\t".join(" ".join(str(cell).split()) for cell in line) + "\n" for line in lines)
 
 
-def _row(article: Article, url: str) -> tuple[str | int | float, ...]:
+def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
     return (
         article.rank,
         article.page_id,

@@ -48,7 +48,7 @@ def format_of(suffix: str) -> Format:
     return FORMATS[suffix]
 
 
-def export(listing: Listing, suffix: str) -> Response:
+def export_listing(listing: Listing, suffix: str) -> Response:
     """The list as a file."""
     form = format_of(suffix)
     name = f"{'list' if listing.task == 1 else 'draw'}-{listing.topic}.{suffix}"

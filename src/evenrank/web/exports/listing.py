@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenrank.records import Task
-from evenrank.web.articles.article import Article
+from evenrank.web.articles.article import ListedArticle
 from evenrank.web.settings import WebSettings
 
 
@@ -26,7 +26,7 @@ class Listing:
     """Where the list is; empty for one that no server shows."""
     edit_address: str
     """Where its question can be changed; empty when it cannot."""
-    articles: Sequence[Article]
+    articles: Sequence[ListedArticle]
     settings: WebSettings
     statuses: Mapping[int, str] | None = None
     """Page id → how far the work on an article is, in words; None for a list without this column."""

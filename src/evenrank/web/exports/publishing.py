@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.collection.collection import Collection
-from evenrank.database import is_address
+from evenrank.database import is_database_address
 from evenrank.errors import EvenrankError
 from evenrank.records import Run
 from evenrank.web.articles.article import ArticleList
@@ -22,7 +22,7 @@ from evenrank.web.storage.store import now
 from evenrank.wiki.block import find_block
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.idiom import PLAIN, WikiIdiom, idiom_of
-from evenrank.wiki.publish import Draft, Published, RefusedError, draft, publish
+from evenrank.wiki.publish import Draft, Published, RefusedError, draft, publish_draft
 
 UPDATED = re.compile(r"Last updated [-0-9: ]+ UTC")
 MAX_ATTEMPTS = 3
@@ -88,7 +88,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     from evenrank.web.lists.work_list import load_list, make_list
 
     store = settings.store or collection / STORE_NAME
-    if not is_address(store) and not Path(store).is_file():
+    if not is_database_address(store) and not Path(store).is_file():
         raise EvenrankError(f"{store}: no such file; name the store of the web app with --store")
     desk = open_desk(collection, settings)
     try:
@@ -130,7 +130,7 @@ def publish_listing(
     for n_left in reversed(range(MAX_ATTEMPTS)):
         made = draft_listing(client, listing, place)
         try:
-            return publish(client, made, summary, account, is_bot=is_bot)
+            return publish_draft(client, made, summary, account, is_bot=is_bot)
         except RefusedError as error:
             if error.code not in ("editconflict", "articleexists") or not n_left:
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from evenrank.web.articles.article import CLASSES, Article
+from evenrank.web.articles.article import CLASSES, ListedArticle
 from evenrank.web.exports.listing import Listing
 from evenrank.wiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
 
@@ -28,7 +28,7 @@ def _references(found: re.Match[str]) -> str:
     return "".join(f"&#{ord(char)};" for char in found[0])
 
 
-def plain(text: str) -> str:
+def escape_plain(text: str) -> str:
     """Text that MediaWiki shows as it is: whatever could be markup becomes a character reference."""
     return _SPECIAL.sub(_references, text)
 
@@ -39,7 +39,7 @@ def link(title: str) -> str:
     A title that cannot be one (it has characters that MediaWiki forbids) stays text.
     """
     if _FORBIDDEN.search(title):
-        return plain(title)
+        return escape_plain(title)
     return f"[[:{_ACTIVE.sub(_references, title)}]]"
 
 
@@ -70,19 +70,19 @@ def numbered_list(listing: Listing) -> str:
         f"# {link(article.title)}{talk_link(article.title)} – {article.quality}, {article.size}"
         for article in listing.articles
     ]
-    return "\n".join([f"; {plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
+    return "\n".join([f"; {escape_plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
 
 
 def sortable_table(listing: Listing, idiom: WikiIdiom = PLAIN) -> str:
     """Tables whose columns readers can sort. Rows have no rank: with one, every refresh would change every row."""
-    parts = [f"'''{plain(listing.title)}''' · {note(listing)}"]
-    for heading, articles in sections(listing.articles):
+    parts = [f"'''{escape_plain(listing.title)}''' · {note(listing)}"]
+    for heading, articles in wikitext_sections(listing.articles):
         parts += [heading] if heading else []
         parts.append(_table(listing, articles, idiom))
     return "\n".join(parts) + "\n"
 
 
-def sections(articles: Sequence[Article]) -> Iterator[tuple[str, Sequence[Article]]]:
+def wikitext_sections(articles: Sequence[ListedArticle]) -> Iterator[tuple[str, Sequence[ListedArticle]]]:
     """The rows in sections with their headings; a short list is one section without a heading."""
     if len(articles) <= MAX_ROWS_WITHOUT_SECTIONS:
         yield "", articles
@@ -92,7 +92,7 @@ def sections(articles: Sequence[Article]) -> Iterator[tuple[str, Sequence[Articl
         yield f"=== {start + 1}–{start + len(some)} ===", some
 
 
-def _table(listing: Listing, articles: Sequence[Article], idiom: WikiIdiom) -> str:
+def _table(listing: Listing, articles: Sequence[ListedArticle], idiom: WikiIdiom) -> str:
     rows = [_cells(listing, article, idiom) for article in articles]
     columns = [name for name in COLUMNS if any(row.get(name) for row in rows)]  # nobody needs an empty one
     lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
@@ -101,7 +101,7 @@ def _table(listing: Listing, articles: Sequence[Article], idiom: WikiIdiom) -> s
     return "\n".join([*lines, "|}"])
 
 
-def _cells(listing: Listing, article: Article, idiom: WikiIdiom) -> dict[str, str]:
+def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[str, str]:
     """The cells of a row by column; one that the list does not have is left out."""
     importance = listing.importances.get(article.page_id, "Unknown")
     order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
@@ -109,12 +109,12 @@ def _cells(listing: Listing, article: Article, idiom: WikiIdiom) -> dict[str, st
         "Article": link(article.title) + talk_link(article.title),
         "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
         "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
-        "Region": plain(", ".join(article.regions)),
-        "What is missing": plain(article.missing),
-        "Why it is here": plain(", ".join(article.reasons)),
+        "Region": escape_plain(", ".join(article.regions)),
+        "What is missing": escape_plain(article.missing),
+        "Why it is here": escape_plain(", ".join(article.reasons)),
     }
     if listing.importances:
-        cells["Importance"] = idiom.importance_cell(plain(importance), order)
+        cells["Importance"] = idiom.importance_cell(escape_plain(importance), order)
     if listing.statuses is not None:
-        cells["Status"] = plain(listing.statuses.get(article.page_id, OPEN))
+        cells["Status"] = escape_plain(listing.statuses.get(article.page_id, OPEN))
     return cells

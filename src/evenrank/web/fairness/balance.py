@@ -18,7 +18,7 @@ from evenrank.web.fairness.withheld import are_few, reveal_people
 
 
 @dataclass(frozen=True)
-class GroupShare:
+class GroupBalance:
     """One group: its share of the attention, and the goal."""
 
     label: str
@@ -58,21 +58,21 @@ class Balance:
         """Attention of articles that no dimension says anything about."""
         return float(self.exposure[0])
 
-    def by_dimension(self, name: str) -> list[GroupShare]:
+    def by_dimension(self, name: str) -> list[GroupBalance]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""
         dimension = self.space.dimension(name)
         unknown = dimension.readable_groups[0]
         rows = self._shares(dimension.readable_scored_groups, name)
         return [replace(row, is_unknown=row.label == unknown) for row in rows]
 
-    def by_product(self) -> list[GroupShare]:
+    def by_product(self) -> list[GroupBalance]:
         """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
         if len(self.space.dimensions) < 2:
             return []
         cells = product(*(dimension.readable_scored_groups for dimension in self.space.dimensions))
         return self._shares([": ".join(cell) for cell in cells])
 
-    def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupShare]:
+    def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupBalance]:
         """Totals of one dimension, or of each combination."""
         parts = (self._compared(self.exposure), self.goal, self.n_articles)
         shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
@@ -81,7 +81,7 @@ class Balance:
         if dimension is None:
             is_hidden |= reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
         rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
-        made = [GroupShare(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
+        made = [GroupBalance(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
         return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:

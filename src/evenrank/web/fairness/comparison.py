@@ -37,7 +37,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ListComparison:
     """The first ranks of plain search and of the list."""
 
     plain: NDArray[np.int32]
@@ -52,27 +52,27 @@ class Comparison:
         return orjson.dumps(record).decode()
 
 
-def compare(plain: NDArray[np.int32], listed: NDArray[np.int32]) -> Comparison:
+def compare_lists(plain: NDArray[np.int32], listed: NDArray[np.int32]) -> ListComparison:
     """The comparison of two orders of the same candidates, each as long as the list."""
     before, after = plain[:TOP], listed[:TOP]
-    return Comparison(
+    return ListComparison(
         plain=plain,
         came_in=tuple(int(page) for page in after[~np.isin(after, before)]),
         went_out=tuple(int(page) for page in before[~np.isin(before, after)]),
     )
 
 
-def comparison_from_json(text: str | None) -> Comparison | None:
+def comparison_from_json(text: str | None) -> ListComparison | None:
     """A stored comparison; None for a list from before they were kept."""
     if not text:
         return None
     record = orjson.loads(text)
-    return Comparison(np.array(record["plain"], np.int32), tuple(record["came_in"]), tuple(record["went_out"]))
+    return ListComparison(np.array(record["plain"], np.int32), tuple(record["came_in"]), tuple(record["went_out"]))
 
 
 def changes(
     collection: Collection,
-    comparison: Comparison,
+    comparison: ListComparison,
     listed: NDArray[np.int32],
     goal: NDArray[np.float64],
     space: GroupSpace,

@@ -14,7 +14,7 @@ from evenrank.collection.collection import Collection
 from evenrank.web.articles.article import CLASSES, ArticleList
 from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages.errors import BadRequestError
-from evenrank.web.request.question import clean
+from evenrank.web.request.question import clean_text
 
 SIZES: dict[str, tuple[str, int, int]] = {
     "tiny": ("under 1 kB", 0, 1_000),
@@ -114,7 +114,7 @@ def parse_filters(query: Mapping[str, str], collection: Collection) -> Filters:
     return Filters(
         quality=known("class"),
         size=known("size"),
-        text=clean(query.get("q", ""))[:MAX_TEXT],
+        text=clean_text(query.get("q", ""))[:MAX_TEXT],
         order=query.get("sort", "") if query.get("sort", "") in ORDERS else "",
         groups={name: known(name) for name in choices if name not in ("class", "size") and known(name)},
         page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) > 0 else 1,

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from evenrank.web.articles.article import CLASSES
 from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
-from evenrank.web.exports.formats import FORMATS, export
+from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
 from evenrank.web.fairness.balance import list_balance
 from evenrank.web.fairness.comparison import N_NAMED, changes
@@ -25,14 +25,14 @@ from evenrank.web.lists.work_list import WorkList, load_list, make_list, save_li
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import role_of
 from evenrank.web.request.address import list_path, own
-from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
+from evenrank.web.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.visitor import remember, visitor_of
 
 
 def ask_for_list(request: Request) -> Response:
     store = desk_of(request).store
-    return ask(request, "list", first_fields(request, lambda token: load_list(store, token)))
+    return ask(request, "list", initial_fields(request, lambda token: load_list(store, token)))
 
 
 def check_list(request: Request, fields: Fields) -> Response:
@@ -125,7 +125,7 @@ def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Lis
 def export_list(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
     listing = list_listing(request, work_list, parse_filters(request.query_params, desk.collection))
-    return export(listing, request.path_params["suffix"])
+    return export_listing(listing, request.path_params["suffix"])
 
 
 def show_fairness(request: Request) -> Response:

@@ -20,7 +20,7 @@ from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_others
 from evenrank.web.request.address import list_path, own
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.question import clean
+from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
 from evenrank.wiki.client import WikiClient
@@ -52,13 +52,13 @@ def publish_page(request: Request, work_list: WorkList, fields: Fields, status: 
     )
 
 
-def publish(request: Request, fields: Fields) -> Response:
+def publish_list(request: Request, fields: Fields) -> Response:
     """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
     work_list = requested_list(request)
     refuse_others(request, work_list)
     place = place_of(fields)
     listing = list_listing(request, work_list, Filters())
-    summary = clean(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
+    summary = clean_text(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
     try:
         with client_of(request) as client:
             if fields.get("action") != "save":
@@ -75,7 +75,7 @@ def publish(request: Request, fields: Fields) -> Response:
 
 def place_of(fields: Fields) -> Place:
     """The page that a form names."""
-    title = clean(fields.get("page", ""))
+    title = clean_text(fields.get("page", ""))
     if not title or len(title) > MAX_NAME:
         raise BadRequestError("Give the title of the page.")
     form = fields.get("form", "table")
@@ -95,4 +95,4 @@ def client_of(request: Request) -> WikiClient:
 
 def routes() -> list[BaseRoute]:
     start = "/lists/{token:token}/publish"
-    return [Route(start, ask_to_publish), Route(start, with_form(publish), methods=["POST"])]
+    return [Route(start, ask_to_publish), Route(start, with_form(publish_list), methods=["POST"])]

@@ -19,7 +19,7 @@ from evenrank.search.query.marks import Marks
 from evenrank.web.articles.candidates import NO_MARKS, bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure
-from evenrank.web.fairness.comparison import Comparison, compare, comparison_from_json
+from evenrank.web.fairness.comparison import ListComparison, compare_lists, comparison_from_json
 from evenrank.web.request.question import Question
 from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint8
 
@@ -32,7 +32,7 @@ class WorkList(Kept):
     """Pages that were found, of which the list has the best."""
     quality: NDArray[np.uint8] | None = None
     """Class of each page when the list was made; None in lists from before that was recorded."""
-    comparison: Comparison | None = None
+    comparison: ListComparison | None = None
     """The list beside plain search; None in lists from before that was recorded."""
     series: int = 0
     """Number of the first version of this list; 0 for a list of its own."""
@@ -100,13 +100,13 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         relevance=candidates.relevance[positions],
         reasons=reasons.at(positions),
         target=target.values,
-        certificate={**ranked.certificate, **measured(desk, prepared, positions)},
+        certificate={**ranked.certificate, **measure_list(desk, prepared, positions)},
         n_candidates=len(candidates),
         model=model_used(desk.source.choice),
         brought=brought.to_json() if brought else None,
         data=desk.data,
         quality=candidates.quality_class[positions],
-        comparison=compare(candidates.page_ids[plain], page_ids),
+        comparison=compare_lists(candidates.page_ids[plain], page_ids),
     )
 
 
@@ -116,7 +116,7 @@ def for_work(candidates: Candidates) -> Candidates:
     return replace(candidates, relevance=candidates.relevance * worth)
 
 
-def measured(desk: Desk, prepared: Prepared, positions: NDArray[np.intp]) -> dict[str, float]:
+def measure_list(desk: Desk, prepared: Prepared, positions: NDArray[np.intp]) -> dict[str, float]:
     """Relevance kept and AWRF of a ranking under any policy, by the estimates that policies work with."""
     candidates, target = prepared
     weights = discounts(len(positions)).astype(np.float64)

@@ -24,7 +24,7 @@ from evenrank.web.request.question import QuestionError
 from evenrank.web.request.visitor import name_of, remember, visitor_of
 
 
-def mark_article(request: Request, fields: Fields) -> Response:
+def mark_in_list(request: Request, fields: Fields) -> Response:
     """Keeps the state of an article; answers with its buttons, or goes back to its row without script."""
     desk, work_list = desk_of(request), requested_list(request)
     refuse_readers(request, work_list)
@@ -34,13 +34,13 @@ def mark_article(request: Request, fields: Fields) -> Response:
     else:
         set_list_mark(desk.store, work_list, page_id, kind, visitor_of(request), name_of(request))
     if "hx-request" in request.headers:
-        return remember(request, mark_buttons(request, work_list, page_id, kind))
+        return remember(request, list_mark_buttons(request, work_list, page_id, kind))
     at = fields.get("at", "1")
     query = f"?page={at}" if at.isascii() and at.isdecimal() and at != "1" else ""
     return remember(request, see_other(request, f"{list_path(work_list.link)}{query}#page-{page_id}"))
 
 
-def mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
+def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
     """The buttons of one row after a mark."""
     marks = marks_of(desk_of(request).store, work_list, visitor_of(request))
     return page(
@@ -155,7 +155,7 @@ def show_campaign(request: Request) -> Response:
 def routes() -> list[BaseRoute]:
     start = "/lists/{token:token}"
     return [
-        Route(f"{start}/marks", with_form(mark_article), methods=["POST"]),
+        Route(f"{start}/marks", with_form(mark_in_list), methods=["POST"]),
         Route(f"{start}/refresh", ask_to_refresh),
         Route(f"{start}/refresh", with_form(make_version), methods=["POST"]),
         Route(f"{start}/changes", show_changes),

@@ -30,7 +30,7 @@ class KnownHosts:
         """Whether a name is one of ours."""
         if name in self.names:
             return True
-        return self.allows_addresses and is_address(name)
+        return self.allows_addresses and is_ip_address(name)
 
 
 def host_name(header: str) -> str:
@@ -41,7 +41,7 @@ def host_name(header: str) -> str:
     return (name if name and port.isdecimal() else header).lower()
 
 
-def is_address(name: str) -> bool:
+def is_ip_address(name: str) -> bool:
     """Whether a name is an IP address."""
     try:
         ipaddress.ip_address(name)

@@ -20,7 +20,7 @@ from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import root_of, see_other
 from evenrank.web.request.forms import Fields, whole_number, with_form
-from evenrank.web.request.question import clean
+from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.sessions import end_sessions_of
 from evenrank.web.storage.administration import (
@@ -86,7 +86,7 @@ def show_admin(request: Request) -> Response:
     """Who, what, how much, and the limits."""
     refuse_strangers(request)
     desk = desk_of(request)
-    words = clean(request.query_params.get("q", ""))[:100]
+    words = clean_text(request.query_params.get("q", ""))[:100]
     shown, n_entries = entries(desk.store, words)
     done = request.query_params.get("done", "")
     return page(

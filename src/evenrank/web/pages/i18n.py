@@ -82,7 +82,7 @@ def current() -> str:
     return _current.get()
 
 
-def direction() -> str:
+def text_direction() -> str:
     """How the language in use is written."""
     return "rtl" if current() in RIGHT_TO_LEFT else "ltr"
 

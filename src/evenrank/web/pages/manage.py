@@ -14,7 +14,7 @@ from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_others, role_of
 from evenrank.web.request.address import list_path, own, search_path, see_other
 from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.question import MAX_TITLE, clean
+from evenrank.web.request.question import MAX_TITLE, clean_text
 from evenrank.web.request.visitor import person_of, visitor_of
 from evenrank.web.searches.draws import requested_search
 from evenrank.web.storage.kept import Kept
@@ -35,7 +35,7 @@ MAX_PERSON = 255
 
 def show_mine(request: Request) -> Response:
     """All lists and searches of the visitor."""
-    words = clean(request.query_params.get("q", ""))[:100]
+    words = clean_text(request.query_params.get("q", ""))[:100]
     entries = found_again(desk_of(request).store, visitor_of(request), words)
     return page(
         request,
@@ -85,13 +85,13 @@ def manage(request: Request, fields: Fields) -> Response:
     if action in ("delete", "share", "unshare", "private", "public") and not is_owner:
         raise HTTPException(403, "Only the owner may do this.")
     if action == "rename":
-        rename(store, kept, clean(fields.get("name", ""))[:MAX_TITLE])
+        rename(store, kept, clean_text(fields.get("name", ""))[:MAX_TITLE])
     elif action in ("archive", "restore"):
         archive(store, kept, action == "archive")
     elif action in ("private", "public"):
         make_private(store, kept, action == "private")
     elif action in ("share", "unshare"):
-        share_with(store, kept, person_key(fields), _role(fields) if action == "share" else None)
+        share_with(store, kept, entered_person(fields), _role(fields) if action == "share" else None)
     elif action == "delete":
         if fields.get("sure") != "yes":
             raise BadRequestError("Tick the box to say that it may be deleted for ever.")
@@ -102,9 +102,9 @@ def manage(request: Request, fields: Fields) -> Response:
     return see_other(request, "/mine" if action in ("archive", "restore") else f"{path_of(request, kept)}/manage")
 
 
-def person_key(fields: Fields) -> str:
+def entered_person(fields: Fields) -> str:
     """The key of the person whose name the form has."""
-    name = clean(fields.get("person", "")).replace("_", " ")
+    name = clean_text(fields.get("person", "")).replace("_", " ")
     if not name or len(name) > MAX_PERSON:
         raise BadRequestError("Give the name of an account.")
     return f"{PREFIX}{name[:1].upper()}{name[1:]}"

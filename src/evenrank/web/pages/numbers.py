@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenrank.collection.collection import Collection
-from evenrank.collection.describe import quality_counts
+from evenrank.collection.describe import pages_by_quality
 from evenrank.web.articles.article import UNASSESSED
 from evenrank.web.articles.groups import shown_dimensions
 
@@ -40,7 +40,7 @@ def count_collection(collection: Collection) -> Numbers:
         masks = np.asarray(collection.masks[dimension.name])
         names = enumerate(dimension.readable_groups)
         groups[dimension.name] = tuple((name, int(np.count_nonzero(masks >> place & 1))) for place, name in names)
-    classes = quality_counts(collection)
+    classes = pages_by_quality(collection)
     return Numbers(
         n_articles=len(collection),
         needs_work=(classes["Stub"] + classes["Start"]) / max(1, len(collection)),

@@ -75,7 +75,7 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         "path": request.url.path,
         "person": person_of(request),
         "language": language,
-        "direction": i18n.direction(),
+        "direction": i18n.text_direction(),
     }
     text = environment().get_template(template).render(**known, **context)
     return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language, Cookie"})

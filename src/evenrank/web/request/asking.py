@@ -70,7 +70,7 @@ def _chosen_dimensions(desk: Desk, fields: Mapping[str, str]) -> tuple[str, ...]
     return dimensions_of(desk.collection, names)
 
 
-def first_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
+def initial_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
     """What the form starts with: the fields in the address, over the question of the list that `from` names."""
     query = dict(request.query_params)
     token = query.pop("from", "")

@@ -12,7 +12,7 @@ from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.targets.choice import Concentration
 from evenrank.targets.estimated import group_mass
-from evenrank.web.articles.article import Article, ArticleList
+from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
@@ -20,7 +20,7 @@ from evenrank.web.request.question import (
     MAX_SCOPE,
     MAX_TITLE,
     QuestionError,
-    clean,
+    clean_text,
     split_keywords,
 )
 from evenrank.web.sources.brought import SourceReport
@@ -34,7 +34,7 @@ MAX_WORDS = 12
 class Preview:
     """The best matches of a question, and how common its words are."""
 
-    articles: list[Article]
+    articles: list[ListedArticle]
     n_found: int
     """Matching articles; `MOST_COUNTED` stands for that many or more."""
     words: list[tuple[str, int]]
@@ -78,9 +78,9 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
     """The preview of a form as far as it is filled in; None while it is empty."""
     topic = Topic(
         0,
-        clean(fields.get("title", ""))[:MAX_TITLE],
+        clean_text(fields.get("title", ""))[:MAX_TITLE],
         split_keywords(fields.get("keywords", ""))[:100],
-        clean(fields.get("scope", ""))[:MAX_SCOPE],
+        clean_text(fields.get("scope", ""))[:MAX_SCOPE],
     )
     engine = desk.source.model().engine
     words = topic_words(topic, language=engine.layout.language)

@@ -144,9 +144,9 @@ def parse_question(
     `known` are the dimensions that it may name: those of the collection. `language` is that of the articles.
     """
     faults: dict[str, str] = {}
-    title = clean(fields.get("title", ""))
+    title = clean_text(fields.get("title", ""))
     keywords = split_keywords(fields.get("keywords", ""))
-    scope = clean(fields.get("scope", ""))
+    scope = clean_text(fields.get("scope", ""))
     policy = str(fields.get("policy", "") or next(iter(policy_choices())))
     fairness = _fairness(fields.get("fairness", 1.0), faults)
     if not title:
@@ -196,7 +196,7 @@ def are_too_many(keywords: Sequence[str]) -> bool:
     return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
 
 
-def clean(value: object) -> str:
+def clean_text(value: object) -> str:
     """Text without control characters and superfluous blanks; empty for anything that is not text."""
     return " ".join(_NOT_TEXT.sub(" ", value).split()) if isinstance(value, str) else ""
 
@@ -204,7 +204,7 @@ def clean(value: object) -> str:
 def split_keywords(value: object) -> tuple[str, ...]:
     """Keywords from a list or from text with commas or lines, without repetition."""
     parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
-    return tuple(dict.fromkeys(filter(None, map(clean, parts))))
+    return tuple(dict.fromkeys(filter(None, map(clean_text, parts))))
 
 
 def _chosen(name: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
         ((number,),) = connection.execute(query, (search.number,)).fetchall()
         if number > limit_of(desk.store, "max_draws"):
             raise TooManyDrawsError("This search has as many draws as one may have. Save a new one.")
-        is_free = ~np.isin(search.page_ids, left_out(connection, search.number, editor))
+        is_free = ~np.isin(search.page_ids, pages_left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError
         seen = replace(search, relevance=relevance)
@@ -132,7 +132,7 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     return Owed(goal - given, ee_loss(by_kind @ kind_rows, goal), kind_rows, weights)
 
 
-def left_out(connection: Connection, search: int, editor: str) -> list[int]:
+def pages_left_out(connection: Connection, search: int, editor: str) -> list[int]:
     """Pages that this editor is not shown again: done by anybody, or not wanted by this editor."""
     query = "SELECT page_id FROM mark WHERE search = ? AND (kind IN ('done', 'off-topic') OR editor = ?)"
     return [row["page_id"] for row in connection.execute(query, (search, editor))]

@@ -7,13 +7,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.web.desk import Desk, desk_of
-from evenrank.web.exports.formats import FORMATS, export
+from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_readers, role_of
 from evenrank.web.request.address import draw_path, own, search_path, see_other
-from evenrank.web.request.asking import answer, ask, check, first_fields, show_goal, show_preview
+from evenrank.web.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
 from evenrank.web.request.forms import Fields, whole_number, with_form
 from evenrank.web.request.visitor import name_of, remember, visitor_of
 from evenrank.web.searches.draws import (
@@ -25,7 +25,7 @@ from evenrank.web.searches.draws import (
     requested_search,
 )
 from evenrank.web.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
-from evenrank.web.searches.progress import progress_of
+from evenrank.web.searches.progress import search_progress
 from evenrank.web.searches.saved_search import SavedSearch, load_search, make_search, save_search
 
 N_DRAWS = 50
@@ -34,7 +34,7 @@ N_DRAWS = 50
 
 def ask_for_search(request: Request) -> Response:
     store = desk_of(request).store
-    return ask(request, "search", first_fields(request, lambda token: load_search(store, token)))
+    return ask(request, "search", initial_fields(request, lambda token: load_search(store, token)))
 
 
 def check_search(request: Request, fields: Fields) -> Response:
@@ -63,7 +63,7 @@ def show_search(request: Request) -> Response:
         draws=draws,
         has_older=bool(draws) and draws[-1]["number"] > 1,
         marks=count_marks(desk.store, search),
-        progress=progress_of(desk, search),
+        progress=search_progress(desk, search),
         role=role_of(request, search),
         address=own(request, search_path(search.link)),
         full_address=desk.base_url(request) + search_path(search.token),
@@ -117,10 +117,10 @@ def export_draw(request: Request) -> Response:
         articles=draw_articles(desk, search, draw).articles(),
         settings=desk.settings,
     )
-    return export(listing, request.path_params["suffix"])
+    return export_listing(listing, request.path_params["suffix"])
 
 
-def mark_article(request: Request, fields: Fields) -> Response:
+def mark_in_draw(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
     desk, search = desk_of(request), requested_search(request)
     refuse_readers(request, search)
@@ -131,11 +131,11 @@ def mark_article(request: Request, fields: Fields) -> Response:
     else:
         set_mark(desk.store, search, page_id, kind, visitor_of(request), name_of(request))
     if "hx-request" in request.headers:
-        return remember(request, mark_buttons(request, search, page_id, number, kind))
+        return remember(request, draw_mark_buttons(request, search, page_id, number, kind))
     return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
 
 
-def mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
+def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
     """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
     mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
     return page(
@@ -162,5 +162,5 @@ def routes() -> list[BaseRoute]:
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
         Route("/searches/{token:token}/draws/{number:number}", show_draw),
         Route("/searches/{token:token}/draws/{number:number}.{suffix}", export_draw),
-        Route("/searches/{token:token}/marks", with_form(mark_article), methods=["POST"]),
+        Route("/searches/{token:token}/marks", with_form(mark_in_draw), methods=["POST"]),
     ]

@@ -23,7 +23,7 @@ LEAST_GAIN = 1e-6
 """Squared exposure that an exchange must gain; far above what rounding of numbers leaves."""
 
 
-def make_plan(prepared: Prepared, fairness: float, n_draws: int, length: int) -> tuple[Kinds, dict[str, float]]:
+def plan_draws(prepared: Prepared, fairness: float, n_draws: int, length: int) -> tuple[Kinds, dict[str, float]]:
     """Kinds (draw by rank), and what the policy proves of them."""
     candidates, target = prepared
     ranked = Optimal(fairness=fairness).rank(candidates, target, Request(2, n_draws, length), derive(0))

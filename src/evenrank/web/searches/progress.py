@@ -18,7 +18,7 @@ MOST_POINTS = 200
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """The sum of all draws against the goal."""
 
     n_draws: int
@@ -34,7 +34,7 @@ class Progress:
     plot: Plot
 
 
-def progress_of(desk: Desk, search: SavedSearch) -> Progress | None:
+def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
     """The progress of a search; None before the first draw."""
     page_ids, exposures = all_draws(desk.store.connection, search)
     n_draws = len(exposures)
@@ -45,7 +45,7 @@ def progress_of(desk: Desk, search: SavedSearch) -> Progress | None:
     losses = [ee_loss(means[at], search.wanted_exposure) for at in kept]
     proven = search.certificate["EE-L"]
     points = [(float(at + 1), loss) for at, loss in zip(kept, losses, strict=True)]
-    return Progress(
+    return SearchProgress(
         n_draws=n_draws,
         n_articles=len(np.unique(page_ids)),
         loss=losses[-1],

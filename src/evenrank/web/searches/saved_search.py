@@ -12,7 +12,7 @@ from evenrank.exposure import discounts
 from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
-from evenrank.web.searches.plan import Kinds, make_plan
+from evenrank.web.searches.plan import Kinds, plan_draws
 from evenrank.web.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint16
 
 
@@ -48,7 +48,7 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
     prepared, reasons = find_matches(desk, question, 2, brought)
     candidates = prepared.candidates
     length = min(desk.settings.draw_length, len(candidates))
-    plan, certificate = make_plan(prepared, question.fairness, desk.settings.n_planned_draws, length)
+    plan, certificate = plan_draws(prepared, question.fairness, desk.settings.n_planned_draws, length)
     return SavedSearch(
         question=question,
         page_ids=candidates.page_ids,

@@ -20,7 +20,7 @@ from evenrank.web.pages.i18n import Message
 from evenrank.web.request.address import own, root_of
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.visitor import cookie_of
-from evenrank.web.signin.provider import Provider, Tokens
+from evenrank.web.signin.provider import OAuthTokens, Provider
 from evenrank.web.signin.sessions import LIFETIME, end_session, find_person, keep_tokens, start_session, tokens_of
 from evenrank.wiki.errors import WikiError
 
@@ -92,7 +92,7 @@ def sign_out(request: Request, _: Fields) -> Response:
 def access_token(request: Request) -> str | None:
     """The token with which the person who asks may edit the wiki, renewed if it has ended; None without a sign-in."""
     desk, cookie = desk_of(request), request.cookies.get(COOKIE, "")
-    tokens: Tokens | None = tokens_of(desk.store, cookie) if cookie and desk.settings.sign_in else None
+    tokens: OAuthTokens | None = tokens_of(desk.store, cookie) if cookie and desk.settings.sign_in else None
     if tokens is not None and tokens.is_stale:
         tokens = _provider(request).renew(tokens)
         keep_tokens(desk.store, cookie, tokens)

@@ -13,7 +13,7 @@ import orjson
 from evenrank.web.signin.settings import SignInSettings
 from evenrank.wiki.errors import WikiAnswerError, WikiError
 from evenrank.wiki.settings import WikiSettings
-from evenrank.wiki.transport import Answer, Transport
+from evenrank.wiki.transport import Transport, WikiResponse
 
 MAX_NAME = 255
 
@@ -23,7 +23,7 @@ class SignInError(WikiError):
 
 
 @dataclass(frozen=True)
-class Tokens:
+class OAuthTokens:
     """What lets us act for somebody on the wiki."""
 
     access: str = field(repr=False)
@@ -60,18 +60,18 @@ class Provider:
         joint = "&" if "?" in self.settings.authorize_url else "?"
         return f"{self.settings.authorize_url}{joint}{urlencode(fields)}"
 
-    def exchange(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
+    def exchange(self, code: str, verifier: str, redirect_uri: str) -> OAuthTokens:
         """The tokens for a code, which only the holder of the verifier gets."""
         fields = {"code": code, "code_verifier": verifier, "redirect_uri": redirect_uri}
         return self._tokens({"grant_type": "authorization_code", **fields})
 
-    def renew(self, tokens: Tokens) -> Tokens:
+    def renew(self, tokens: OAuthTokens) -> OAuthTokens:
         """Fresh tokens for those that have ended."""
         if not tokens.refresh:
             raise SignInError("the sign-in has ended; sign in again")
         return self._tokens({"grant_type": "refresh_token", "refresh_token": tokens.refresh})
 
-    def name_of(self, tokens: Tokens) -> str:
+    def name_of(self, tokens: OAuthTokens) -> str:
         """The name of the account that tokens belong to."""
         transport = self._transport(self.settings.profile_url)
         transport.headers["Authorization"] = f"Bearer {tokens.access}"
@@ -86,7 +86,7 @@ class Provider:
             raise SignInError(f"the account {name} is blocked on {self.settings.name}")
         return name.strip()
 
-    def _tokens(self, fields: dict[str, str]) -> Tokens:
+    def _tokens(self, fields: dict[str, str]) -> OAuthTokens:
         transport = self._transport(self.settings.token_url)
         secret = {"client_id": self.settings.client_id, "client_secret": self.settings.client_secret}
         try:
@@ -97,13 +97,13 @@ class Provider:
         if not isinstance(access, str) or not access or str(record.get("token_type", "")).lower() != "bearer":
             raise SignInError("the provider gave no token")
         expires = time.time() + seconds if isinstance(seconds, int | float) else 0.0
-        return Tokens(access, refresh if isinstance(refresh, str) else "", expires)
+        return OAuthTokens(access, refresh if isinstance(refresh, str) else "", expires)
 
     def _transport(self, address: str) -> Transport:
         return Transport(WikiSettings(address, self.settings.contact, answer_seconds=10, max_answer_bytes=256 * 1024))
 
 
-def _record(answer: Answer) -> dict[str, object]:
+def _record(answer: WikiResponse) -> dict[str, object]:
     """The JSON object in an answer; an error that names what the provider says is wrong."""
     try:
         record = orjson.loads(answer.body)

@@ -11,7 +11,7 @@ import orjson
 
 from evenrank.database import Database
 from evenrank.web.request.visitor import Person
-from evenrank.web.signin.provider import Tokens
+from evenrank.web.signin.provider import OAuthTokens
 from evenrank.web.storage.shares import PREFIX, hand_to
 from evenrank.web.storage.store import now
 
@@ -24,7 +24,7 @@ def person_key(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def start_session(store: Database, name: str, tokens: Tokens, browser: str) -> str:
+def start_session(store: Database, name: str, tokens: OAuthTokens, browser: str) -> str:
     """Begin a session and give its cookie; what the browser made before belongs to the person from now on."""
     cookie, key = secrets.token_urlsafe(32), person_key(name)
     expires = (datetime.now(UTC) + LIFETIME).strftime("%Y-%m-%d %H:%M:%S")
@@ -47,7 +47,7 @@ def find_person(store: Database, cookie: str) -> Person | None:
     return None if row is None else Person(row["key"], row["name"])
 
 
-def tokens_of(store: Database, cookie: str) -> Tokens | None:
+def tokens_of(store: Database, cookie: str) -> OAuthTokens | None:
     """The tokens of a session."""
     row = store.connection.execute(
         "SELECT access FROM session WHERE digest = ? AND expires > ?", (digest(cookie), now())
@@ -55,7 +55,7 @@ def tokens_of(store: Database, cookie: str) -> Tokens | None:
     return None if row is None or not row["access"] else unseal(cookie, row["access"])
 
 
-def keep_tokens(store: Database, cookie: str, tokens: Tokens) -> None:
+def keep_tokens(store: Database, cookie: str, tokens: OAuthTokens) -> None:
     """Replace the tokens of a session."""
     with store.transaction() as connection:
         connection.execute("UPDATE session SET access = ? WHERE digest = ?", (seal(cookie, tokens), digest(cookie)))
@@ -78,18 +78,18 @@ def digest(cookie: str) -> bytes:
     return hashlib.sha256(f"session {cookie}".encode()).digest()
 
 
-def seal(cookie: str, tokens: Tokens) -> str:
+def seal(cookie: str, tokens: OAuthTokens) -> str:
     """Tokens that can be read only with the cookie, which the store does not have."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
     plain = orjson.dumps(asdict(tokens))
     return (nonce + _mask(cookie, nonce, plain)).hex()
 
 
-def unseal(cookie: str, sealed: str) -> Tokens | None:
+def unseal(cookie: str, sealed: str) -> OAuthTokens | None:
     """The tokens under a seal; None when it is damaged or another cookie's."""
     try:
         content = bytes.fromhex(sealed)
-        return Tokens(**orjson.loads(_mask(cookie, content[:_NONCE_BYTES], content[_NONCE_BYTES:])))
+        return OAuthTokens(**orjson.loads(_mask(cookie, content[:_NONCE_BYTES], content[_NONCE_BYTES:])))
     except (ValueError, TypeError):
         return None
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.web.pages.i18n import Message
-from evenrank.web.sources.entries import EntriesError, Entry, normal_title, parse_entries
+from evenrank.web.sources.entries import EntriesError, SourceEntry, normal_title, parse_entries
 from evenrank.web.sources.source import WIKI_KINDS, Source
 from evenrank.web.sources.titles_index import TitleIndex
 
@@ -142,7 +142,7 @@ def _read(collection: Collection, index: TitleIndex, source: Source, wiki: Wiki 
 
 
 def _matched_entries(
-    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[Entry], wiki: Wiki | None
+    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: Wiki | None
 ) -> _Found:
     rows = _rows_by_id(collection, entries)
     for at, entry in enumerate(entries):
@@ -164,7 +164,7 @@ def _matched_entries(
     return _Found(np.unique(rows[rows >= 0]), _report(source, len(entries), unmatched))
 
 
-def _rows_by_id(collection: Collection, entries: Sequence[Entry]) -> NDArray[np.intp]:
+def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArray[np.intp]:
     """Rows of entries that have a page id; −1 for the others."""
     rows = np.full(len(entries), -1, np.intp)
     known = [at for at, entry in enumerate(entries) if entry.page_id is not None and entry.page_id < 2**31]

@@ -32,7 +32,7 @@ class EntriesError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SourceEntry:
     """One article as somebody wrote it."""
 
     given: str
@@ -43,7 +43,7 @@ class Entry:
     """False for a page of another namespace."""
 
 
-def parse_entries(text: str, name: str = "") -> list[Entry]:
+def parse_entries(text: str, name: str = "") -> list[SourceEntry]:
     """The articles in a text, each once, in order; EntriesError when its form cannot be recognised."""
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith(("{", "[")) and not start.startswith("[["):
@@ -65,14 +65,14 @@ def normal_title(title: str) -> str:
     return clean[:1].upper() + clean[1:]
 
 
-def _plain_entries(lines: Iterable[str]) -> Iterator[Entry]:
+def _plain_entries(lines: Iterable[str]) -> Iterator[SourceEntry]:
     """One article a line, as a title, a link or an id; a line with several links has several articles.
 
     A number is an id only if all lines are numbers, because a year is also a title.
     """
     cleaned = [line.strip() for line in lines if line.strip()]
     if cleaned and all(line.isascii() and line.isdecimal() and len(line) < 11 for line in cleaned):
-        yield from (Entry(line, page_id=int(line)) for line in cleaned)
+        yield from (SourceEntry(line, page_id=int(line)) for line in cleaned)
         return
     for line in cleaned:
         links = _LINK.findall(line)
@@ -80,10 +80,12 @@ def _plain_entries(lines: Iterable[str]) -> Iterator[Entry]:
             yield _titled(title)
 
 
-def _titled(title: str, namespace: int = 0) -> Entry:
+def _titled(title: str, namespace: int = 0) -> SourceEntry:
     """An entry by title; a talk page stands for its article."""
     is_talk = namespace == 1 or (namespace == 0 and _TALK.match(title) is not None)
-    return Entry(title.strip(), normal_title(_TALK.sub("", title) if is_talk else title), None, namespace in (0, 1))
+    return SourceEntry(
+        title.strip(), normal_title(_TALK.sub("", title) if is_talk else title), None, namespace in (0, 1)
+    )
 
 
 def _delimiter(text: str, name: str) -> str | None:
@@ -99,7 +101,7 @@ def _delimiter(text: str, name: str) -> str | None:
     return None
 
 
-def _table_entries(text: str, delimiter: str) -> Iterator[Entry]:
+def _table_entries(text: str, delimiter: str) -> Iterator[SourceEntry]:
     """Entries of a table: by its id column, else by its title column, else by its first column."""
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=False))
@@ -115,7 +117,7 @@ def _table_entries(text: str, delimiter: str) -> Iterator[Entry]:
             yield _row_entry(row, id_at, title_at, namespace_at)
 
 
-def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespace_at: int | None) -> Entry:
+def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespace_at: int | None) -> SourceEntry:
     def cell(at: int | None) -> str:
         return row[at].strip() if at is not None and at < len(row) else ""
 
@@ -123,7 +125,7 @@ def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespac
     entry = _titled(title, _namespace(namespace))
     page_id = int(number) if number.isascii() and number.isdecimal() and len(number) < 11 else None
     is_talk = namespace == "1"
-    return Entry(title or number, entry.title, None if is_talk else page_id, entry.is_article)
+    return SourceEntry(title or number, entry.title, None if is_talk else page_id, entry.is_article)
 
 
 def _namespace(value: object) -> int:
@@ -141,7 +143,7 @@ def _column(head: list[str], names: tuple[str, ...]) -> int | None:
     return next((head.index(name) for name in names if name in head), None)
 
 
-def _json_entries(text: str) -> Iterator[Entry]:
+def _json_entries(text: str) -> Iterator[SourceEntry]:
     try:
         record = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -170,11 +172,11 @@ def _pages_in(record: Any) -> list[Any] | None:
     return None
 
 
-def _json_entry(page: Any) -> Entry:
+def _json_entry(page: Any) -> SourceEntry:
     if isinstance(page, bool) or not isinstance(page, str | int | Mapping):
         raise EntriesError(Message("a page is neither a title, an id nor an object: %(page)s", page=str(page)[:50]))
     if isinstance(page, int):
-        return Entry(str(page), page_id=_page_id(page))
+        return SourceEntry(str(page), page_id=_page_id(page))
     if isinstance(page, str):
         return _titled(page)
     title = next((str(page[name]) for name in TITLE_COLUMNS if page.get(name)), "")
@@ -182,4 +184,4 @@ def _json_entry(page: Any) -> Entry:
     namespace = next((_namespace(page[name]) for name in NAMESPACE_COLUMNS if name in page), 0)
     entry = _titled(title, namespace)
     given = title or ("" if number is None else str(number))
-    return Entry(given or str(dict(page))[:50], entry.title, None if namespace == 1 else number, entry.is_article)
+    return SourceEntry(given or str(dict(page))[:50], entry.title, None if namespace == 1 else number, entry.is_article)

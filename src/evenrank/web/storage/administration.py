@@ -34,7 +34,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Entry:
+class StoredItem:
     """One list, with all its versions, or one saved search."""
 
     thing: Table
@@ -102,7 +102,7 @@ def accounts(store: Database, words: str = "", limit: int = 50) -> list[Account]
     return found[:limit]
 
 
-def entries(store: Database, words: str = "", limit: int = 50) -> tuple[list[Entry], int]:
+def entries(store: Database, words: str = "", limit: int = 50) -> tuple[list[StoredItem], int]:
     """Lists and searches, those used last first, and how many there are; with `words`, those whose title or owner has
     them. Private ones are found by their owner only."""
     found = sorted(
@@ -115,7 +115,7 @@ def entries(store: Database, words: str = "", limit: int = 50) -> tuple[list[Ent
     return kept[:limit], len(kept)
 
 
-def _entries(store: Database, thing: Table) -> Iterator[Entry]:
+def _entries(store: Database, thing: Table) -> Iterator[StoredItem]:
     """The lists, each by its newest version, or the searches."""
     key, used = _KEY[thing], last_used(store, thing)
     columns = f"{key} AS shared, max(number) AS newest, count(*) AS n, min(created) AS first"
@@ -128,7 +128,7 @@ def _entries(store: Database, thing: Table) -> Iterator[Entry]:
     )
     for row in store.connection.execute(query):
         is_private = bool(row["is_private"])
-        yield Entry(
+        yield StoredItem(
             thing=thing,
             number=row["shared"],
             title="" if is_private else row["name"] or str(orjson.loads(row["question"])["title"]),

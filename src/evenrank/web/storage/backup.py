@@ -19,7 +19,7 @@ from typing import IO
 import orjson
 
 from evenrank.assessment.store import judgments_schema
-from evenrank.database import Location, is_address
+from evenrank.database import Location, is_database_address
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
 from evenrank.formats.atomic import atomic_file
 from evenrank.sqlite import Schema, SqliteFile, read_only
@@ -53,7 +53,7 @@ class BackedUp:
 
 def write_backup(target: Path, databases: Mapping[str, Location]) -> list[BackedUp]:
     """Copy databases (kind → file) into one file; the server may go on writing meanwhile."""
-    missing = [path for path in databases.values() if not is_address(path) and not Path(path).is_file()]
+    missing = [path for path in databases.values() if not is_database_address(path) and not Path(path).is_file()]
     if missing:
         raise input_error(missing[0], 0, "no such file", "name the file of the server")
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -99,13 +99,13 @@ def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bo
     if absent:
         raise input_error(source, 0, f"no {' and no '.join(absent)} in this backup", "leave that option out")
     for target in targets.values():
-        if not is_address(target):
+        if not is_database_address(target):
             _refuse_used(Path(target), replace)
     unpacked: dict[str, Path] = {}
     try:
         for entry in entries:
             target = targets[entry.kind]
-            beside = Path(tempfile.gettempdir()) / entry.kind if is_address(target) else Path(target)
+            beside = Path(tempfile.gettempdir()) / entry.kind if is_database_address(target) else Path(target)
             unpacked[entry.kind] = _unpack(source, entry, beside)
         for kind, path in unpacked.items():
             _put_back(kind, path, targets[kind], replace)
@@ -116,7 +116,7 @@ def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bo
 
 
 def _put_back(kind: str, path: Path, target: Location, replace: bool) -> None:
-    if is_address(target):
+    if is_database_address(target):
         from evenrank.web.storage.transfer import copy_in
 
         copy_in(path, str(target), SCHEMAS[kind](), replace=replace)
@@ -134,8 +134,8 @@ def _refuse_used(path: Path, replace: bool) -> None:
 
 def _copy(kind: str, location: Location, copy: Path) -> Path:
     """A consistent copy of a database: of a file, by SQLite's own online backup."""
-    path = copy.with_suffix(".rows") if is_address(location) else Path(location)
-    if is_address(location):
+    path = copy.with_suffix(".rows") if is_database_address(location) else Path(location)
+    if is_database_address(location):
         from evenrank.web.storage.transfer import copy_out
 
         copy_out(str(location), SCHEMAS[kind](), path)

@@ -16,7 +16,7 @@ def toml(name: str) -> dict[str, Any]:
 
 
 @cache
-def rows(name: str) -> tuple[dict[str, str], ...]:
+def table_rows(name: str) -> tuple[dict[str, str], ...]:
     """Records of `<name>.csv`."""
     return tuple(csv.DictReader(_text(f"{name}.csv").splitlines()))
 

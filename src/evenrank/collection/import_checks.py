@@ -1,0 +1,57 @@
+"""What `collection import` refuses, and what it warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenrank.alignment.groups import Dimension
+from evenrank.collection.read_pages import ALWAYS
+from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.formats.metadata import Metadata
+from evenrank.records import NO_CLASS
+
+if TYPE_CHECKING:
+    from evenrank.collection.import_files import ImportFiles
+
+
+def refuse_pipes(files: ImportFiles) -> None:
+    """InputError for what can be read only once: files are read, then measured."""
+    named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
+    pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
+    if pipes:
+        raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
+
+
+def refuse_repeated(dimensions: tuple[Dimension, ...]) -> None:
+    """EvenrankError when a dimension is given twice."""
+    names = [dimension.name for dimension in dimensions]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise EvenrankError(f"dimension {', '.join(repeated)} is given twice (give each name once)")
+
+
+def refuse_missing_fields(files: ImportFiles, metadata: Metadata) -> None:
+    """InputError when no record has the field of a dimension that the user asked for."""
+    missing = [dimension for dimension in files.dimensions if dimension.field not in metadata.fields]
+    if missing:
+        has = ", ".join(sorted(metadata.fields)[:20])
+        found = [f"no record has the field {one.field!r} of the dimension {one.name}" for one in missing]
+        raise InputError([Fault(str(files.metadata), 0, text, f"its fields are {has}") for text in found])
+
+
+def warn_of_odd(
+    path: Path, metadata: Metadata, dimensions: dict[str, Dimension], warn: Callable[[str], object]
+) -> None:
+    """Say what is odd in metadata, but not wrong."""
+    if metadata.n_repeated:
+        warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
+    known = [name for name in metadata.masks if dimensions[name].field in metadata.fields]
+    if not known:
+        warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")
+    elif "sub-region" not in known and set(known) & set(ALWAYS):  # metadata of 2022 have sub-regions, not continents
+        for name in ALWAYS:
+            if name not in known:
+                warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")
+    if (metadata.quality_class == NO_CLASS).all():
+        warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
