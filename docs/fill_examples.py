@@ -1,6 +1,7 @@
 """Runs the examples of documentation pages, and writes into the pages what they print.
 
     python docs/fill_examples.py docs/tutorial/score-a-run.md …
+    python docs/fill_examples.py --check docs/how-to/with-ranx.md …    # only say what differs; exit code 1
 
 Console blocks hold commands after `$ ` and their output; a `text` block right after a `python` block is what that
 prints. What is shown is what a terminal shows: standard output and standard error. The test of the examples runs the
@@ -143,10 +144,20 @@ def _same(shown: str, output: str) -> bool:
 
 
 def main() -> None:
+    is_check = "--check" in sys.argv[1:]
+    found: list[str] = []
     for name in sys.argv[1:]:
+        if name == "--check":
+            continue
         page = Path(name)
         with tempfile.TemporaryDirectory() as folder:
-            page.write_text(filled(page.read_text("utf-8"), Session(Path(folder))), "utf-8")
+            session = Session(Path(folder))
+            if is_check:
+                found += differences(page.read_text("utf-8"), session)
+            else:
+                page.write_text(filled(page.read_text("utf-8"), session), "utf-8")
+    if found:
+        sys.exit("\n\n".join(found))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,60 @@
 """Wheel and source archive: built, complete, and working where nothing else of this repository is.
 
-`EVENRANK_LONG=1` also installs the wheel from scratch, with each small extra alone; that needs a package index.
+The long tests install the wheel from scratch with each extra alone, which needs a package index.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ITEMS = "import evenrank; fair = evenrank.rerank({'q': {'a': 1, 'b': 1}}, {'a': 'x', 'b': 'y'}); "
 USES = {
     "": "import evenrank; print(evenrank.score({'q': ['a']}, {'a': 'x'}, target='equal').scores)",
     "report": "import evenrank; evenrank.score({'q': ['a']}, {'a': 'x'}, target='equal').plot().savefig('a.png')",
     "pandas": "import evenrank; print(evenrank.score({'q': ['a']}, {'a': 'x'}, target='equal').to_pandas())",
     "polars": "import evenrank; print(evenrank.score({'q': ['a']}, {'a': 'x'}, target='equal').to_polars())",
     "web": "import evenrank.web.app",
-    "wiki": "import evenrank.wiki.client",
-    "fleet": "import opensearchpy, evenrank",
-    "interop": "import evenrank; print(evenrank.parse_measure('AWRF'))",
+    "wiki": "import evenrank.wiki.client; print(evenrank.publish)",
+    "fleet": "import evenrank.search.engine.opensearch_engine, opensearchpy",
+    "postgres": "import evenrank.postgres, psycopg",
+    "interop": "import evenrank.interop.pyterrier_transformer, ir_measures, pandas; import evenrank.interop.frames",
+    "ranx": ITEMS + "from evenrank.interop.ranx_runs import to_ranx; print(to_ranx(fair))",
+    "lenskit": ITEMS + "from evenrank.interop.lenskit_lists import to_lenskit; print(len(to_lenskit(fair)))",
+    "dense": "import evenrank.search.encode.network, onnxruntime, tokenizers",
+    "spark": "import evenrank.annotate.spark.annotate, pyspark.sql.pandas.functions, pyarrow",
 }
-"""Extra → Python that needs it; heavy ones (dense, gpu, spark) are not installed here."""
-OPTIONAL = ("matplotlib", "pandas", "polars", "starlette", "lightgbm", "onnxruntime", "pyspark", "ir_measures")
+"""Extra → Python that needs it. `gpu` is not tried: what it does needs a GPU, and it installs several gigabytes."""
+QUICK = ("", "report", "pandas", "polars", "web", "wiki", "fleet", "postgres", "interop")
+"""Extras that are imported in a second or two; the long tests install all of them."""
+OPTIONAL = (
+    *("matplotlib", "pandas", "polars", "starlette", "onnxruntime", "pyspark", "pyarrow", "ir_measures", "ranx"),
+    *("lenskit", "psycopg", "opensearchpy", "pyterrier", "tokenizers", "urllib3", "babel", "jinja2"),
+)
+"""Packages that only some extras bring, by their names in Python."""
+ADAPTERS = {
+    "with-ranx.md": "ranx",
+    "with-lenskit.md": "lenskit",
+    "with-pyterrier.md": "interop",
+    "with-ir-measures.md": "interop",
+    "with-ir-datasets.md": "",
+}
+"""Page of an adapter → the extra that its examples need."""
 
 
 @pytest.fixture(scope="module")
@@ -90,15 +118,104 @@ def test_installed_wheel_works_without_optional_packages(built: Path, tmp_path: 
     assert "Score" in done.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("EVENRANK_LONG"), reason="EVENRANK_LONG=1 installs from a package index")
-@pytest.mark.parametrize("extra", USES)
-def test_each_extra_alone_in_a_clean_environment(extra: str, built: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
-    python = tmp_path / "env" / "bin" / "python"
-    wanted = f"evenrank[{extra}] @ {wheel_of(built).as_uri()}" if extra else str(wheel_of(built))
-    subprocess.run([str(python), "-m", "pip", "install", "-q", wanted], check=True, capture_output=True)
-    done = subprocess.run([str(python), "-c", USES[extra]], cwd=tmp_path, capture_output=True, text=True, check=False)
+def brought_by(extra: str) -> set[str]:
+    """Names in Python of the packages that the core and an extra bring, with all that these need."""
+    texts = [*PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] if extra else [])]
+    found: set[str] = set()
+    waiting = [(one.name, one.extras) for one in map(Requirement, texts)]
+    while waiting:
+        name, extras = waiting.pop()
+        try:
+            needed = [Requirement(text) for text in requires(name) or []]
+        except PackageNotFoundError:
+            continue
+        if canonicalize_name(name) in found:
+            continue
+        found.add(canonicalize_name(name))
+        applies = (one for one in needed if _applies(one, extras))
+        waiting += [(one.name, one.extras) for one in applies]
+    by_module = packages_distributions()
+    return {module for module, owners in by_module.items() if {canonicalize_name(one) for one in owners} & found}
+
+
+def _applies(requirement: Requirement, extras: set[str]) -> bool:
+    return requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in ("", *extras))
+
+
+@pytest.mark.parametrize("extra", QUICK)
+def test_what_an_extra_is_for_needs_nothing_else(extra: str, tmp_path: Path) -> None:
+    """Here, where everything is installed, with all optional packages hidden that the extra does not bring."""
+    allowed = brought_by(extra)
+    hidden = [f"sys.modules[{name!r}] = None" for name in OPTIONAL if name not in allowed]
+    code = "\n".join(["import sys", *hidden, USES[extra]])
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    doctor = subprocess.run([str(tmp_path / "env" / "bin" / "evenrank"), "doctor"], capture_output=True, check=False)
+
+
+def test_every_extra_is_tried() -> None:
+    assert set(PROJECT["optional-dependencies"]) - {"gpu", "learn"} == set(USES) - {""}
+
+
+def test_the_version_is_in_one_place(built: Path) -> None:
+    """The wheel, the package and the citation have the version of pyproject.toml; nothing else names one."""
+    version = PROJECT["version"]
+    assert wheel_of(built).name.startswith(f"evenrank-{version}-")
+    sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    assert not [text for text in sources if f'"{version}"' in text]
+
+
+def test_the_page_of_an_index_shows_no_broken_picture(built: Path) -> None:
+    """An index has the text of the README and none of its files: pictures with paths would be broken there."""
+    with zipfile.ZipFile(wheel_of(built)) as packed:
+        (name,) = [one for one in packed.namelist() if one.endswith(".dist-info/METADATA")]
+        text = packed.read(name).decode()
+    assert "# Evenrank" in text
+    assert not re.findall(r"!\[[^]]*\]\((?!https?://|data:)", text)
+    assert not re.findall(r"(?<!!)\[[^]]*\]\((?!https?://|#|mailto:)", text)
+
+
+@pytest.fixture(scope="module")
+def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes an environment with the wheel and one extra, and nothing else; gives its folder of programs."""
+    made: dict[str, Path] = {}
+
+    def make(extra: str) -> Path:
+        if extra not in made:
+            place = tmp_path_factory.mktemp(extra or "core") / "env"
+            subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+            wanted = f"evenrank[{extra}] @ {wheel_of(built).as_uri()}" if extra else str(wheel_of(built))
+            python = str(place / "bin" / "python")
+            uv = shutil.which("uv")
+            install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+            subprocess.run([*install, "-q", wanted], check=True, capture_output=True)
+            made[extra] = place / "bin"
+        return made[extra]
+
+    return make
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("extra", USES)
+def test_each_extra_alone_in_a_clean_environment(
+    extra: str, environment: Callable[[str], Path], tmp_path: Path
+) -> None:
+    programs = environment(extra)
+    use = [str(programs / "python"), "-c", USES[extra]]
+    done = subprocess.run(use, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    doctor = subprocess.run([str(programs / "evenrank"), "doctor"], capture_output=True, check=False)
     assert doctor.returncode == 0, doctor.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", ADAPTERS)
+def test_pages_of_adapters_run_with_that_package_alone(
+    page: str, environment: Callable[[str], Path], tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "how-to" / page).read_text("utf-8")
+    if page == "with-lenskit.md":  # not run by the other tests, because LensKit is large
+        text = text.replace("```py\n", "```python\n")
+    (tmp_path / page).write_text(text, "utf-8")
+    check = [str(environment(ADAPTERS[page]) / "python"), str(ROOT / "docs" / "fill_examples.py"), "--check", page]
+    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

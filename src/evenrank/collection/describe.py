@@ -89,7 +89,9 @@ def table_text(collection: Collection) -> str:
     is_of_wiki = not collection.manifest.own_dimensions or any(map(collection.has_groups, TABLE))
     if is_of_wiki:
         lines += [_group_table(facts["geography_by_gender"]), ""]
-    lines += [f"{name}: {_counted(groups)}" for name, groups in facts["groups"].items() if name not in TABLE]
+    for name, groups in facts["groups"].items():
+        if name not in TABLE:
+            lines.append(f"{name}: {_counted({group: n for group, n in groups.items() if n})}")
     lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
     return "\n".join([*lines, "", WARNING] if is_of_wiki else lines)

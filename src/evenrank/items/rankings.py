@@ -179,7 +179,8 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
             ordered = sorted(listed.items(), key=lambda pair: -_sortable(pair[1]))
             rows.score = [] if rows.score is None and not rows.item else rows.score
             if rows.score is not None:
-                rows.score += [_sortable(score) for _, score in ordered]
+                values = [_sortable(score) for _, score in ordered]
+                rows.score += [value if np.isfinite(value) else 0.0 for value in values]
             for item, score in ordered:
                 if not np.isfinite(_sortable(score)):
                     faults.add(name, f"score of {item!r} is not a finite number:", where, score)

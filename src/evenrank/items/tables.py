@@ -160,9 +160,9 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     values = column.tolist()
     if column.dtype.kind in "iu":
         return _objects(values)
-    if column.dtype.kind == "O" and set(map(type, values)) == {str} and all(values):
+    if column.dtype.kind == "O" and set(map(type, values)) == {str} and all(map(str.strip, values)):
         return _objects(values)
-    ids = [value if type(value) is str and value else _id_of(value) for value in values]
+    ids = [_id_of(value) for value in values]
     for row, value in enumerate(ids):
         if value is None:
             faults.add(table.name, f"no {what} id:", table.place(row), values[row])

@@ -25,7 +25,7 @@ MANY = 10_000
 
 
 class ArrowTexts:
-    """A column of texts in Arrow's memory, none missing or empty; it becomes Python's only where that is needed.
+    """A column of texts in Arrow's memory, none missing, empty or blank; it becomes Python's only where that is needed.
 
     It offers what a numpy array of objects does, as far as tables of items use it.
     """
@@ -46,7 +46,11 @@ class ArrowTexts:
         if array.type not in (arrow.string(), arrow.large_string()) or array.null_count or array.offset:
             return None
         texts = cls(array)
-        return texts if (np.diff(texts.bounds()) > 0).all() else None
+        bounds = texts.bounds()
+        if not (np.diff(bounds) > 0).all():
+            return None
+        first_bytes = np.frombuffer(array.buffers()[2], np.uint8)[bounds[:-1]]
+        return texts if (first_bytes > ord(" ")).all() else None
 
     def bounds(self) -> NDArray[np.integer]:
         """Where each text begins in the buffer, and where the last one ends."""
