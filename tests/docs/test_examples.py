@@ -35,6 +35,11 @@ COMPLETE = (
     "how-to/import.md",
     "how-to/rank.md",
     "how-to/run-a-server.md",
+    "how-to/annotate.md",
+    "how-to/with-ranx.md",
+    "how-to/with-pyterrier.md",
+    "how-to/with-ir-measures.md",
+    "how-to/with-ir-datasets.md",
     "explanation/reliability.md",
 )
 """Pages that show every line that a terminal shows; elsewhere outputs may be left out, or elided with `…`."""
