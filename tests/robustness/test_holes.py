@@ -312,14 +312,16 @@ def test_19_an_import_brings_its_arrays_to_the_disk(made: Path, tmp_path: Path) 
     assert any(Path(path).name.startswith((".data-", "data-", "c")) and "." not in Path(path).suffix for path in synced)
 
 
-@pytest.mark.parametrize("number", ["9" * 19, "9" * 30])
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000])
 def test_20_huge_numbers_in_links_are_not_found(made: Path, tmp_path: Path, number: str) -> None:
     with serving(made / "c", "--store", tmp_path / "desk.sqlite") as (_, port):
         status, text = post(port, "/api/searches", QUESTION)
         assert status in (200, 201)
         token = json.loads(text)["token"]
-        statuses = [get(port, path)[0] for path in (f"/searches/{token}/draws/{number}", f"/?page={number}")]
-    assert max(statuses) < 500, statuses
+        draws = [f"{kind}/searches/{token}/draws/{number}" for kind in ("", "/api")]
+        others = [f"/searches/{token}?before={number}", f"/searches/{token}/draws?before={number}", f"/?page={number}"]
+        statuses = {path[:30]: get(port, path)[0] for path in [*draws, *others]}
+    assert max(statuses.values()) < 500, statuses
 
 
 class Endless(http.server.BaseHTTPRequestHandler):
@@ -380,9 +382,10 @@ def test_25_an_import_of_no_votes_makes_no_store(tmp_path: Path) -> None:
     assert not (tmp_path / "store").exists()
 
 
-def test_26_a_loop_of_links_is_an_error_of_input(tmp_path: Path) -> None:
+def test_26_a_loop_of_links_is_an_error_of_input(made: Path, tmp_path: Path) -> None:
     os.symlink("loop", tmp_path / "loop")
     refuses("collection", "describe", tmp_path / "loop")
+    refuses("rank", made / "c", "--task", 1, "--policy", "relevance", "-o", tmp_path / "loop")
 
 
 def test_27_too_little_memory_is_said_in_words() -> None:

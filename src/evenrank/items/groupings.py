@@ -20,6 +20,10 @@ from evenrank.types import Floats
 
 UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
+MAX_GROUPINGS = 16
+"""Groupings that are measured together, over the intersections of their groups."""
+MAX_SHARES = 1 << 26
+"""Shares of kinds of items in intersections that are held at once: 512 MiB."""
 WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
 
 
@@ -75,9 +79,17 @@ class Groupings:
             other = part.alignment
             codes = item_type * len(other.rows) + other.page_type
             pairs, item_type = distinct_codes(codes, len(rows) * len(other.rows))
+            _refuse_large(len(pairs), rows.shape[1] * other.rows.shape[1])
             left, right = rows[pairs // len(other.rows)], other.rows[pairs % len(other.rows)]
             rows = (left[:, :, None] * right[:, None, :]).reshape(len(pairs), -1)
         return Alignment(_known_or_unknown(rows, self.space.shape), item_type)
+
+
+def _refuse_large(n_kinds: int, n_cells: int) -> None:
+    """EvenrankError where the shares of every kind of item in every intersection would fill the memory."""
+    if n_kinds * n_cells > MAX_SHARES:
+        found = f"groups: {n_kinds:,} kinds of items over {n_cells:,} intersections of groups are too many"
+        raise EvenrankError(f"{found} (leave some groupings out, or merge small groups)")
 
 
 def _known_or_unknown(rows: Floats, shape: tuple[int, ...]) -> Floats:
@@ -102,6 +114,9 @@ def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "g
         raise unreadable(value, "table of groups", WANTED)
     if not columns:
         raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")
+    if len(columns) > MAX_GROUPINGS:
+        found = f"{name}: {len(columns):,} groupings, where up to {MAX_GROUPINGS} are measured together"
+        raise EvenrankError(f"{found} (leave some columns out)")
     return Groupings(tuple(_grouping(key, column, len(items)) for key, column in columns.items()))
 
 

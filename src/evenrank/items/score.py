@@ -24,6 +24,7 @@ OF_RELEVANCE = ("nDCG", "P")
 OF_FAIRNESS = ("AWRF", "EE-L", "EE-D", "EE-R")
 MEASURES = (*OF_RELEVANCE, "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that can be asked for, in the order of the table."""
+MAX_DEPTH = 1 << 31
 CELLS_AT_ONCE = 20_000_000
 """Cells of query by kind of item that are summed at once; more are summed in parts."""
 
@@ -53,8 +54,8 @@ def score(
     """
     if groups is None and relevance is None:
         raise EvenrankError("nothing to score by (give groups, relevance or both)")
-    if k is not None and k < 1:
-        raise EvenrankError(f"k is {k} (at least 1)")
+    if k is not None and not 1 <= k <= MAX_DEPTH:
+        raise EvenrankError(f"k is {k} (from 1 to {MAX_DEPTH:,})")
     model = parse_attention(attention)
     if isinstance(model, Cascade):
         raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")

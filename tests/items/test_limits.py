@@ -1,0 +1,51 @@
+"""Tables and settings that would fill the memory or overflow are refused in words."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import evenrank
+from evenrank.errors import EvenrankError, InputError
+
+RANKINGS = {"q": ["a", "b"]}
+
+
+def test_too_many_groupings() -> None:
+    groups = {f"g{number}": {"a": "x", "b": "y"} for number in range(40)}
+    with pytest.raises(EvenrankError, match=r"40 groupings, where up to 16 are measured together"):
+        evenrank.score(RANKINGS, groups)
+
+
+def test_too_many_intersections() -> None:
+    groups = {f"g{n}": {f"i{item}": str(item // 4**n) for item in range(200)} | {"a": "0"} for n in range(4)}
+    with pytest.raises(EvenrankError, match="intersections of groups are too many"):
+        evenrank.score(RANKINGS, groups)
+
+
+def test_a_depth_beyond_all_rankings() -> None:
+    with pytest.raises(EvenrankError, match="k is 99999999999999999999"):
+        evenrank.score(RANKINGS, {"a": "x", "b": "y"}, k=10**20 - 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b'query,item,rank\nq,"' + b"a" * 200_000 + b'",1\n', "the table cannot be read"),
+        (b"query,item,rank,rank\nq,a,1,2\n", "column 'rank' appears twice"),
+        (gzip.compress(b"q,a\n" * (20 << 20), 9), "expand to over 200 times"),
+        (gzip.compress(b"query,item\nq,a\n")[:-9], "end in the middle"),
+        (b"query,item,rank\nq,\xff,1\n", "not UTF-8"),
+    ],
+)
+def test_tables_that_cannot_be_read(tmp_path: Path, content: bytes, found: str) -> None:
+    (tmp_path / "table").write_bytes(content)
+    with pytest.raises(InputError, match=found):
+        evenrank.score(tmp_path / "table", {"a": "x"})
+
+
+def test_a_table_without_an_end() -> None:
+    with pytest.raises(InputError, match="/dev/zero: more than"):
+        evenrank.score("/dev/zero", {"a": "x"})
