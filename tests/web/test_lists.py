@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
-from tests.web.conftest import posted
+from tests.web.conftest import client_of, posted
 
 from evenrank.evaluation.ranked_pages import scored_pages
 from evenrank.exposure import discounts
@@ -80,6 +80,18 @@ def test_filters_keep_what_they_say_and_the_order(client: TestClient, list_path:
 @pytest.mark.parametrize("query", ["page=0", "page=-1", "page=999999999999", "page=x", "class=nope&size=nope", "q=%00"])
 def test_filters_that_make_no_sense_filter_nothing(client: TestClient, list_path: str, query: str) -> None:
     assert client.get(f"{list_path}?{query}").status_code == 200
+
+
+def test_sharing_a_filtered_list_shares_what_is_seen(client: TestClient, desk: Desk, list_path: str) -> None:
+    html = client.get(f"{list_path}?class=Stub&page=2").text
+    shared = re.findall(r'id="link-(?:full|read)" readonly value="http://localhost([^"]+)"', html)
+    assert [path.partition("?")[2] for path in shared] == ["class=Stub", "class=Stub"]
+    n_stubs = len(client.get(f"{list_path}.json?class=Stub").json()["articles"])
+    for path in shared:
+        seen = client_of(desk).get(path).text
+        assert "of the goal reached by the filtered articles" in seen
+        assert f"<strong>{n_stubs:,}</strong> <span>articles pass the filter" in seen
+        assert "Plain search would give" not in seen
 
 
 def test_nothing_passes_the_filter(client: TestClient, list_path: str) -> None:

@@ -74,6 +74,7 @@ def show_list(request: Request) -> Response:
     at = min(filters.page, n_pages)
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(desk, work_list)
+    query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
     response = page(
         request,
         "list.html",
@@ -96,8 +97,8 @@ def show_list(request: Request) -> Response:
         has_newer_data=bool(work_list.data) and work_list.data != desk.data,
         **_before_and_after(desk, work_list),
         address=own(request, list_path(work_list.link)),
-        full_address=desk.base_url(request) + list_path(work_list.token),
-        read_address=desk.base_url(request) + list_path(work_list.reader),
+        full_address=desk.base_url(request) + list_path(work_list.token) + query,
+        read_address=desk.base_url(request) + list_path(work_list.reader) + query,
     )
     return remember(request, response)
 
