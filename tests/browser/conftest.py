@@ -99,6 +99,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def admin_link(address: str) -> str:
+    """The secret link to the administration page."""
+    return ADMIN_LINKS[address]
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if not Path(CHROMIUM).is_file():
         pytest.skip("needs Chromium (apt-get install chromium)")

@@ -9,17 +9,16 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 from playwright.sync_api import Page
-from tests.browser.conftest import ADMIN_LINKS
 
 QUESTION = "title=Chess&keywords=chess%2C+pawns"
 
 
 @pytest.fixture(scope="module")
-def addresses(browser, address: str) -> dict[str, str]:
+def addresses(browser, address: str, admin_link: str) -> dict[str, str]:
     """One page of each kind."""
     page = browser.new_page(base_url=address)
     found = {name: f"/{name}" for name in ("", "about", "api", "mine")}
-    found["admin"] = ADMIN_LINKS[address]
+    found["admin"] = admin_link
     found["ask for a list"] = f"/lists/new?{QUESTION}"
     page.goto(found["ask for a list"])
     page.get_by_role("button", name="Make the list").click()

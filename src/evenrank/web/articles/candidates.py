@@ -70,7 +70,7 @@ def find_matches(
         return _find_matches(desk, question, task, brought, marks)
     settings = desk.settings
     asked = replace(question, policy="", fairness=1.0, length=0)
-    key = (asked, task, marks, settings.relevance_floor, settings.draw_length, settings.n_candidates)
+    key = (asked, task, marks, desk.data, settings.relevance_floor, settings.draw_length, settings.n_candidates)
     return desk.recent.get(key, lambda: _find_matches(desk, question, task, None, marks))
 
 
