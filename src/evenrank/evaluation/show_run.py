@@ -111,7 +111,7 @@ def _by_group(collection: Collection, rows: NDArray[np.intp], name: str) -> dict
     least = MIN_SHOWN if dimension.is_personal else 0.0
     return {
         group: round(float(total), 2) if total >= least else None
-        for group, total in zip(dimension.groups, totals, strict=True)
+        for group, total in zip(dimension.scored_groups, totals, strict=True)
         if total > 0.0
     }
 
