@@ -183,3 +183,16 @@ def test_unknown_values_and_missing_fields_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no record has the field 'proprietor' of the dimension owner"):
         evenrank.import_collection(tmp_path / "c", evenrank.ImportFiles(metadata, dimensions=(owner,)))
     assert not (tmp_path / "c").exists()
+
+
+def test_pages_in_no_group_are_shown_where_unknown_is_none(tmp_path: Path) -> None:
+    """Dimensions of 2022 have no group for pages of which nothing is known; showing a run counts the others."""
+    lines = [
+        {"page_id": 1, "relative_pageviews_category": "High"},
+        {"page_id": 2, "relative_pageviews_category": "Low"},
+    ]
+    (tmp_path / "metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    (tmp_path / "run.tsv").write_text("1\t2\n1\t1\n1\t9\n", "utf-8")
+    collection = evenrank.import_collection(tmp_path / "c", evenrank.ImportFiles(tmp_path / "metadata.jsonl"))
+    (shown,) = evenrank.show_run(collection, tmp_path / "run.tsv")
+    assert shown.groups["popularity"] == {"Low": 1.0, "High": 1.0}

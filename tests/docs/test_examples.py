@@ -68,7 +68,9 @@ def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
     assert not found, "\n\n".join([*found, f"run: python docs/fill_examples.py docs/{name}"])
 
 
-OTHER = [page for page in WITH_EXAMPLES if page not in [(ROOT / "docs" / name).resolve() for name in (*COMPLETE, *NEEDS)]]
+OTHER = [
+    page for page in WITH_EXAMPLES if page not in [(ROOT / "docs" / name).resolve() for name in (*COMPLETE, *NEEDS)]
+]
 
 
 @pytest.mark.parametrize("page", OTHER, ids=name_of)
