@@ -12,7 +12,7 @@ from tests.web.conftest import client_of, posted
 
 from evenrank.errors import InputError
 from evenrank.records import Topic
-from evenrank.web.articles.subjects import Subject, read_subjects
+from evenrank.web.articles.subjects import MissingSubject, read_subjects
 from evenrank.web.desk import Desk
 
 TABLE = """item,itemLabel,description,sitelinks
@@ -48,14 +48,14 @@ def test_a_list_has_its_red_links(desk: Desk, client: TestClient, subjects: Path
 
 def test_words_are_found_whatever_their_ending(subjects: Path, desk: Desk) -> None:
     found = read_subjects(subjects).find(Topic(0, "Rivers", ("rivers",)), desk.title_index)
-    assert [entry.subject for entry in found] == [Subject("Q13", "A river", "river in Asia", 40)]
+    assert [entry.subject for entry in found] == [MissingSubject("Q13", "A river", "river in Asia", 40)]
 
 
 def test_json_lines_and_tabs_are_read(tmp_path: Path) -> None:
     lines, tabs = tmp_path / "subjects.jsonl", tmp_path / "subjects.tsv"
     lines.write_text('{"item": "Q1", "label": "One", "wikis": ["de", "fr"]}\n\n')
     tabs.write_text("item\tlabel\twikis\nQ1\tOne\t2\n")
-    assert read_subjects(lines).subjects == read_subjects(tabs).subjects == (Subject("Q1", "One", "", 2),)
+    assert read_subjects(lines).subjects == read_subjects(tabs).subjects == (MissingSubject("Q1", "One", "", 2),)
 
 
 def test_every_fault_has_its_line(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ _ITEM = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki)/)?(?P<item>Q
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class MissingSubject:
     """Something that could have an article."""
 
     item: str
@@ -43,7 +43,7 @@ class Subject:
 class FoundSubject:
     """A subject that a question asks for."""
 
-    subject: Subject
+    subject: MissingSubject
     reasons: tuple[str, ...]
     """Keywords that its label or description has."""
 
@@ -52,7 +52,7 @@ class FoundSubject:
 class Subjects:
     """Subjects of a wiki's language, found by their words."""
 
-    subjects: tuple[Subject, ...]
+    subjects: tuple[MissingSubject, ...]
     language: str = "en"
 
     @cached_property
@@ -85,7 +85,7 @@ def read_subjects(path: Path, language: str = "en") -> Subjects:
     That is what the Wikidata query service and PetScan give. Every fault is reported with its line.
     """
     faults: list[Fault] = []
-    found: dict[str, Subject] = {}
+    found: dict[str, MissingSubject] = {}
     for line, record in _records(path):
         subject = _subject(record)
         if isinstance(subject, str):
@@ -118,7 +118,7 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise input_error(path, 0, f"cannot be read: {error}", "give CSV, TSV or JSON lines in UTF-8") from error
 
 
-def _subject(record: Mapping[str, Any]) -> Subject | str:
+def _subject(record: Mapping[str, Any]) -> MissingSubject | str:
     """The subject of a record, or what is wrong with it."""
     item = _ITEM.fullmatch(str(record.get("item", "")).strip())
     label = " ".join(str(record.get("label", record.get("itemlabel")) or "").split())
@@ -130,4 +130,4 @@ def _subject(record: Mapping[str, Any]) -> Subject | str:
     n_wikis = len(wikis) if isinstance(wikis, list) else int(wikis) if str(wikis).strip().isdecimal() else -1
     if n_wikis < 0:
         return f"'wikis' is neither a number nor a list: {str(wikis)[:40]!r}"
-    return Subject(item["item"], label, str(record.get("description") or ""), n_wikis)
+    return MissingSubject(item["item"], label, str(record.get("description") or ""), n_wikis)
