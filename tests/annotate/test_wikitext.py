@@ -242,3 +242,14 @@ SHIPS = "Two ships of the Royal Navy have borne the name:\nHMS Rhododendron (191
 )
 def test_the_lead_of_wrapped_text_is_its_first_paragraph(text: str, n_lines: int) -> None:
     assert len(parse_wikitext(text).lead.split("\n")) == n_lines
+
+
+INFOBOXES = """Infobox Fluss, Ficha de futbolista, Info/Biografia, Faktamall biografi, Карточка, 基礎情報 人物,
+Jezioro infobox, Şehir bilgi kutusu, 국가 정보, Πληροφορίες προσώπου, صندوق معلومات شخص"""
+
+
+@pytest.mark.parametrize("name", [name.strip() for name in INFOBOXES.split(",")])
+def test_infoboxes_of_other_wikipedias(name: str) -> None:
+    page = parse_wikitext(f"{{{{{name}\n| name = Thames\n}}}}\nA river.")
+    assert page.infobox == (("name", "Thames"),)
+    assert parse_wikitext("{{Information|Thames}} A river.").infobox == ()

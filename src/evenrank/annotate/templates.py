@@ -65,9 +65,11 @@ def template_rules() -> TemplateRules:
     choices: dict[str, Shown] = {"first": _first, "second": _second, "last": _last, "both": _both, "all": " ".join}
     for choice, function in choices.items():
         shown |= dict.fromkeys(shown_table[choice], function)
-    starts = "|".join(map(re.escape, infobox["starts"]))
+    starts, ends = ("|".join(map(re.escape, infobox[side])) for side in ("starts", "ends"))
     return TemplateRules(
-        infobox_name=re.compile(rf"\s{{0,20}}(?:{starts})\b", re.IGNORECASE),
+        infobox_name=re.compile(
+            rf"\s{{0,20}}(?:(?:{starts})\b|[^|{{}}\n]{{0,60}}\b(?:{ends})\s{{0,20}}[|\n}}])", re.IGNORECASE
+        ),
         shown=shown,
         shown_prefixes=tuple(shown_table["starts"]),
         footnote=re.compile(rf"\{{\{{\s*(?:{'|'.join(table['footnotes']['names'])})\s*\|", re.IGNORECASE),

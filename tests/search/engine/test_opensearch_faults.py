@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.search.conftest import page
 from tests.search.engine.cluster import opensearch_address
+from tools.fleet.processes import Server
 
 from evenrank.search.engine.engines import engine_kind
 from evenrank.search.engine.opensearch_engine import OpenSearchEngine
@@ -64,44 +65,29 @@ def patiently(call):
             time.sleep(0.5)
 
 
-def test_no_acknowledged_page_is_lost_when_a_node_dies_while_loading(cluster: str, tmp_path: Path) -> None:
-    from tools.fleet import opensearch
-
-    engine = made(cluster, tmp_path, "loading", 10)
-    killer = threading.Timer(0.5, opensearch.NODES[1].kill)
+def test_loading_and_searching_go_on_when_the_cluster_manager_dies(cluster: str, tmp_path: Path) -> None:
+    """No acknowledged page is lost, and another index gives the same answers, while a node is away."""
+    loaded, searched = made(cluster, tmp_path / "a", "loading", 10), made(cluster, tmp_path / "b", "searching", 900)
+    before = searched.search(HORSE, 300)
+    killer = threading.Timer(0.5, cluster_manager(loaded).kill)
     killer.start()
     for first in range(11, 6011, 500):
-        patiently(lambda first=first: engine.add(pages(first, first + 500)))
-    killer.join()
-    patiently(lambda: engine.commit("loaded"))
-    assert patiently(engine.page_ids).tolist() == list(range(1, 6011))
-    assert patiently(engine.mark) == "loaded"
-
-
-def test_answers_stay_the_same_while_a_node_is_away(cluster: str, tmp_path: Path) -> None:
-    from tools.fleet import opensearch
-
-    engine = made(cluster, tmp_path, "searching", 900)
-    before = engine.search(HORSE, 300)
-    opensearch.NODES[2].kill()
-    for _ in range(30):
-        after = patiently(lambda: engine.search(HORSE, 300))
+        patiently(lambda first=first: loaded.add(pages(first, first + 500)))
+        after = patiently(lambda: searched.search(HORSE, 300))
         assert after.page_ids.tolist() == before.page_ids.tolist()
         assert after.scores.tolist() == before.scores.tolist()
+    killer.join()
+    patiently(lambda: loaded.commit("loaded"))
+    assert patiently(loaded.page_ids).tolist() == list(range(1, 6011))
+    assert patiently(loaded.mark) == "loaded"
 
 
-def test_acknowledged_pages_survive_the_death_of_all_nodes(cluster: str, tmp_path: Path) -> None:
+def cluster_manager(engine: OpenSearchEngine) -> Server:
+    """The node that manages the cluster."""
     from tools.fleet import opensearch
 
-    engine = made(cluster, tmp_path, "all", 10)
-    engine.add(pages(11, 2011))
-    for node in opensearch.NODES:
-        node.kill()
-    with pytest.raises(EngineUnavailableError):
-        engine.search(HORSE, 5)
-    opensearch.start()
-    patiently(lambda: engine.commit("again"))
-    assert patiently(engine.page_ids).tolist() == list(range(1, 2011))
+    (row,) = engine._client.cat.cluster_manager(format="json")
+    return opensearch.NODES[int(str(row["node"]).rpartition("-")[2]) - 1]
 
 
 BUILD_AND_DIE = """
@@ -144,7 +130,8 @@ def test_a_killed_build_resumes_and_searches_like_tantivy(cluster: str, tmp_path
     assert theirs.scores == pytest.approx(ours.scores, rel=1e-4)
 
 
-def test_the_app_answers_503_while_the_cluster_is_away_and_recovers_by_itself(cluster: str, tmp_path: Path) -> None:
+def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: Path) -> None:
+    """The web app answers 503 meanwhile, and recovers by itself."""
     pytest.importorskip("starlette", reason="needs the extra web")
     from starlette.testclient import TestClient
     from tests.desk_collections import QUESTION
@@ -156,6 +143,7 @@ def test_the_app_answers_503_while_the_cluster_is_away_and_recovers_by_itself(cl
     from evenrank.web.desk import open_desk
     from evenrank.web.settings import WebSettings
 
+    engine = made(cluster, tmp_path / "all", "all", 10)
     folder = tmp_path / "wiki"
     generate_collection(folder, n_pages=300, n_topics=2)
     build_index(folder, engine=f"{cluster}/faults-desk")
@@ -163,12 +151,17 @@ def test_the_app_answers_503_while_the_cluster_is_away_and_recovers_by_itself(cl
     client = TestClient(app_of(desk), base_url="http://127.0.0.1")
     question = {"title": QUESTION["title"], "keywords": QUESTION["keywords"]}
     assert client.get("/lists/preview", params=question).status_code == 200
+    engine.add(pages(11, 2011))
     for node in opensearch.NODES:
         node.kill()
+    with pytest.raises(EngineUnavailableError):
+        engine.search(HORSE, 5)
     away = client.get("/lists/preview", params=question)
     assert away.status_code == 503
     assert away.headers["Retry-After"]
     opensearch.start()
+    patiently(lambda: engine.commit("again"))
+    assert patiently(engine.page_ids).tolist() == list(range(1, 2011))
     deadline = time.monotonic() + PATIENCE
     while client.get("/lists/preview", params=question).status_code != 200:
         assert time.monotonic() < deadline
