@@ -5,6 +5,7 @@
 Parts: loading, search, import, spark, growth; all but growth when none is named. Three OpenSearch
 nodes with one replica, and a Spark master with two workers, are started on loopback (`tools.fleet`). Cost is
 processor time of this process and of all servers, which a busy machine does not distort as it does seconds.
+EVENRANK_FLEET_EVERY=5 takes every fifth page of the sample only, for a quick look.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ N_WORDS, DEPTH = 30, 1000
 """The query whose cost is measured."""
 N_WARM_UP, N_ROUNDS = 20, 5
 """Rounds over all topics before measuring, in which the servers compile what they use often, and measured ones."""
+EVERY = int(os.environ.get("EVENRANK_FLEET_EVERY", "1"))
+"""1 for all pages of the sample, n for every n-th: a quick look."""
 PLAIN = SearchSettings(candidates=CandidateSettings(n_per_group=0))
 
 
@@ -83,7 +86,7 @@ def collection() -> Collection:
 @cache
 def pages() -> list[IndexPage]:
     """The real articles with the groups of the metadata."""
-    found = load_articles()
+    found = load_articles()[::EVERY]
     rows = collection().rows_of(np.array([page.page_id for page in found], np.int32))
     masks = {name: mask[rows].tolist() for name, mask in collection().masks.items()}
     return [
@@ -135,7 +138,7 @@ def search() -> None:
     with engines("search", pages()) as both:
         requests(both["OpenSearch"])
         query(both)
-        print("\nThe 57 training topics of 2021 on 63,576 articles, untrained search with feedback\n")
+        print(f"\nThe 57 training topics of 2021 on {len(pages()):,} articles, untrained search with feedback\n")
         row("pages", "engine", "P@10", "R-precision", "overlap@1000", "least")
         quality("as they are", both)
     with engines("search", half_without_fields()) as both:
@@ -223,11 +226,11 @@ def thirty_words(engine: Engine, judged: JudgedTopic) -> list[WeightedTerm]:
     return [WeightedTerm("text", (word,)) for word in islice(words, N_WORDS)]
 
 
-def loading(sizes: Sequence[int] = (63_576, 63_576)) -> None:
+def loading(sizes: Sequence[int] = ()) -> None:
     """Processor time of loading pages, with a replica; the first load of new servers is cold."""
     print("\nLoading with one replica, processor seconds; copies of the sample have new ids\n")
     row("pages", "client", "servers", "together", "ms a page", "tantivy together", "OpenSearch / tantivy")
-    for number, size in enumerate(sizes):
+    for number, size in enumerate(sizes or (len(pages()), len(pages()))):
         folder = Path(tempfile.mkdtemp(prefix="evenrank-fleet-"))
         with measured(opensearch.NODES) as cost:
             engine = built(f"{opensearch.start()}/benchmark-loading", folder / "opensearch", repeated(size))

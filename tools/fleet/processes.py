@@ -94,7 +94,7 @@ def reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def wait_for_answer(url: str, server: Server, seconds: float = 90) -> None:
+def wait_for_answer(url: str, server: Server, seconds: float = 240) -> None:
     """Wait until an HTTP address answers."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
