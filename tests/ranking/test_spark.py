@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.desk_collections import make_generated
+from tests.desk_collections import shared_generated
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.settings import GenerateSettings
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return make_generated(tmp_path_factory.mktemp("spark"))
+    return shared_generated(tmp_path_factory)
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from evenrank.search.engine.protocol import EngineUnavailableError, IndexLayout,
 pytestmark = [pytest.mark.xdist_group("opensearch"), pytest.mark.slow]
 LAYOUT = IndexLayout()
 HORSE = [WeightedTerm("title", ("hors",))]
-PATIENCE = 90
+PATIENCE = 200
 """Seconds within which a cluster recovers."""
 
 
