@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from evenrank.errors import EvenrankError, InputError
     from evenrank.evaluation.attributes import AttributeResults, evaluate_attributes
     from evenrank.evaluation.compare import Comparisons, compare
+    from evenrank.evaluation.depth_curves import DepthCurves, depth_curves
     from evenrank.evaluation.evaluate import evaluate
     from evenrank.evaluation.information import InformationCosts, information
     from evenrank.evaluation.oracle import oracle_run
     from evenrank.evaluation.report.make import report
     from evenrank.evaluation.report.report import write_report
     from evenrank.evaluation.results import Results, RunResult
+    from evenrank.evaluation.sensitivity import Sensitivity, sensitivity
     from evenrank.evaluation.show_run import ShownTopic, show_run
     from evenrank.evaluation.topic_stats import topic_stats
     from evenrank.evaluation.topic_targets import TopicTargets, topic_targets
@@ -70,6 +72,9 @@ _HOME_OF = {
     "annotate_wikis": "annotate.many_wikis",
     "Article": "records",
     "AttributeResults": "evaluation.attributes",
+    "DepthCurves": "evaluation.depth_curves",
+    "Sensitivity": "evaluation.sensitivity",
+    "sensitivity": "evaluation.sensitivity",
     "Collection": "collection.collection",
     "Comparisons": "evaluation.compare",
     "DIMENSIONS": "alignment.dimensions",
@@ -100,6 +105,7 @@ _HOME_OF = {
     "build_index": "search.engine.indexing",
     "calc_aggregate": "interop.measure_strings",
     "compare": "evaluation.compare",
+    "depth_curves": "evaluation.depth_curves",
     "encode_index": "search.encode.encode_index",
     "evaluate": "evaluation.evaluate",
     "evaluate_attributes": "evaluation.attributes",
@@ -145,6 +151,7 @@ __all__ = [
     "AttributeResults",
     "Collection",
     "Comparisons",
+    "DepthCurves",
     "EvenrankError",
     "Frontiers",
     "GenerateSettings",
@@ -162,6 +169,7 @@ __all__ = [
     "Run",
     "RunResult",
     "SearchResults",
+    "Sensitivity",
     "ShownTopic",
     "Topic",
     "TopicTargets",
@@ -171,6 +179,7 @@ __all__ = [
     "build_index",
     "calc_aggregate",
     "compare",
+    "depth_curves",
     "encode_index",
     "errors",
     "evaluate",
@@ -196,6 +205,7 @@ __all__ = [
     "run_to_frame",
     "score",
     "search",
+    "sensitivity",
     "show_run",
     "targets",
     "topic_stats",

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import orjson
 
+from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import ScoringOptions, depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import is_verbose, say
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.attributes import evaluate_attributes
+from evenrank.evaluation.depth_curves import depth_curves
 from evenrank.evaluation.evaluate import judged_part, score_files
 from evenrank.evaluation.feedback import write_topic_stats
 from evenrank.evaluation.results import Results
+from evenrank.evaluation.sensitivity import sensitivity
 from evenrank.evaluation.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
-from evenrank.evaluation.tables.table import text_of
+from evenrank.evaluation.tables.table import Table, text_of
+from evenrank.figures import FORMATS as FIGURES
+from evenrank.figures import figure_style, require_matplotlib, save_figure_as
 from evenrank.formats.runs import read_runs
+from evenrank.records import Run
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (
     "How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) or "
     "table:FILE, a weight per line.  [default: log]"
 )
+FIGURE_HELP = "Draw the curves of --depths, too (.pdf, .png, .svg)."
+SENSITIVITY_HELP = "The main measure under variants of the protocol: blend of the target, unknown pages, judged pages."
 FORMATS = ("table", "tsv", "csv", "json", "latex")
 
 
@@ -35,6 +45,9 @@ FORMATS = ("table", "tsv", "csv", "json", "latex")
 @click.option("--attention", metavar="MODEL", help=ATTENTION_HELP)
 @click.option("--measures", default="", metavar="NAMES", help=MEASURES_HELP)
 @click.option("--attributes", is_flag=True, help="Score each dimension alone, each set, and all together.")
+@click.option("--depths", metavar="N,N,…|auto", help="nDCG, AWRF and Score of Task 1 runs at these depths.")
+@click.option("--figure", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=FIGURE_HELP)
+@click.option("--sensitivity", "varied", is_flag=True, help=SENSITIVITY_HELP)
 @click.option("--intervals", "all_intervals", is_flag=True, help="A row per run and measure, each with its interval.")
 @click.option("-q", "per_topic", is_flag=True, help="A row per topic, then a row `all`.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -56,6 +69,9 @@ def command(
     attention: str | None,
     measures: str,
     attributes: bool,
+    depths: str | None,
+    figure: Path | None,
+    varied: bool,
     all_intervals: bool,
     per_topic: bool,
     form: str,
@@ -67,6 +83,17 @@ def command(
     values are bold, by the direction of each measure. Notes go to standard error, with -v also the protocol's settings.
     """
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only, attention)
+    one_table = {"--attributes": attributes, "--depths": depths is not None, "--sensitivity": varied}
+    if sum(one_table.values()) > 1:
+        raise click.UsageError(f"choose one of {', '.join(name for name, is_set in one_table.items() if is_set)}")
+    if figure is not None and depths is None:
+        raise click.UsageError("--figure draws the curves of --depths; give those too")
+    if depths is not None:
+        score_depths(Collection.open(collection), runs, options, depths, form, figure)
+        return
+    if varied:
+        score_variants(Collection.open(collection), runs, options, form)
+        return
     if attributes:
         score_attributes(Collection.open(collection), runs, options, measures, form, judged_only=judged_only)
         return
@@ -102,6 +129,50 @@ def score_attributes(
     tables = [found.table(task) for task in found.overall.tasks]
     click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
     say_notes(found.overall, with_settings=True)
+
+
+def score_depths(
+    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, depths: str, form: str, figure: Path | None
+) -> None:
+    """Print Task 1 runs at several depths, and draw them if asked to."""
+    if figure is not None:
+        if figure.suffix[1:] not in FIGURES:
+            raise click.BadParameter(f"{figure}: not one of .{', .'.join(FIGURES)}", param_hint="--figure")
+        require_matplotlib()
+        check_output(opened, figure)
+    parts = [] if depths == "auto" else [part.strip() for part in depths.split(",")]
+    wrong = [part for part in parts if not (part.isascii() and part.isdigit() and len(part) < 10)]
+    if wrong:
+        raise click.BadParameter(f"{', '.join(map(repr, wrong[:20]))}: not whole numbers", param_hint="--depths")
+    chosen = [int(part) for part in parts]
+    loaded = scored_runs(opened, runs, options)
+    found = depth_curves(opened, loaded, chosen, options.protocol, options.groups, **options.settings)
+    print_tables([found.table()], found.to_json(), form)
+    if figure is not None:
+        with figure_style():
+            save_figure_as(found.plot(), figure)
+    say_notes(found.results, with_settings=form != "json")
+
+
+def score_variants(opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, form: str) -> None:
+    """Print the main measure of runs under variants of the protocol."""
+    loaded = scored_runs(opened, runs, options)
+    found = sensitivity(opened, loaded, options.protocol, options.groups, **options.settings)
+    print_tables([found.table(task) for task in found.scores], found.to_json(), form)
+
+
+def scored_runs(opened: Collection, runs: tuple[Path, ...], options: ScoringOptions) -> list[Run]:
+    """The runs of files, without pages that nobody judged if asked to."""
+    loaded = read_runs(runs, opened.text_ids)
+    return [judged_part(run, opened) for run in loaded] if options.judged_only else loaded
+
+
+def print_tables(tables: Sequence[Table], record: dict[str, Any], form: str) -> None:
+    """Tables one below the other, or all of it as JSON."""
+    if form == "json":
+        click.echo(orjson.dumps(record, option=orjson.OPT_INDENT_2))
+        return
+    click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
 
 
 def render_results(results: Results, form: str, per_topic: bool, *, all_intervals: bool = False) -> str:

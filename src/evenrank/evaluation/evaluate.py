@@ -109,7 +109,12 @@ class _Evaluation:
         """The layout of the published code, where the last bit of a score can decide an interval."""
         is_whole = tuple(dimension.name for dimension in self.space.dimensions) == self.protocol.dimensions
         n_topics = max(len(np.unique(run.topic_ids)) for run in runs)
-        if self.protocol.operation_order != "published" or not is_whole or n_topics > MOST_TOPICS_WITH_TIES:
+        if (
+            self.protocol.operation_order != "published"
+            or self.protocol.blend != 0.5
+            or not is_whole
+            or n_topics > MOST_TOPICS_WITH_TIES
+        ):
             return None
         return published_layout(self.collection, self.space) if self.space.n_groups > DENSE_TARGET else None
 

@@ -53,6 +53,7 @@ class ProtocolSettings(TypedDict, total=False):
     interval_seed: int
     n_resamples: int
     confidence: float
+    blend: float
     operation_order: Literal["any", "published"]
     depth: int
     """Both `task1_depth` and `task2_depth`."""
@@ -111,6 +112,8 @@ def _check_range(name: str, value: Any) -> None:
         raise ValueError(f"{value} is too large (at most {MOST:,})")
     if name == "confidence" and not 0.0 < value < 1.0:
         raise ValueError(f"{value} is not between 0 and 1")
+    if name == "blend" and not 0.0 <= value <= 1.0:
+        raise ValueError(f"{value} is not from 0 to 1")
     if name == "log_base" and not value > 1.0:
         raise ValueError(f"{value} is not a number above 1")
 

@@ -60,7 +60,7 @@ class TopicTruth:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
         if self.protocol.target_sum == "one":
             keep = self.protocol.keeps_unknown_task1
-            return task1_target(self._alignment(self.space), self.space, keep_unknown=keep)
+            return task1_target(self._alignment(self.space), self.space, keep_unknown=keep, weight=self.protocol.blend)
         return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
 
     @cached_property
@@ -68,7 +68,9 @@ class TopicTruth:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
         dtype, attention = self.protocol.discount_type, self.protocol.attention_model
         if self.protocol.target_sum == "one":
-            return task2_target(self._alignment(self.space), self._classes, self.space, dtype, attention)
+            return task2_target(
+                self._alignment(self.space), self._classes, self.space, dtype, attention, self.protocol.blend
+            )
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
         return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
 
@@ -81,9 +83,9 @@ class TopicTruth:
         is_set = len(names) > 1 and names < set(self.protocol.dimensions)
         if is_set and self.protocol.set_target == "margin":
             full = self.collection.space(",".join(self.protocol.dimensions))
-            target = page_target(self._alignment(full), weights, full, divisor).margin(self.space)
+            target = page_target(self._alignment(full), weights, full, divisor, self.protocol.blend).margin(self.space)
         else:
-            target = page_target(self._alignment(self.space), weights, self.space, divisor)
+            target = page_target(self._alignment(self.space), weights, self.space, divisor, self.protocol.blend)
         return target.dense() if self.space.n_groups <= DENSE_TARGET else target
 
     @cached_property

@@ -99,21 +99,21 @@ def unblended_part(space: GroupSpace) -> GroupSpace:
     return GroupSpace(tuple(dimension for dimension in space.dimensions if not dimension.is_blended))
 
 
-def blend_sparsely(distribution: SparseVector, space: GroupSpace) -> SparseTarget:
-    """`distribution` over groups, each section of the blended dimensions averaged with its background.
+def blend_sparsely(distribution: SparseVector, space: GroupSpace, weight: float = 0.5) -> SparseTarget:
+    """`distribution` over groups, each section of the blended dimensions mixed with `weight` of its background.
 
     With m the mass of a blended cell, M that of its section and b its share of the background, the cell's groups are
-    multiplied by ½ + ½ b M / m; where m is 0, ½ b M is spread over the other dimensions as the whole distribution is.
-    Pages of which nothing is known in the blended dimensions stay as they are. Without other dimensions this is
-    `blend.blend`.
+    multiplied by 1 − w + w b M / m; where m is 0, w b M is spread over the other dimensions as the whole distribution
+    is. Pages of which nothing is known in the blended dimensions stay as they are. Without other dimensions this is
+    `target.blend`.
     """
     blended, others = blended_part(space), unblended_part(space)
     cell = space.cells_in(blended, distribution.cells)
     mass = np.bincount(cell, distribution.values, minlength=blended.n_groups)
     section, background = sparse_sections(blended)
     section_mass = np.bincount(section, mass)[section]
-    wanted = np.where(section > 0, 0.5 * background * section_mass, 0.0)
-    kept = np.where(section > 0, 0.5, 1.0)
+    wanted = np.where(section > 0, weight * background * section_mass, 0.0)
+    kept = np.where(section > 0, 1.0 - weight, 1.0)
     factor = kept + np.divide(wanted, mass, out=np.zeros_like(mass), where=mass > 0.0)
     marginal = SparseVector.summed(space.cells_in(others, distribution.cells), distribution.values)
     total = marginal.values.sum()

@@ -32,8 +32,8 @@ class EstimatedTarget:
     """One value per group, the fully unknown cell first: a distribution (sum 1)."""
 
 
-def blend(distribution: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
-    """`distribution` over groups, each section averaged with its background and keeping its own mass.
+def blend(distribution: NDArray[np.float64], space: GroupSpace, weight: float = 0.5) -> NDArray[np.float64]:
+    """`distribution` over groups, each section mixed with `weight` of its background, keeping its own mass.
 
     A section is a pattern of known and unknown dimensions: where all are known the background is the product of
     the world distributions, where some are unknown it is the product over the known ones. The fully unknown cell
@@ -42,15 +42,17 @@ def blend(distribution: NDArray[np.float64], space: GroupSpace) -> NDArray[np.fl
     """
     if not space.is_blended:
         cells = np.flatnonzero(distribution)
-        return blend_sparsely(SparseVector(cells, distribution[cells]), space).dense()
+        return blend_sparsely(SparseVector(cells, distribution[cells]), space, weight).dense()
     matrix = distribution.reshape(space.shape).copy()
     for section, background in space.sections():
         mass = matrix[section].sum()
-        matrix[section] = 0.5 * matrix[section] + 0.5 * mass * background
+        matrix[section] = (1.0 - weight) * matrix[section] + weight * mass * background
     return matrix.reshape(-1)
 
 
-def group_target(group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unknown: bool) -> NDArray[np.float64]:
+def group_target(
+    group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unknown: bool, weight: float = 0.5
+) -> NDArray[np.float64]:
     """Wanted distribution over all groups, from the mass that the relevant pages give to each.
 
     Without `keep_unknown` the fully unknown cell is emptied first (Task 1 of 2021). When no mass is left, nothing
@@ -62,7 +64,7 @@ def group_target(group_mass: NDArray[np.float64], space: GroupSpace, *, keep_unk
     total = mass.sum()
     if total <= 0.0:
         return background_target(space)
-    return blend(mass / total, space)
+    return blend(mass / total, space, weight)
 
 
 def background_target(space: GroupSpace) -> NDArray[np.float64]:

@@ -15,10 +15,10 @@ from evenrank.targets.target import group_target
 
 
 def task1_target(
-    relevant: Alignment | SparseAlignment, space: GroupSpace, *, keep_unknown: bool = False
+    relevant: Alignment | SparseAlignment, space: GroupSpace, *, keep_unknown: bool = False, weight: float = 0.5
 ) -> NDArray[np.float64]:
     """Wanted distribution of a single ranking: the groups of the relevant pages, blended with the world."""
-    return group_target(relevant.total(), space, keep_unknown=keep_unknown)
+    return group_target(relevant.total(), space, keep_unknown=keep_unknown, weight=weight)
 
 
 def task2_target(
@@ -27,10 +27,11 @@ def task2_target(
     space: GroupSpace,
     dtype: DTypeLike = np.float64,
     attention: Attention = LOG,
+    weight: float = 0.5,
 ) -> NDArray[np.float64]:
     """Wanted distribution of a sequence: the ideal exposure of the relevant pages by group, blended."""
     mass = relevant.total(work_exposure(quality_class, dtype, attention))
-    return group_target(mass, space, keep_unknown=True)
+    return group_target(mass, space, keep_unknown=True, weight=weight)
 
 
 def work_exposure(
@@ -47,7 +48,11 @@ def work_exposure(
 
 
 def page_target(
-    relevant: Alignment | SparseAlignment, weights: NDArray[np.floating], space: GroupSpace, divisor: float | None
+    relevant: Alignment | SparseAlignment,
+    weights: NDArray[np.floating],
+    space: GroupSpace,
+    divisor: float | None,
+    weight: float = 0.5,
 ) -> SparseTarget:
     """The weighted sum of the relevant pages' groups, over `divisor` (by default over its own sum), blended.
 
@@ -60,4 +65,4 @@ def page_target(
         cells = np.flatnonzero(dense)
         mass = SparseVector(cells, dense[cells])
     total = float(mass.values.sum()) if divisor is None else divisor
-    return blend_sparsely(SparseVector(mass.cells, mass.values / total if total else mass.values), space)
+    return blend_sparsely(SparseVector(mass.cells, mass.values / total if total else mass.values), space, weight)

@@ -12,6 +12,7 @@ import orjson
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.attributes import AttributeResults
+from evenrank.evaluation.depth_curves import depth_curves
 from evenrank.evaluation.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
 from evenrank.evaluation.feedback import write_feedback, write_topic_stats
 from evenrank.evaluation.figures.boxes import distribution_figure, topic_figure
@@ -58,6 +59,7 @@ def write_report(
         write_topic_stats(results, fresh / "topics")
         write_feedback(results, fresh / "feedback")
         _write_exposure(exposures, results, fresh / "exposure")
+        _write_depths(collection, runs, results, fresh)
         (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
         page = page_html(
             results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
@@ -96,6 +98,17 @@ def _write_exposure(exposures: Sequence[GroupExposure], results: Results, folder
     for task in results.tasks:
         table = exposure_table(one for one in exposures if one.task == task)
         (folder / f"task{task}-exposure.csv").write_text(csv_of(table), "utf-8")
+
+
+def _write_depths(collection: Collection, runs: Sequence[Run], results: Results, folder: Path) -> None:
+    """The curves by depth of the Task 1 runs, as a figure and a table."""
+    of_task1 = [run for run in runs if run.task == 1]
+    if not of_task1:
+        return
+    curves = depth_curves(collection, of_task1, protocol=results.protocol, groups=results.groups)
+    (folder / "tables" / "task1-depths.csv").write_text(csv_of(curves.table()), "utf-8")
+    with figure_style():
+        save_figure(curves.plot(), folder / "figures", "task1-depths")
 
 
 SCATTER_NAMES: dict[Task, str] = {1: "task1-ndcg-awrf", 2: "task2-eer-eed"}

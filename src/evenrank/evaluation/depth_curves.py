@@ -1,0 +1,104 @@
+"""Relevance and fairness of Task 1 runs at several depths: is a list fair where people look?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.given import given_collection, given_run
+from evenrank.errors import EvenrankError
+from evenrank.evaluation.evaluate import evaluate, given_runs
+from evenrank.evaluation.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.evaluation.results import Results
+from evenrank.evaluation.tables.table import Cell, Column, Table
+from evenrank.metrics.registry import measure_named
+from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.records import Run
+from evenrank.types import FilePath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MEASURES = ("nDCG", "AWRF", "Score")
+"""Measures of the curves; Score is their product topic by topic, not that of the means."""
+DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
+"""Depths, unless others are asked for; those beyond the protocol's depth are left out."""
+MAX_DEPTHS = 50
+
+
+@dataclass(frozen=True)
+class DepthCurves:
+    """Means over topics of nDCG, AWRF and Score on the first ranks, by run and depth."""
+
+    results: Results
+    depths: tuple[int, ...]
+
+    def values(self, run: str, measure: str) -> list[float]:
+        """A measure of a run at each depth."""
+        scores = self.results[run].scores
+        return [scores[f"{measure}@{depth}"] for depth in self.depths]
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of the runs, best first at full depth."""
+        return [run.run for run in self.results.of_task(1)]
+
+    def table(self) -> Table:
+        """A row per run and depth."""
+        columns = [Column(name, higher_is_better=measure_named(name, 1).higher_is_better) for name in MEASURES]
+        rows: list[tuple[Cell, ...]] = []
+        for run in self.runs:
+            by_measure = [self.values(run, name) for name in MEASURES]
+            rows += [(run, *row) for row in zip(self.depths, *by_measure, strict=True)]
+        return Table((Column("run"), Column("depth"), *columns), tuple(rows), "Task 1 by depth")
+
+    def to_json(self) -> dict[str, Any]:
+        """Protocol, depths and the values of each run by measure, in the order of the depths."""
+        runs = [{"run": run, **{name: self.values(run, name) for name in MEASURES}} for run in self.runs]
+        return {"protocol": self.results.protocol.settings(), "depths": list(self.depths), "runs": runs}
+
+    def plot(self) -> Figure:
+        """A panel per measure, a line per run, depth on a logarithmic axis; `.savefig(path)` keeps it."""
+        from evenrank.evaluation.figures.depth_curves import depth_figure
+
+        return depth_figure(self)
+
+
+def depth_curves(
+    collection: Collection | FilePath,
+    runs: Run | FilePath | Iterable[Run | FilePath],
+    depths: Sequence[int] = (),
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    groups: str | Iterable[str] = "intersection",
+    **settings: Unpack[ProtocolSettings],
+) -> DepthCurves:
+    """nDCG, AWRF and Score of Task 1 runs on their first ranks, at several depths (by default 5, 10, 20, … 1000).
+
+    At each depth the ideal ranking of nDCG has that depth too, so a curve says how good the first ranks are, not how
+    much of everything relevant they hold.
+    """
+    opened = given_collection(collection)
+    loaded = [given_run(opened, run) for run in given_runs(runs)]
+    chosen = settle_protocol(protocol, **settings)
+    wrong = [run.name for run in loaded if run.task != 1]
+    if wrong:
+        raise EvenrankError(f"curves by depth are of Task 1 runs; of Task 2: {', '.join(wrong)}")
+    checked = check_depths(depths, chosen.depth(1))
+    names = [f"{name}@{depth}" for name in MEASURES for depth in checked]
+    quick = settle_protocol(chosen, n_resamples=2, operation_order="any")
+    return DepthCurves(evaluate(opened, loaded, quick, groups, measures=names), checked)
+
+
+def check_depths(depths: Sequence[int], most: int) -> tuple[int, ...]:
+    """The depths ascending, each once; EvenrankError when one is not a rank that is scored."""
+    if not depths:
+        return (*(depth for depth in DEPTHS if depth < most), most)
+    wrong = [depth for depth in depths if type(depth) is not int or not 1 <= depth <= most]
+    if wrong or len(set(depths)) > MAX_DEPTHS:
+        found = ", ".join(map(repr, wrong[:MAX_DEPTHS])) if wrong else f"{len(set(depths))} of them"
+        raise EvenrankError(
+            f"depths: {found} (give up to {MAX_DEPTHS} whole numbers from 1 to {most:,}, the depth that is scored)"
+        )
+    return tuple(sorted(set(depths)))
