@@ -42,7 +42,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 def test_all_parts_are_there(report: Path) -> None:
     names = {str(path.relative_to(report)) for path in report.rglob("*") if path.is_file()}
-    scatter = {f"figures/{name}" for name in ("task1-ndcg-awrf", "task2-eer-eed")}
+    scatter = {f"figures/{name}" for name in ("task1-ndcg-awrf", "task1-depths", "task2-eer-eed")}
     figures = scatter | {f"figures/task{task}-{name}" for task in (1, 2) for name in FIGURES}
     expected = {f"{figure}.{ending}" for figure in figures for ending in ("pdf", "svg", "png")}
     tables = [f"tables/task{task}-{name}" for task in (1, 2) for name in ("runs", "attributes")]
@@ -50,7 +50,7 @@ def test_all_parts_are_there(report: Path) -> None:
     expected |= {f"feedback/T{task}syn0{n}.csv" for task in (1, 2) for n in (0, 1, 2)}
     expected |= {f"topics/task{task}-topic-{kind}.csv" for task in (1, 2) for kind in ("scores", "stats")}
     expected |= {f"exposure/task{task}-exposure.csv" for task in (1, 2)}
-    assert names == expected | {"index.html", "results.json", "report.json"}
+    assert names == expected | {"tables/task1-depths.csv", "index.html", "results.json", "report.json"}
 
 
 def test_a_second_report_has_the_same_bytes(report: Path, golden_collection, golden_runs) -> None:
