@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +92,13 @@ def test_every_measure_states_its_facts(measure: Measure) -> None:
     assert all((measure.label, measure.formula, measure.citation))
     assert not (measure.on_request and measure.official_in)
     assert measure.facts()["name"] == measure.name
+
+
+def test_every_measure_has_a_case_worked_by_hand() -> None:
+    """A measure is called by its name in the tests of values; a new one without such a case fails here."""
+    cases = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*_measures.py"))
+    names = {measure: name for name, measure in vars(registry).items() if isinstance(measure, Measure)}
+    assert [measure.name for measure in MEASURES if f"{names[measure]}(" not in cases] == []
 
 
 def test_names_are_unique_and_main_measures_are_official() -> None:
