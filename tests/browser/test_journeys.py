@@ -194,6 +194,7 @@ def test_marks_say_when_the_server_cannot_be_reached(browser: Browser, address: 
     page.goto("/searches/new?title=Chess&keywords=chess")
     page.get_by_role("button", name="Save the search").click()
     page.get_by_role("button", name="Give me").click()
+    page.wait_for_url("**/draws/*", wait_until="load")  # a click before the scripts are there sends the form
     page.route("**/marks", lambda route: route.fulfill(status=503, body="no"))
     page.get_by_role("button", name="Done").first.click()
     expect(page.get_by_role("alert")).to_contain_text("Not saved")

@@ -95,5 +95,17 @@ def test_a_figure_of_an_unknown_kind_is_refused_before_any_work(options, tmp_pat
 def test_a_file_of_another_kind_is_refused(options, tmp_path, option):
     (tmp_path / "junk").write_text("junk\n")
     with pytest.raises(InputError, match=r"junk: no .* in it \(give "):
-        run([*options, option, str(tmp_path / "junk")])
+        run([*without(options, option), option, str(tmp_path / "junk")])
     assert not Path(options[0]).exists()
+
+
+def without(options: list[str], option: str) -> list[str]:
+    """The options but one and its file."""
+    place = options.index(option) if option in options else len(options)
+    return [*options[:place], *options[place + 2 :]]
+
+
+def test_two_files_for_one_wiki_are_refused(options, tmp_path):
+    result = CliRunner().invoke(command, [*options, "--wikidata-ids", options[options.index("--wikidata-ids") + 1]])
+    assert result.exit_code == 2
+    assert "2 for 1 wiki: give one for each" in result.stderr

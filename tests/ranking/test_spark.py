@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from evenrank.formats.faults import FaultLog
 from evenrank.ranking.rank import rank
 from evenrank.search.engine.indexing import build_index, page_fields, prepare_pages
 from evenrank.search.engine.protocol import IndexLayout
-from evenrank.spark import map_on_spark, start_spark
+from evenrank.spark import map_on_spark
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -63,12 +66,21 @@ def test_an_index_on_this_machine_is_not_built_by_spark(tmp_path: Path) -> None:
         build_index(other, spark=object())  # type: ignore[arg-type]
 
 
-def test_spark_connect_says_what_it_needs() -> None:
+CONNECT = """
+from evenrank.errors import EvenrankError
+from evenrank.spark import start_spark
+try:
+    start_spark(remote="sc://127.0.0.1:9")
+except EvenrankError as error:
+    print(error)
+"""
+
+
+def test_spark_connect_says_what_it_needs(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
-    try:
-        import grpc_status  # noqa: F401
-    except ImportError:
-        with pytest.raises(EvenrankError, match=r"pyspark\[connect\]"):
-            start_spark(remote="sc://127.0.0.1:9")
-    else:
+    if find_spec("grpc_status"):
         pytest.skip("the packages of Spark Connect are installed")
+    script = tmp_path / "connect.py"  # a process whose main module is no file is taken for a doctest, and ends
+    script.write_text(CONNECT)
+    said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'pyspark[connect]'" in said

@@ -15,8 +15,9 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, post, raw, serving
+from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, open_files, post, raw, serving
 from tests.robustness.small_files import small_files
+from tests.robustness.soak import leaks, left_open
 
 from evenrank.collection.import_files import import_collection
 from evenrank.search.engine.indexing import build_index
@@ -76,13 +77,12 @@ def test_bursts_of_visitors_leave_no_descriptors_behind(server: tuple[int, int])
         with ThreadPoolExecutor(60) as visitors:
             assert list(visitors.map(lambda _: get(port, "/")[0], range(60))) == [200] * 60
 
-    burst()
-    time.sleep(11.5)  # idle threads of the server end after ten seconds
-    before = n_descriptors(process)
+    assert get(port, "/")[0] == 200
+    idle = open_files(process)
     for _ in range(2):
         burst()
-        time.sleep(11.5)
-    assert n_descriptors(process) <= before + 6
+        time.sleep(11.5)  # idle threads of the server end after ten seconds
+    assert leaks(left_open(process, port, idle)) == {}
 
 
 def test_a_locked_store_is_answered_with_503_and_pages_still_come(folder: Path, server: tuple[int, int]) -> None:
