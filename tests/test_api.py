@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,27 @@ def test_written_run_is_the_one_of_the_command_line(collection: evenrank.Collect
     line = [sys.executable, "-m", "evenrank.cli.main", "rank", str(collection.path), *options]
     subprocess.run([*line, "-o", str(tmp_path / "shell.tsv")], check=True, capture_output=True)
     assert path.read_bytes() == (tmp_path / "shell.tsv").read_bytes()
+
+
+def test_another_collection_in_the_same_place_is_ranked_as_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of a collection is remembered under the name of its folder: notebooks make them anew."""
+    monkeypatch.chdir(tmp_path)
+
+    def ranked(name: str, seed: int) -> list[object]:
+        made = evenrank.generate_collection(name, n_pages=400, n_topics=4, seed=seed)
+        evenrank.build_index(made)
+        settings = {"information": ["geography"]}
+        return (
+            evenrank.rank(made, 1, "optimal", settings=settings, topics="all", workers=1)
+            .to_pandas()["page_id"]
+            .tolist()
+        )
+
+    ranked("c", 1)
+    shutil.rmtree("c")
+    assert ranked("c", 2) == ranked("other", 2)
 
 
 def test_packages_with_the_name_of_a_function_are_both(collection: evenrank.Collection) -> None:

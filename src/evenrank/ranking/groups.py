@@ -99,7 +99,7 @@ def beliefs_about(
     known_masks = collection.masks_of(rows, space, UNKNOWN_MASK)
     codes = _codes(known_masks, space)
     present, page_type = np.unique(codes, return_inverse=True)
-    table = _hidden_by_look(collection.path, tuple(names), tuple(hidden))
+    table = _hidden_by_look(collection.path, repr(collection.manifest), tuple(names), tuple(hidden))
     wide = known_dimensions((*names, *hidden), collection.known_dimensions)
     look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
     expected, variance, own_share = [], [], []
@@ -146,8 +146,8 @@ class _HiddenByLook:
 
 
 @lru_cache(maxsize=4)
-def _hidden_by_look(path: Path, known: tuple[str, ...], hidden: tuple[str, ...]) -> _HiddenByLook:
-    """Totals over the collection, worked out once in each process."""
+def _hidden_by_look(path: Path, manifest: str, known: tuple[str, ...], hidden: tuple[str, ...]) -> _HiddenByLook:
+    """Totals over the collection, worked out once in each process; `manifest` tells its content from another one's."""
     collection = Collection.open(path)
     rows = np.arange(len(collection.page_ids))
     space, others = (known_dimensions(names, collection.known_dimensions) for names in (known, hidden))

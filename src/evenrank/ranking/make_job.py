@@ -18,9 +18,9 @@ from evenrank.policies.registry import policy_class
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import parse_restriction
-from evenrank.ranking.job import Length, RankingJob
+from evenrank.ranking.job import Length, RankingJob, forget_collection
 from evenrank.ranking.run_source import calibrate_run
-from evenrank.ranking.sources import CandidateSource, Supplemented, search_source
+from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
 from evenrank.records import Run, Task
 from evenrank.search.engine.engines import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
@@ -68,6 +68,8 @@ def make_job(
     build, configured = _both(
         lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
+    forget_collection()  # the folder may hold another collection than for an earlier job of this process
+    forget_index()
     choice = choose_model(collection, model) if isinstance(model, str) else model
     request = replace(served.request, attention=build.attention_model)
     source = open_source(collection, candidates, build, request.length, choice)
