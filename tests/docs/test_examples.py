@@ -57,7 +57,12 @@ NEEDS = {"how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-20170
 """Pages that need a file which is not part of the project: they are run where it is at hand."""
 
 
-@pytest.mark.parametrize("name", [*COMPLETE, *NEEDS])
+COMPILED = "how-to/with-ranx.md"
+"""A page whose package compiles itself for a minute when it is first used."""
+EVERY = [pytest.param(name, marks=[pytest.mark.long] * (name == COMPILED)) for name in (*COMPLETE, *NEEDS)]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
     if name in NEEDS:
         if not NEEDS[name].exists():

@@ -128,7 +128,11 @@ def chosen(counts: dict[str, int]) -> list[tuple[str, int]]:
     return every[PART - 1 :: N_PARTS]
 
 
-@pytest.mark.parametrize("name", CHECKS)
+SLOWEST = "report"
+"""Left to `make kills` and `make test-long`: five seconds for each kill."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.long] * (each == SLOWEST)) for each in CHECKS])
 def test_old_or_new_never_neither(base: Path, tmp_path: Path, name: str) -> None:
     def fresh() -> Path:
         place = tmp_path / "place"
