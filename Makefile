@@ -21,7 +21,7 @@ fuzz-guided: $(VENV)/dev.stamp  ## every reader for SECONDS (60), guided by cove
 	$(BIN)/python -m tests.robustness.guided --seconds $(or $(SECONDS),60) --keep
 
 kills: $(VENV)/dev.stamp  ## every writing command killed at every system call that names or syncs a file
-	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q --timeout=0 tests/robustness/test_kills.py
+	EVENRANK_KILLS=0 $(BIN)/python -m pytest -q --timeout=0 -m "long or not long" tests/robustness/test_kills.py
 
 soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MINUTES (2)
 	$(BIN)/python -m tests.robustness.soak --minutes $(or $(MINUTES),2) --figure build/soak.svg
