@@ -79,7 +79,7 @@ def test_bursts_of_visitors_leave_no_descriptors_behind(server: tuple[int, int])
 
     assert get(port, "/")[0] == 200
     idle = open_files(process)
-    for _ in range(2):
+    for _ in range(3):
         burst()
         time.sleep(11.5)  # idle threads of the server end after ten seconds
     assert leaks(left_open(process, port, idle)) == {}

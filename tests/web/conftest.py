@@ -13,7 +13,9 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION, make_hostile, shared_generated
+from tests.judging_files import JudgingFiles, make_judging
 
+from evenrank.assessment.store import Store, open_store
 from evenrank.collection.collection import Collection
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk, open_desk
@@ -54,6 +56,25 @@ def desk(opened: Desk) -> Desk:
 @pytest.fixture
 def client(desk: Desk) -> TestClient:
     return client_of(desk)
+
+
+@pytest.fixture
+def judging(generated: Collection, tmp_path: Path) -> JudgingFiles:
+    """A pool, people and their links, for the assessment pages."""
+    return make_judging(tmp_path, generated)
+
+
+@pytest.fixture
+def judge(generated: Collection, judging: JudgingFiles, tmp_path: Path) -> Iterator[TestClient]:
+    desk = open_desk(generated.path, judging.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
+    with client_of(desk) as client:
+        yield client
+
+
+@pytest.fixture
+def store(judging: JudgingFiles) -> Iterator[Store]:
+    with open_store(judging.judgments) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import logging
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from evenrank.assessment.assessors import add_assessor
 from evenrank.assessment.assignments import assign_pages, load_pool
 from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.queues import queue
-from evenrank.assessment.store import Store, create_store, open_store
+from evenrank.assessment.store import Store, create_store
 from evenrank.assessment.votes import all_votes, current_votes
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import open_desk
@@ -37,19 +36,6 @@ NONCE = re.compile(r'name="nonce" value="([^"]+)"')
 @pytest.fixture
 def judging(generated: Collection, tmp_path: Path) -> JudgingFiles:
     return make_judging(tmp_path, generated, missing=GONE)
-
-
-@pytest.fixture
-def judge(generated: Collection, judging: JudgingFiles, tmp_path: Path) -> Iterator[TestClient]:
-    desk = open_desk(generated.path, judging.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
-    with client_of(desk) as client:
-        yield client
-
-
-@pytest.fixture
-def store(judging: JudgingFiles) -> Iterator[Store]:
-    with open_store(judging.judgments) as opened:
-        yield opened
 
 
 def start(client: TestClient, link: str) -> str:

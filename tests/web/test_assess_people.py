@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.judging_files import JudgingFiles, make_judging
-from tests.web.conftest import UNLIMITED, client_of
+from tests.judging_files import JudgingFiles
 
 from evenrank.assessment.assessors import assessor_of
 from evenrank.assessment.pool_file import read_pool, write_pool
 from evenrank.assessment.queues import assessor_progress
-from evenrank.assessment.store import Store, open_store
-from evenrank.collection.collection import Collection
-from evenrank.web.desk import open_desk
-
-
-@pytest.fixture
-def judging(generated: Collection, tmp_path: Path) -> JudgingFiles:
-    return make_judging(tmp_path, generated)
-
-
-@pytest.fixture
-def judge(generated: Collection, judging: JudgingFiles, tmp_path: Path) -> Iterator[TestClient]:
-    desk = open_desk(generated.path, judging.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
-    with client_of(desk) as client:
-        yield client
-
-
-@pytest.fixture
-def store(judging: JudgingFiles) -> Iterator[Store]:
-    with open_store(judging.judgments) as opened:
-        yield opened
+from evenrank.assessment.store import Store
 
 
 @pytest.fixture
