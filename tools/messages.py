@@ -56,7 +56,7 @@ def _text(message: str | tuple[str | None, ...]) -> str:
 def _in_code() -> Iterator[str]:
     """Messages of tables, and those that Python code gives to error pages and forms."""
     choices = tomllib.loads((WEB / "request/choices.toml").read_text("utf-8"))
-    for kind in ("goal", "strength", "policy"):
+    for kind in ("goal", "attention", "strength", "policy"):
         for entry in choices[kind]:
             yield from (entry["label"], entry["explanation"])
     yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE)
@@ -126,8 +126,9 @@ def main() -> int:
             print("".join(f"  {text}\n" for text in found[:20]), end="")
         return int(any(gaps.values()))
     for language in others:
+        catalog = updated(language)  # before its file is opened, which empties it
         with (WEB / "locale" / f"{language}.po").open("wb") as file:
-            write_po(file, updated(language), width=110, omit_header=False)
+            write_po(file, catalog, width=110, omit_header=False)
     print(f"{len(messages())} messages")
     return 0
 

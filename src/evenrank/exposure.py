@@ -162,26 +162,30 @@ def page_attention(
     return model.given(ranks, n_above, dtype)
 
 
-def parse_attention(given: object) -> Attention:
+def parse_attention(given: object, *, may_read: bool = True) -> Attention:
     """The attention model that is meant by a text (`log`, `rbp:0.8`, `table:FILE`, `table:1,0.5`) or a list of weights.
 
-    `str` of a model is a text that gives the same model without its file.
+    `str` of a model is a text that gives the same model without its file. Where `may_read` is false, as for what
+    visitors of a server send, no text names a file.
     """
     if isinstance(given, Attention):
         return given
     if isinstance(given, str):
-        return _parse_text(given.strip())
+        return _parse_text(given.strip(), may_read)
     if isinstance(given, list | tuple | np.ndarray):
         values = np.atleast_1d(given).tolist() if isinstance(given, np.ndarray) else given
         return AttentionTable(tuple(float(value) if _is_weight(value) else value for value in values))
     raise WrongTypeError(given, "attention model", f"{', '.join(MODELS)}, or a list of weights")
 
 
-def _parse_text(text: str) -> Attention:
+def _parse_text(text: str, may_read: bool) -> Attention:
     in_brackets = re.fullmatch(r"(rbp|gerr)\((.*)\)", text)
     name, colon, parameter = in_brackets.expand(r"\1:\2").partition(":") if in_brackets else text.partition(":")
     if name == "table":
-        return AttentionTable(_listed_weights(parameter) or _read_weights(parameter))
+        listed = _listed_weights(parameter)
+        if not listed and not may_read:
+            raise EvenrankError(f"attention {text[:40]!r}: this is not a list of weights (write table:1,0.5,0.25)")
+        return AttentionTable(listed or _read_weights(parameter))
     if name == "rbp":
         if colon and not _NUMBER.fullmatch(parameter):
             raise EvenrankError(f"attention {text!r}: {parameter!r} is not a number (write rbp:{PERSISTENCE})")

@@ -11,6 +11,7 @@ from tests.web.conftest import posted
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
+from evenrank.exposure import LOG
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import list_balance
@@ -72,7 +73,7 @@ def test_shares_are_those_of_the_pages(desk: Desk) -> None:
     unknown = np.flatnonzero((desk.collection.masks["geography"] == 1) & (desk.collection.masks["gender"] == 1))[:1]
     pages = desk.collection.page_ids[np.concatenate([one_region, unknown])]
     goal = np.full(space.n_groups, 1 / space.n_groups)
-    balance = list_balance(desk.collection, pages, goal, space)
+    balance = list_balance(desk.collection, pages, goal, space, LOG)
     assert balance.unknown_share == pytest.approx(0.5)
     europe = next(row for row in balance.by_dimension("geography") if row.label == "Europe")
     assert europe.share == pytest.approx(1.0)

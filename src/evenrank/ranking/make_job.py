@@ -147,9 +147,9 @@ def _build_settings(
     return settings
 
 
-def check_attention(given: object, n_ranks: int) -> str:
+def check_attention(given: object, n_ranks: int, *, may_read: bool = True) -> str:
     """The text of an attention model that policies can plan for; EvenrankError for one that they cannot."""
-    model = parse_attention(given)
+    model = parse_attention(given, may_read=may_read)
     if isinstance(model, Cascade):
         plain = f"rbp:{model.persistence:g}"
         raise EvenrankError(

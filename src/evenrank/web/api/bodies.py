@@ -24,6 +24,7 @@ QUESTION = {
     "max_size": "whole number",
     "importance": "list of texts",
     "length": "whole number",
+    "attention": "text",
 }
 SEARCH = {name: kind for name, kind in QUESTION.items() if name not in ("policy", "length")}
 SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}

@@ -168,6 +168,10 @@ _TYPES: Types = {
     "class": {"type": "string", "enum": list(WORK_ORDER)},
     "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
     "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
+    "attention": {
+        "type": "string",
+        "pattern": r"^(log|dcg|reciprocal|uniform|rbp:0\.[0-9]{0,5}[1-9]|table:1(,0\.[0-9]{1,6})*)$",
+    },
     "depth": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH},
     "kind": {"type": "string", "enum": list(KINDS)},
     "role": {"type": "string", "enum": list(ROLES)},

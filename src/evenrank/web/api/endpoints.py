@@ -18,7 +18,7 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
 from evenrank.web.exports.formats import FORMATS
-from evenrank.web.fairness.balance import list_balance
+from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.listing import list_articles, requested_list
 from evenrank.web.lists.trade_off import trade_off
@@ -105,7 +105,7 @@ def get_list(request: Request) -> Response:
 
 def get_fairness(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
-    balance = list_balance(desk.collection, work_list.page_ids, work_list.target, desk.space(work_list))
+    balance = balance_of(desk, work_list)
     return json_response({"certificate": work_list.certificate, **balance.as_data()})
 
 

@@ -146,6 +146,7 @@ def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> 
         scored=dimensions,
         within=question.within,
         target=TargetChoice(question.goal),
+        attention=question.attention,
     )
     if is_own or dimensions != USUAL:
         settings = replace(settings, sharpness=1.0, group_odds="none", odds=())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.exposure import discounts
+from evenrank.exposure import Attention
 from evenrank.web.fairness.withheld import are_few, reveal_people
 
 
@@ -108,17 +108,23 @@ def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: G
     return align(masks, space, [True] * len(space.dimensions))
 
 
-def list_exposure(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> NDArray[np.float64]:
-    """Attention that a list gives to each group: the sum of the discounts of its pages' ranks."""
-    weights = discounts(len(page_ids)).astype(np.float64)
+def list_exposure(
+    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, attention: Attention
+) -> NDArray[np.float64]:
+    """Attention that a list gives to each group: the sum of the attention of its pages' ranks."""
+    weights = attention.weights(len(page_ids)).astype(np.float64)
     return page_alignment(collection, page_ids, space).total(weights)
 
 
 def list_balance(
-    collection: Collection, page_ids: NDArray[np.int32], goal: NDArray[np.float64], space: GroupSpace
+    collection: Collection,
+    page_ids: NDArray[np.int32],
+    goal: NDArray[np.float64],
+    space: GroupSpace,
+    attention: Attention,
 ) -> Balance:
     """The balance of one work list."""
-    exposure = list_exposure(collection, page_ids, space)
+    exposure = list_exposure(collection, page_ids, space, attention)
     counts = page_alignment(collection, page_ids, space).total()
     return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=False)
 

@@ -47,11 +47,7 @@ def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
     """The campaign of a list."""
     versions = versions_of(desk.store, work_list)
     moments = tuple(_moment(desk, version) for version in versions)
-    space = desk.space(work_list)
-    balances = [
-        list_balance(desk.collection, version.page_ids, version.target, space)
-        for version in (versions[0], versions[-1])
-    ]
+    balances = [balance_of(desk, version) for version in (versions[0], versions[-1])]
     return Campaign(
         moments=moments,
         states=count_states(desk.store, work_list),
@@ -70,8 +66,20 @@ def _moment(desk: Desk, version: WorkList) -> Moment:
     return Moment(version, tuple(counts.tolist()), closeness(desk, version, version.page_ids))
 
 
+def balance_of(desk: Desk, work_list: WorkList) -> Balance:
+    """How the attention of a list is shared among groups, against its goal."""
+    return list_balance(
+        desk.collection,
+        work_list.page_ids,
+        work_list.target,
+        desk.space(work_list),
+        work_list.question.attention_model,
+    )
+
+
 def closeness(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32]) -> float:
     """How close the attention of pages in this order is to the list's goal: AWRF, from 0 to 1."""
-    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list))[1:]
+    attention = work_list.question.attention_model
+    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list), attention)[1:]
     wanted = work_list.target[1:]
     return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0

@@ -54,7 +54,9 @@ def make_example(desk: Desk) -> Example | None:
             continue
         assert made.comparison is not None
         space = desk.space(made)
-        found = changes(desk.collection, made.comparison, made.page_ids, made.target, space)
+        found = changes(
+            desk.collection, made.comparison, made.page_ids, made.target, space, made.question.attention_model
+        )
         rows = [ExampleRow(change.label, change.before, change.after, change.goal) for change in found[:N_GROUPS]]
         return Example(topic.title, ", ".join(question.keywords), tuple(rows))
     return None

@@ -13,9 +13,8 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
-from evenrank.web.fairness.balance import list_balance
 from evenrank.web.fairness.comparison import N_NAMED, changes
-from evenrank.web.lists.campaign import closeness
+from evenrank.web.lists.campaign import balance_of, closeness
 from evenrank.web.lists.filters import ORDERS, SIZES, Filters, parse_filters
 from evenrank.web.lists.listing import list_articles, listing_of, requested_list
 from evenrank.web.lists.marks import count_states, marks_of
@@ -110,7 +109,14 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
         return {"changes": [], "came_in": [], "went_out": [], "n_moved": 0}
     titles = desk.titles_of
     return {
-        "changes": changes(desk.collection, comparison, work_list.page_ids, work_list.target, desk.space(work_list)),
+        "changes": changes(
+            desk.collection,
+            comparison,
+            work_list.page_ids,
+            work_list.target,
+            desk.space(work_list),
+            work_list.question.attention_model,
+        ),
         "came_in": titles(comparison.came_in[:N_NAMED]),
         "went_out": titles(comparison.went_out[:N_NAMED]),
         "n_moved": len(comparison.came_in),
@@ -136,7 +142,7 @@ def show_fairness(request: Request) -> Response:
         request,
         "fairness.html",
         work_list=work_list,
-        balance=list_balance(desk.collection, work_list.page_ids, work_list.target, desk.space(work_list)),
+        balance=balance_of(desk, work_list),
         **_before_and_after(desk, work_list),
         address=own(request, list_path(work_list.link)),
     )

@@ -73,7 +73,8 @@ def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
 
 def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
     candidates, target = find_for(desk, work_list.question, 1, bring_articles(desk, work_list.question))
-    found = frontier(candidates, target, Request(1, 1, len(work_list.page_ids)), WEIGHTS, QUICK)
+    request = Request(1, 1, len(work_list.page_ids), work_list.question.attention_model)
+    found = frontier(candidates, target, request, WEIGHTS, QUICK)
     points = [(point.fairness, point.relevance_share, point.measure) for point in found]
     with desk.store.transaction(work_list.turn) as connection:
         record = orjson.dumps(points).decode()

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.database import Database, Turn
-from evenrank.exposure import discounts
 from evenrank.metrics.awrf import awrf
 from evenrank.policies.policy import Candidates, Request
 from evenrank.policies.relevance import Relevance
@@ -90,7 +89,8 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
     candidates, target = prepared
     length = min(question.length or desk.settings.list_length, len(candidates))
     worth = candidates if question.policy == Relevance.name else for_work(candidates)
-    ranked = question.ranker().rank(worth, target, Request(1, 1, length), derive(0, question.title))
+    request = Request(1, 1, length, question.attention_model)
+    ranked = question.ranker().rank(worth, target, request, derive(0, question.title))
     positions = ranked.positions[0]
     page_ids = candidates.page_ids[positions]
     plain = np.argsort(-candidates.relevance, kind="stable")[: len(positions)]
@@ -100,7 +100,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         relevance=candidates.relevance[positions],
         reasons=reasons.at(positions),
         target=target.values,
-        certificate={**ranked.certificate, **measure_list(desk, prepared, positions)},
+        certificate={**ranked.certificate, **measure_list(desk, question, prepared, positions)},
         n_candidates=len(candidates),
         model=model_used(desk.source.choice),
         brought=brought.to_json() if brought else None,
@@ -116,13 +116,14 @@ def for_work(candidates: Candidates) -> Candidates:
     return replace(candidates, relevance=candidates.relevance * worth)
 
 
-def measure_list(desk: Desk, prepared: Prepared, positions: NDArray[np.intp]) -> dict[str, float]:
+def measure_list(desk: Desk, question: Question, prepared: Prepared, positions: NDArray[np.intp]) -> dict[str, float]:
     """Relevance kept and AWRF of a ranking under any policy, by the estimates that policies work with."""
     candidates, target = prepared
-    weights = discounts(len(positions)).astype(np.float64)
+    weights = question.weights(len(positions))
     kept = float(candidates.relevance[positions] @ weights)
     most = float(np.sort(candidates.relevance)[::-1][: len(positions)] @ weights)
-    exposure = list_exposure(desk.collection, candidates.page_ids[positions], target.space)[1:]
+    page_ids = candidates.page_ids[positions]
+    exposure = list_exposure(desk.collection, page_ids, target.space, question.attention_model)[1:]
     wanted = target.values[1:]
     return {
         "relevance_share": kept / most if most > 0 else 1.0,

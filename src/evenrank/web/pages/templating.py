@@ -15,6 +15,7 @@ from evenrank.web.articles.article import article_links
 from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages import i18n
 from evenrank.web.request.address import root_of
+from evenrank.web.request.choices import describe_attention
 from evenrank.web.request.visitor import person_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def environment() -> Environment:
         article_links=article_links,
         shown_dimensions=shown_dimensions,
         address_name=address_name,
+        describe_attention=describe_attention,
         languages=i18n.LANGUAGES,
     )
     return made

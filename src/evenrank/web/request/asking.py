@@ -14,7 +14,7 @@ from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import role_of
 from evenrank.web.request.address import see_other
-from evenrank.web.request.choices import goal_choices, policy_choices, strength_choices
+from evenrank.web.request.choices import attention_choices, goal_choices, policy_choices, strength_choices
 from evenrank.web.request.forms import Fields
 from evenrank.web.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
 from evenrank.web.request.question import IMPORTANCES, QuestionError
@@ -45,6 +45,7 @@ def ask(
         policies=policy_choices().values(),
         strengths=strength_choices(),
         goals=goal_choices().values(),
+        attentions=attention_choices(),
         dimensions=desk.collection.dimensions,
         chosen_dimensions=_chosen_dimensions(desk, fields),
         classes=WORK_ORDER,

@@ -8,20 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.errors import EvenrankError
+from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
 from evenrank.ranking.groups import parse_restriction
+from evenrank.ranking.make_job import check_attention
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.topic_query import subject_words
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
-from evenrank.web.request.choices import goal_choices, policy_choices
+from evenrank.web.request.choices import TABLE, attention_choices, goal_choices, policy_choices
 from evenrank.web.sources.source import (
     Source,
     source_fields,
@@ -34,6 +38,8 @@ from evenrank.web.sources.source import (
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
 MAX_SIZE, MAX_LENGTH = 10_000_000, 1000
+OWN_WEIGHTS = "table"
+"""What the form calls an attention model with weights of one's own."""
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
@@ -78,10 +84,21 @@ class Question:
     """Importance that a project's banner gives; empty for any."""
     length: int = 0
     """Longest list; 0 for the usual length."""
+    attention: str = "log"
+    """How far people read, as `rank --attention` takes it; a table as its weights."""
 
     def topic(self, number: int = 0) -> Topic:
         """The question as a topic of the track, without judgments."""
         return Topic(number, self.title, self.keywords, self.scope)
+
+    @property
+    def attention_model(self) -> Attention:
+        """What gives the weights of ranks."""
+        return parse_attention(self.attention, may_read=False)
+
+    def weights(self, n_ranks: int) -> NDArray[np.float64]:
+        """Attention of the first ranks."""
+        return self.attention_model.weights(n_ranks).astype(np.float64)
 
     def ranker(self) -> Policy:
         """The policy that is asked for, with its strength."""
@@ -109,6 +126,7 @@ class Question:
             "max_size": str(self.max_size or ""),
             **{f"importance-{name}": "1" for name in self.importance},
             "length": str(self.length or ""),
+            **_attention_fields(self.attention),
             **source_fields(self.sources),
         }
 
@@ -178,6 +196,7 @@ def parse_question(
         max_size=_whole("max_size", fields, MAX_SIZE, faults),
         importance=_chosen("importance", fields, IMPORTANCES),
         length=_whole("length", fields, MAX_LENGTH, faults),
+        attention=_attention(fields, faults),
     )
     if faults:
         raise QuestionError(faults)
@@ -239,6 +258,28 @@ def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
     if goal not in goal_choices():
         faults["goal"] = Message("Choose a goal: %(names)s.", names=", ".join(goal_choices()))
     return goal
+
+
+def _attention(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
+    """The attention model that a form or JSON names; in a form, weights of one's own are a field beside it."""
+    name = str(fields.get("attention", "") or next(iter(attention_choices()))).strip()
+    weights = ",".join(str(fields.get("weights", "")).replace(",", " ").replace(";", " ").split())
+    try:
+        return check_attention(TABLE + weights if name == OWN_WEIGHTS else name, MAX_LENGTH, may_read=False)
+    except EvenrankError as error:
+        faults["attention"] = str(error)
+        if name == OWN_WEIGHTS:
+            faults["attention"] = Message(
+                "Give a weight for each rank, with blanks or commas between them. The first must be above 0, and none "
+                "may be larger than the one before it."
+            )
+        return next(iter(attention_choices()))
+
+
+def _attention_fields(attention: str) -> dict[str, str]:
+    if attention.startswith(TABLE):
+        return {"attention": OWN_WEIGHTS, "weights": attention.removeprefix(TABLE).replace(",", " ")}
+    return {"attention": attention}
 
 
 def _classes(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, str]:

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from evenrank.database import Connection
-from evenrank.exposure import discounts
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
 from evenrank.web.articles.article import ArticleList
@@ -71,7 +70,7 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
         is_open = within_reach(search, is_free, relevance)
         positions = choose(desk, seen, number, is_open, shown_lately(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
-        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search))
+        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search), search.question.attention_model)
         connection.execute(
             "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
             (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
@@ -124,7 +123,7 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search)).dense()
     kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
     kind_rows[search.kinds[first]] = rows
-    weights = discounts(search.plan.shape[1]).astype(np.float64)
+    weights = search.question.weights(search.plan.shape[1])
     rounds, begun = divmod(number, len(search.plan))
     times = rounds + (np.arange(len(search.plan)) < begun)
     by_kind = np.bincount(search.plan.reshape(-1), np.outer(times, weights).reshape(-1), minlength=len(kind_rows))

@@ -23,10 +23,10 @@ LEAST_GAIN = 1e-6
 """Squared exposure that an exchange must gain; far above what rounding of numbers leaves."""
 
 
-def plan_draws(prepared: Prepared, fairness: float, n_draws: int, length: int) -> tuple[Kinds, dict[str, float]]:
+def plan_draws(prepared: Prepared, fairness: float, request: Request) -> tuple[Kinds, dict[str, float]]:
     """Kinds (draw by rank), and what the policy proves of them."""
     candidates, target = prepared
-    ranked = Optimal(fairness=fairness).rank(candidates, target, Request(2, n_draws, length), derive(0))
+    ranked = Optimal(fairness=fairness).rank(candidates, target, request, derive(0))
     return candidates.alignment.page_type[ranked.positions].astype(np.uint16), ranked.certificate
 
 

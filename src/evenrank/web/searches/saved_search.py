@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.database import Database, Turn
-from evenrank.exposure import discounts
+from evenrank.policies.policy import Request
 from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import Question
@@ -34,7 +34,7 @@ class SavedSearch(Kept):
     @property
     def wanted_exposure(self) -> NDArray[np.float64]:
         """The goal in units of attention: what the groups should get from one draw, on the average."""
-        return self.target * float(discounts(self.plan.shape[1]).sum())
+        return self.target * float(self.question.weights(self.plan.shape[1]).sum())
 
     def places_of(self, page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
         """Places of pages among the candidates; all of them must be candidates."""
@@ -48,7 +48,8 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
     prepared, reasons = find_matches(desk, question, 2, brought)
     candidates = prepared.candidates
     length = min(desk.settings.draw_length, len(candidates))
-    plan, certificate = plan_draws(prepared, question.fairness, desk.settings.n_planned_draws, length)
+    request = Request(2, desk.settings.n_planned_draws, length, question.attention_model)
+    plan, certificate = plan_draws(prepared, question.fairness, request)
     return SavedSearch(
         question=question,
         page_ids=candidates.page_ids,
