@@ -86,6 +86,28 @@ def test_a_locked_file_is_unavailable_within_the_time_limit(tmp_path: Path) -> N
         assert store.connection.execute("SELECT size FROM thing").fetchone()[0] == 1
 
 
+def test_writers_of_one_process_wait_for_each_other_longer_than_for_another_process(tmp_path: Path) -> None:
+    """On a slow disk, forty threads that each wrote for 0.1 s made the last ones give up."""
+    with make(tmp_path / "file", wait_seconds=0.1) as store:
+        is_writing, stored = threading.Event(), []
+
+        def write() -> None:
+            is_writing.wait()
+            with store.transaction() as connection:
+                connection.execute("INSERT INTO thing VALUES ('b', 2)")
+            stored.append("b")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        with store.transaction() as connection:
+            is_writing.set()
+            time.sleep(0.5)
+            connection.execute("INSERT INTO thing VALUES ('a', 1)")
+        thread.join()
+        assert stored == ["b"]
+        assert store.connection.execute("SELECT count(*) FROM thing").fetchone()[0] == 2
+
+
 def test_writers_behind_a_stalled_one_give_up_together(tmp_path: Path) -> None:
     """Without this, the writers of a locked file wait one after the other, and take every thread of a server."""
     with make(tmp_path / "file", wait_seconds=2.5) as store:

@@ -45,7 +45,7 @@ because closing it would end the locks of all (`pUnused` in its os_unix.c). Four
 threads ended in between, left 41 of each store every time."""
 MOST_OTHERS = 6
 """Other descriptors beyond those before anybody came: those of the requests that look whether the load has ended."""
-MOST_GROWTH_MIB = 64
+MOST_GROWTH_MIB = 16
 """Growth of memory from the second quarter to the last; what is remembered of lists and texts has its limits."""
 
 
@@ -252,7 +252,8 @@ def main() -> int:
         print("failed:", text)
     if chosen.figure:
         draw(state.curve, chosen.figure)
-    return int(bool(n_draws or n_votes or state.failures or leaks(state.left_open) or memory > MOST_GROWTH_MIB))
+    is_refused = bool(state.failures or state.n_refused)
+    return int(bool(n_draws or n_votes or is_refused or leaks(state.left_open) or memory > MOST_GROWTH_MIB))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from tests.robustness.soak import MOST_OF_A_STORE, growth, leaks, lost, soak
 def test_nothing_is_lost_beside_slow_clients(tmp_path: Path) -> None:
     state = soak(tmp_path, minutes=0.5, n_each=8, pause=0.3)
     assert state.failures == []
+    assert state.n_refused == 0
     assert sum(state.draws.values()) > 0
     assert state.votes
     assert lost(tmp_path, state) == (0, 0)
