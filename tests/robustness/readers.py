@@ -7,24 +7,33 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from evenrank.alignment.banded import named_dimension
 from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.own_dimension import read_dimension
 from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
 from evenrank.annotate.entities import annotate_entities
-from evenrank.assessment.imports import parse_vote
+from evenrank.assessment.imports import import_topics, parse_vote
 from evenrank.assessment.pool_file import read_pool
+from evenrank.assessment.store import create_store
 from evenrank.errors import EvenrankError
 from evenrank.exposure import parse_attention
-from evenrank.formats.articles import read_articles
+from evenrank.formats.articles import open_articles, read_articles
 from evenrank.formats.content import RawBatch, read_batches
 from evenrank.formats.dump import PAGE_END, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.json_lines import read_records
 from evenrank.formats.metadata import read_metadata
 from evenrank.formats.qrels import read_qrels
-from evenrank.formats.runs import read_run
+from evenrank.formats.runs import read_protocol, read_run
 from evenrank.formats.topics import read_topics
+from evenrank.items.rerank import rerank
 from evenrank.items.score import score
 from evenrank.search.learn.model_file import load
+from evenrank.targets.choice import read_target_table
+from evenrank.text_ids import TextIds
+from evenrank.web.articles.subjects import read_subjects
+from evenrank.web.assess.judging import read_guidelines
+from evenrank.web.signin.settings import read_sign_in
 from evenrank.web.sources.entries import EntriesError, SourceEntry, parse_entries
 from evenrank.web.storage.backup import restore_backup
 
@@ -68,6 +77,48 @@ def _items(path: Path) -> object:
     return score(path, {"a": "x", "b": "y"})
 
 
+def _reranked(path: Path) -> object:
+    return rerank(path, {"a": "x", "b": "y", "c": "x"}, workers=1)
+
+
+def _as_named(read: Callable[[Path], object], *endings: str) -> Reader:
+    """A reader that goes by the ending of a file's name, with each ending in turn."""
+
+    def read_all(path: Path) -> None:
+        error: EvenrankError | None = None
+        for ending in endings:
+            named = path.with_suffix(ending)
+            named.write_bytes(path.read_bytes())
+            named.chmod(0o600)
+            try:
+                read(named)
+            except EvenrankError as caught:
+                error = caught
+            finally:
+                named.unlink()
+        if error is not None:
+            raise error
+
+    return read_all
+
+
+def _judged_topics(path: Path) -> None:
+    with create_store(path.with_name("store")) as store:
+        try:
+            import_topics(store, path, "ann")
+        finally:
+            store.close()
+            for name in ("store", "store-wal", "store-shm"):
+                path.with_name(name).unlink(missing_ok=True)
+
+
+def _text_articles(path: Path) -> list[object]:
+    file = open_articles(path, has_text_ids=True)
+    return [file.parse(batch) for batch in read_batches(path, FaultLog(), record_end=b"\n")]
+
+
+OUTLET = named_dimension("outlet", "publisher", ("public", "commercial"), background=(0.5, 0.5), source="a test")
+
 READERS: dict[str, Reader] = {
     "run": read_run,
     "qrels": read_qrels,
@@ -85,5 +136,18 @@ READERS: dict[str, Reader] = {
     "attention": lambda path: parse_attention(f"table:{path}"),
     "entries": _entries,
     "backup": _backup,
+    "rerank": _reranked,
+    "target": read_target_table,
+    "dimension": lambda path: read_dimension(f"outlet=publisher:{path}"),
+    "own_metadata": lambda path: read_metadata(path, (OUTLET,), ids=TextIds()),
+    "text_run": lambda path: read_run(path, TextIds()),
+    "text_qrels": lambda path: read_qrels(path, ids=TextIds()),
+    "text_topics": lambda path: read_topics(path, "eval", TextIds()),
+    "text_corpus": _text_articles,
+    "judged_topics": _judged_topics,
+    "record": lambda path: read_protocol(path.with_suffix("")),
+    "subjects": _as_named(read_subjects, ".csv", ".tsv", ".jsonl"),
+    "guidelines": read_guidelines,
+    "sign_in": _as_named(read_sign_in, ".toml"),
 }
 """Name → reader; `corpus/NAME` holds the inputs that its fuzzing starts from."""

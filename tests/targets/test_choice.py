@@ -99,6 +99,23 @@ def test_tables_that_are_no_distribution(tmp_path: Path, text: str, said: str) -
         choose_target(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"|".join([b"female"] * 40) + b",1\n", "joins groups of gender, gender"),
+        (b"|".join([b"x"] * 5000) + b",1\n", "joins groups of"),
+        (b"female\xff,1\n", "cannot be read"),
+        (b"female,0.5\nmale,0.5\n" + b"\n" * (1 << 20), "more than 1,048,576 bytes"),
+        (b'"' + b"x" * 200_000 + b'",1\n', "not a table"),
+    ],
+)
+def test_tables_made_to_do_harm(tmp_path: Path, content: bytes, said: str) -> None:
+    """Forty names joined by | made every combination of forty dimensions, until the memory was full."""
+    (tmp_path / "target.csv").write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        choose_target(tmp_path / "target.csv")
+
+
 def test_neither_a_word_nor_a_file() -> None:
     with pytest.raises(EvenrankError, match=r"no target 'fair'.*track, field, equal, world"):
         choose_target("fair")

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from evenrank.alignment.banded import named_dimension
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import MAX_GROUPS, Dimension
 from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.formats.small_files import read_toml
 
 SUM_ERROR = 0.005
 """How far shares may be from a sum of 1, so that rounded numbers are accepted."""
@@ -77,13 +77,7 @@ def _from_record(name: str, field: str, record: Mapping[str, Any]) -> Dimension:
 
 def _read_shares(path: Path) -> dict[str, Any]:
     """The content of a TOML file of shares, checked; shares are scaled to a sum of exactly 1."""
-    try:
-        text = path.read_text("utf-8")
-        record = tomllib.loads(text)
-    except OSError as error:
-        raise InputError([Fault(str(path), 0, error.strerror or str(error), "give a TOML file")]) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError([Fault(str(path), 0, f"not TOML: {error}", "list groups under [shares]")]) from error
+    text, record = read_toml(path, "give a TOML file that lists groups under [shares]")
     faults = _faults(str(path), text, record)
     if faults:
         raise InputError(faults[:20], max(0, len(faults) - 20))
@@ -98,7 +92,7 @@ def _faults(path: str, text: str, record: dict[str, Any]) -> list[Fault]:
             faults.append(Fault(path, _line(text, key), f"unknown key {key!r}", f"choose from {', '.join(_KEYS)}"))
         elif not isinstance(value, _KEYS[key]):
             wanted = {str: "text", bool: "true or false", dict: "a table"}[_KEYS[key]]
-            faults.append(Fault(path, _line(text, key), f"{key} is {value!r}", f"give {wanted}"))
+            faults.append(Fault(path, _line(text, key), f"{key} is {_shown(value)}", f"give {wanted}"))
     shares = record.get("shares", {})
     if not isinstance(shares, dict):
         return faults
@@ -107,12 +101,18 @@ def _faults(path: str, text: str, record: dict[str, Any]) -> list[Fault]:
             fix = "choose another name: Unknown is kept for pages without a value, and | joins groups"
             faults.append(Fault(path, _line(text, group), f"group {group!r}", fix))
         if type(share) not in (int, float) or not 0.0 < share <= 1.0:
-            faults.append(Fault(path, _line(text, group), f"the share of {group} is {share!r}", "give one from 0 to 1"))
+            found = f"the share of {group} is {_shown(share)}"
+            faults.append(Fault(path, _line(text, group), found, "give one from 0 to 1"))
     if len(shares) < 2 or len(shares) >= MAX_GROUPS:
         faults.append(Fault(path, 0, f"{len(shares)} groups under [shares]", f"give 2 to {MAX_GROUPS - 1}"))
     if not faults and abs(math.fsum(shares.values()) - 1.0) > SUM_ERROR:
         faults.append(Fault(path, 0, f"the shares sum to {math.fsum(shares.values()):g}", "they must sum to 1"))
     return faults
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def _line(text: str, key: str) -> int:

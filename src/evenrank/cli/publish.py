@@ -132,4 +132,6 @@ def _password(path: Path | None) -> str:
         return password.strip()
     if path.stat().st_mode & 0o077:
         raise EvenrankError(f"{path}: others can read the password (chmod 600 {path})")
-    return path.read_text("utf-8").strip()
+    from evenrank.formats.small_files import read_small_text
+
+    return read_small_text(path, "name a file that holds the password alone").strip()

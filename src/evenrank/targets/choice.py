@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.errors import EvenrankError, Fault, InputError
+from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.small_files import read_small_text
 from evenrank.targets.target import background_target, blend
 
 TargetWord = Literal["track", "field", "equal", "world"]
@@ -34,6 +35,10 @@ CONCENTRATED = 0.9
 """Share of a dimension's known mass in one group from which a target over that dimension makes no sense."""
 SUM_ERROR = 0.005
 """How far shares of a table may be from a sum of 1, so that rounded numbers are welcome."""
+MAX_CELLS = 100_000
+"""Most groups that the dimensions of a table may have together."""
+SHOWN = 100
+"""Characters of a cell that a message repeats."""
 FINER: dict[str, str] = {"geography": "sub-region"}
 """A finer dimension for one that is too coarse."""
 
@@ -86,30 +91,14 @@ def choose_target(
 
 def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
     """The target of a file; InputError with every fault."""
-    faults: list[Fault] = []
-    rows: list[tuple[int, str, float]] = []
-    with path.open(encoding="utf-8", newline="") as lines:
-        first = lines.readline()
-        lines.seek(0)
-        for number, cells in enumerate(csv.reader(lines, delimiter="\t" if "\t" in first else ","), 1):
-            if not cells or not "".join(cells).strip():
-                continue
-            if number == 1 and [cell.strip().casefold() for cell in cells[:2]] == ["group", "share"]:
-                continue
-            try:
-                group, share = cells[0].strip(), float(cells[1])
-            except (IndexError, ValueError):
-                faults.append(Fault(str(path), number, f"{'  '.join(cells)!r}", "give a group and its share"))
-                continue
-            if not 0.0 <= share <= 1.0:
-                faults.append(Fault(str(path), number, f"the share of {group} is {share:g}", "give one from 0 to 1"))
-            rows.append((number, group, share))
+    rows, faults = _read_shares(path)
     space, unknown = _space_of(path, rows, known)
     faults += unknown
-    groups = [group for _, group, _ in rows]
+    seen: set[str] = set()
     for number, group, _ in rows:
-        if groups.index(group) != [other for other, _, _ in rows].index(number):
-            faults.append(Fault(str(path), number, f"{group} again", "name each group once"))
+        if group.casefold() in seen:
+            faults.append(Fault(str(path), number, f"{group[:SHOWN]} again", "name each group once"))
+        seen.add(group.casefold())
     total = sum(share for _, _, share in rows)
     if not unknown and abs(total - 1.0) > SUM_ERROR:
         faults.append(Fault(str(path), 0, f"the shares sum to {total:g}", "they must sum to 1"))
@@ -120,23 +109,54 @@ def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -
     return TargetChoice(path.name, tuple(dimension.name for dimension in space.dimensions), shares)
 
 
+def _read_shares(path: Path) -> tuple[list[tuple[int, str, float]], list[Fault]]:
+    """(line, group, share) of a table, and what is wrong with its lines."""
+    faults: list[Fault] = []
+    rows: list[tuple[int, str, float]] = []
+    lines = read_small_text(path, "give a table in UTF-8").splitlines(keepends=True)
+    try:
+        table = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
+    except csv.Error as error:
+        fix = "give a line per group: its name, then its share"
+        raise input_error(path, 0, f"not a table: {error}", fix) from error
+    for number, cells in enumerate(table, 1):
+        if not "".join(cells).strip():
+            continue
+        if number == 1 and [cell.strip().casefold() for cell in cells[:2]] == ["group", "share"]:
+            continue
+        try:
+            group, share = cells[0].strip(), float(cells[1])
+        except (IndexError, ValueError):
+            faults.append(Fault(str(path), number, f"{'  '.join(cells)[:SHOWN]!r}", "give a group and its share"))
+            continue
+        if not 0.0 <= share <= 1.0:
+            found = f"the share of {group[:SHOWN]} is {share:g}"
+            faults.append(Fault(str(path), number, found, "give one from 0 to 1"))
+        rows.append((number, group, share))
+    return rows, faults
+
+
 def _space_of(
     path: Path, rows: Sequence[tuple[int, str, float]], dimensions: Mapping[str, Dimension]
 ) -> tuple[GroupSpace, list[Fault]]:
     """The dimensions whose groups a table names, and a fault for each name that is not one of their groups."""
     if not rows:
         return GroupSpace(()), [Fault(str(path), 0, "no groups", "give a line per group: its name, then its share")]
-    n_parts = rows[0][1].count("|") + 1
+    number, first, _ = rows[0]
     chosen: list[Dimension] = []
-    for place in range(n_parts):
-        words = {group.split("|")[place].casefold() for _, group, _ in rows if group.count("|") + 1 == n_parts}
+    for place in range(min(first.count("|") + 1, len(dimensions))):
+        words = {parts[place] for _, group, _ in rows if len(parts := group.casefold().split("|")) > place}
         found = max(dimensions.values(), key=lambda d: len(words & {name.casefold() for name in d.groups}))
         chosen.append(found)
     space = GroupSpace(tuple(chosen))
+    names = [dimension.name for dimension in chosen]
+    if len(set(names)) < len(names) or space.n_groups > MAX_CELLS:
+        found_there = f"{first[:SHOWN]!r} joins groups of {', '.join(names)}"
+        return GroupSpace(()), [Fault(str(path), number, found_there, "join groups of two or three dimensions by |")]
     known = {name.casefold() for name in space.names}
     choices = ", ".join(space.names[:9]) + (", …" if space.n_groups > 9 else "")
     return space, [
-        Fault(str(path), number, f"no group {group!r}", f"choose from {choices}")
+        Fault(str(path), number, f"no group {group[:SHOWN]!r}", f"choose from {choices}")
         for number, group, _ in rows
         if group.casefold() not in known
     ]

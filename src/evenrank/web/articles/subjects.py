@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 
@@ -22,6 +22,8 @@ from evenrank.web.sources.titles_index import TitleIndex
 
 MAX_SUBJECTS = 1_000_000
 MAX_FAULTS = 50
+MAX_LINE = 1 << 20
+"""Characters of the longest line of a file of subjects."""
 MAX_FOUND = 500
 """Subjects that one list shows."""
 _ITEM = re.compile(r"(?:https?://www\.wikidata\.org/(?:entity|wiki)/)?(?P<item>Q[1-9]\d{0,11})")
@@ -106,16 +108,24 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             if path.suffix in (".jsonl", ".json"):
-                for line, text in enumerate(file, 1):
+                for line, text in enumerate(_lines(path, file), 1):
                     if text.strip():
                         record = orjson.loads(text)
                         yield line, record if isinstance(record, dict) else {}
             else:
-                reader = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+                reader = csv.DictReader(_lines(path, file), delimiter="\t" if path.suffix == ".tsv" else ",")
                 for row in reader:
                     yield reader.line_num, {str(name).strip().lower(): value for name, value in row.items()}
     except (OSError, UnicodeDecodeError, csv.Error, orjson.JSONDecodeError) as error:
         raise input_error(path, 0, f"cannot be read: {error}", "give CSV, TSV or JSON lines in UTF-8") from error
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    """The lines of a file, as long as they are not longer than any subject."""
+    for text in iter(lambda: file.readline(MAX_LINE), ""):
+        if len(text) == MAX_LINE:
+            raise input_error(path, 0, f"a line of {MAX_LINE:,} characters and more", "give one subject a line")
+        yield text
 
 
 def _subject(record: Mapping[str, Any]) -> MissingSubject | str:
@@ -127,7 +137,9 @@ def _subject(record: Mapping[str, Any]) -> MissingSubject | str:
     if not label:
         return "no label under 'label'"
     wikis = record.get("wikis", record.get("sitelinks")) or 0
-    n_wikis = len(wikis) if isinstance(wikis, list) else int(wikis) if str(wikis).strip().isdecimal() else -1
+    text = str(wikis).strip()
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10
+    n_wikis = len(wikis) if isinstance(wikis, list) else int(text) if is_number else -1
     if n_wikis < 0:
         return f"'wikis' is neither a number nor a list: {str(wikis)[:40]!r}"
     return MissingSubject(item["item"], label, str(record.get("description") or ""), n_wikis)

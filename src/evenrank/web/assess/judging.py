@@ -17,8 +17,9 @@ from evenrank.assessment.pool import Pool
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import Store, max_grade_of, open_store
 from evenrank.assessment.votes import Vote, cast_or_change
-from evenrank.errors import EvenrankError, input_error
+from evenrank.errors import EvenrankError
 from evenrank.formats.runs import read_run
+from evenrank.formats.small_files import read_small_text
 from evenrank.records import Run, Topic
 from evenrank.web.assess.ballot import AnswerButton, answers_for, label_of
 from evenrank.web.assess.content import ArticleContent, ContentPart
@@ -158,10 +159,7 @@ def pooled_pages(store: Store) -> frozenset[int]:
 
 def read_guidelines(path: Path) -> tuple[str, ...]:
     """The paragraphs of a text file."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise input_error(path, 0, f"cannot be read: {error}", "name a text file in UTF-8") from error
+    text = read_small_text(path, "name a text file in UTF-8")
     return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.formats.small_files import read_toml
 
 MEDIAWIKI = {
     "authorize_url": "/oauth2/authorize",
@@ -48,9 +48,9 @@ def read_sign_in(path: Path) -> SignInSettings:
     try:
         if path.stat().st_mode & 0o077:
             raise input_error(path, 0, "others can read the client secret in it", f"chmod 600 {path}")
-        record = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise input_error(path, 0, f"cannot be read: {error}", "give a TOML file") from error
+    except OSError as error:
+        raise input_error(path, 0, f"cannot be read: {error.strerror}", "give a TOML file") from error
+    _, record = read_toml(path, "give a TOML file")
     faults = [Fault(str(path), 0, f"unknown setting '{key}'") for key in record if key not in _KEYS]
     faults += [
         Fault(str(path), 0, f"'{key}' is not text") for key, value in record.items() if not isinstance(value, str)
