@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from typing import NamedTuple
 import orjson
 
 HERE = Path(__file__).resolve().parents[1]
-GOLDEN = HERE / "tests" / "golden"
+GOLDEN, GOLDEN_2022 = HERE / "tests" / "golden", HERE / "tests" / "golden_2022"
+SECONDS = re.compile(rb"\b[\d.]+ s$", re.MULTILINE)
 RUN = "from evenrank.cli.main import main; main()"
 SAMPLE = (
     "import sys; sys.path.insert(0, sys.argv[1]); import dump_sample, pathlib; dump_sample.write_sample(pathlib.Path())"
@@ -39,11 +41,11 @@ where = client.post("/lists", data=form, headers={"Origin": site}).headers["loca
 for suffix in FORMATS:
     found = client.get(f"{where}.{suffix}")
     assert found.status_code == 200, (where, suffix, found.text[:300])
-    text = found.text.replace(where.rsplit("/", 1)[-1], "TOKEN")
+    text = re.sub(r"(/lists/|from=)[\\w-]{22}", r"\\1TOKEN", found.text)
     text = re.sub(r"\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d", "TIME", text)
     pathlib.Path(f"export-list.{suffix}").write_text(text)
 """
-"""Exports of a work list, without its secret token and the time. Draws are left out: they depend on the token."""
+"""Exports of a work list, without its secret tokens and the time. Draws are left out: they depend on the token."""
 
 
 class Command(NamedTuple):
@@ -60,8 +62,7 @@ def evenrank(name: str, line: str) -> Command:
 
 def commands(policies: list[dict[str, object]], protocols: list[str]) -> list[Command]:
     """Everything that is compared."""
-    golden_runs = " ".join(str(path) for path in sorted((GOLDEN / "runs").glob("*.gz")))
-    data = GOLDEN / "data"
+    data, data_2022 = GOLDEN / "data", GOLDEN_2022 / "data"
     listed = [
         evenrank("collection generate", "collection generate made --pages 2000 --topics 6 --seed 5"),
         evenrank("collection describe", "collection describe made --format json"),
@@ -69,6 +70,13 @@ def commands(policies: list[dict[str, object]], protocols: list[str]) -> list[Co
             "collection import",
             f"collection import golden --metadata {data}/trec_metadata_eval.json.gz --topics {data}/trec_topics.json.gz"
             f" --eval-topics {data}/eval-topics-with-qrels.json.gz",
+        ),
+        evenrank(
+            "collection import 2022",
+            f"collection import golden-2022 --metadata {data_2022}/trec_2022_articles_discrete_assessed.json.gz"
+            f" --topics {data_2022}/trec_2022_train_reldocs.jsonl"
+            f" --eval-topics {data_2022}/trec_2022_eval_reldocs.jsonl"
+            f" --eval-topics {data_2022}/trec_2022_eval_topics.jsonl",
         ),
         evenrank("index", "index made --threads 1"),
         evenrank("search", "search made river lake -k 50 --format tsv"),
@@ -88,10 +96,12 @@ def commands(policies: list[dict[str, object]], protocols: list[str]) -> list[Co
     listed.append(evenrank("run oracle", "run oracle made --task 1 --precision 0.8 --seed 2 -o run-oracle.tsv"))
     listed.append(evenrank("run convert", "run convert run-oracle.tsv run-oracle.trec"))
     for protocol in protocols:
+        folder, golden = ("golden-2022", GOLDEN_2022) if "2022" in protocol else ("golden", GOLDEN)
+        golden_runs = " ".join(str(path) for path in sorted((golden / "runs").rglob("*.gz")))
         for form in ("table", "tsv", "csv", "json", "latex"):
-            line = f"evaluate golden {golden_runs} --protocol {protocol} -q --format {form}"
+            line = f"evaluate {folder} {golden_runs} --protocol {protocol} -q --format {form}"
             listed.append(evenrank(f"evaluate {protocol} {form}", line))
-        listed.append(evenrank(f"targets {protocol}", f"targets golden --protocol {protocol} --format tsv"))
+        listed.append(evenrank(f"targets {protocol}", f"targets {folder} --protocol {protocol} --format tsv"))
     own = "run-relevance-1.tsv run-proportional-1.tsv run-optimal-1.tsv"
     listed.append(
         evenrank("compare", f"compare made {own} --baseline run-relevance-1 --protocol official-2021 --format json")
@@ -112,7 +122,7 @@ def run(checkout: Path, folder: Path, command: Command) -> bytes:
         capture_output=True,
         check=False,
     )
-    return done.stdout if done.returncode == 0 else b"FAILED\n" + done.stderr[-2000:]
+    return SECONDS.sub(b"TIME", done.stdout) if done.returncode == 0 else b"FAILED\n" + done.stderr[-2000:]
 
 
 def listing(checkout: Path, command: str) -> list[dict[str, object]]:

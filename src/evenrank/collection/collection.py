@@ -196,10 +196,10 @@ class Collection:
                 raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
         return GroupSpace(tuple(self.known_dimensions[name] for name in names))
 
-    def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
+    def rows_of(self, page_ids: NDArray[np.integer], *, is_sorted: bool = False) -> NDArray[np.intp]:
         """The row of each page; −1 for a page that has no metadata."""
         wanted = np.asarray(page_ids)
-        if len(wanted) > 4096:
+        if len(wanted) > 4096 and not is_sorted:
             distinct, inverse = np.unique(wanted, return_inverse=True)
             return self._rows_of(distinct)[inverse.reshape(-1)]
         return self._rows_of(wanted)
