@@ -7,6 +7,9 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import evenrank
+from evenrank.alignment.own_dimension import read_dimension
+
 OUTLETS = ("public", "commercial", "community")
 SUBJECTS = {
     "climate": ("rain", "heat", "storm"),
@@ -47,3 +50,21 @@ def write_news(folder: Path, page_id: Callable[[int], int | str], n_stories: int
     for name, records in (("metadata", metadata), ("corpus", corpus), ("topics", topics)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     (folder / "shares.toml").write_text(SHARES, "utf-8")
+
+
+def story(number: int) -> str:
+    """Ids whose order as text is not that of the numbers, and that are not all ASCII."""
+    return f"https://news.example/{'é' if number % 2 else 'z'}/{number}"
+
+
+def import_news(folder: Path) -> evenrank.Collection:
+    outlet = read_dimension(f"outlet=publisher:{folder / 'shares.toml'}")
+    files = evenrank.ImportFiles(
+        folder / "metadata.jsonl",
+        eval_topics=(folder / "topics.jsonl",),
+        corpus=folder / "corpus.jsonl",
+        dimensions=(outlet,),
+    )
+    collection = evenrank.import_collection(folder / "news", files)
+    evenrank.build_index(collection)
+    return collection

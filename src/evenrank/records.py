@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
@@ -107,6 +107,8 @@ class Run:
     """The ids of pages where they are text; `pages` has their numbers."""
     made_for: str | None = None
     """Protocol that the run was made for, when the record beside its file says so."""
+    titles: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
+    """Titles of topics that are in no file, from the record: the subject of a query."""
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: task {self.task}, {self.n_rankings:,} rankings, {len(self.pages):,} pages>"

@@ -40,6 +40,10 @@ class TextIds:
             found = self._numbers[text] = len(self._texts)
         return found
 
+    def find(self, text: str) -> int:
+        """The number of an id; 0 for one that was not seen, which is then not added."""
+        return self._numbers.get(text, 0)
+
     def numbers(self, texts: Iterable[str]) -> NDArray[np.int32]:
         return np.array([self.number(text) for text in texts], np.int32)
 
@@ -49,6 +53,10 @@ class TextIds:
 
     def texts(self, numbers: Iterable[int]) -> list[str]:
         return [self._texts[number - 1] for number in numbers]
+
+    def renumbered(self, other: TextIds) -> NDArray[np.int32]:
+        """By number here, the number of the same id in `other`, which gets those that it lacks; 0 for 0."""
+        return np.concatenate([np.zeros(1, np.int32), other.numbers(self._texts)])
 
 
 def check_text_id(value: object, name: str = "page_id") -> str:

@@ -107,12 +107,12 @@ def test_a_link_is_printed_whole_when_the_address_is_known(voted: Path) -> None:
 
 
 def test_mistakes_exit_with_2_and_no_traceback(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("101 0 x 1\n101 0 5\n")
+    (tmp_path / "qrels").write_text("101 0 x 1\n101 0 6 1\n101 0 5\n")
     command = [sys.executable, "-m", "evenrank.cli.main", "judgments", "import", tmp_path / "s", tmp_path / "qrels"]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 2
     assert "qrels:1:" in ran.stderr
-    assert "qrels:2: 3 columns, not 4" in ran.stderr
+    assert "qrels:3: 3 columns, not 4" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["qrels"]
 

@@ -8,32 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.own_data import write_news
+from tests.own_data import import_news, story, write_news
 
 import evenrank
-from evenrank.alignment.own_dimension import read_dimension
 from evenrank.errors import EvenrankError, InputError
 from evenrank.evaluation.run_check import check_run
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.text_ids import TextIds, check_text_id
-
-
-def story(number: int) -> str:
-    """Ids whose order as text is not that of the numbers, and that are not all ASCII."""
-    return f"https://news.example/{'é' if number % 2 else 'z'}/{number}"
-
-
-def import_news(folder: Path) -> evenrank.Collection:
-    outlet = read_dimension(f"outlet=publisher:{folder / 'shares.toml'}")
-    files = evenrank.ImportFiles(
-        folder / "metadata.jsonl",
-        eval_topics=(folder / "topics.jsonl",),
-        corpus=folder / "corpus.jsonl",
-        dimensions=(outlet,),
-    )
-    collection = evenrank.import_collection(folder / "news", files)
-    evenrank.build_index(collection)
-    return collection
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +119,21 @@ def test_judged_pages_are_not_numbered_before_others(both: tuple[evenrank.Collec
     np.testing.assert_array_equal(both[1].topics[0].rel_docs, both[0].topics[0].rel_docs)
 
 
-def test_what_needs_numbers_says_so(both: tuple[evenrank.Collection, evenrank.Collection], tmp_path: Path) -> None:
-    from evenrank.web.app import create_app
-    from evenrank.web.settings import WebSettings
-
-    with pytest.raises(EvenrankError, match="pooling needs whole numbers"):
-        evenrank.pool(both[1], evenrank.oracle_run(both[1], 1, 0.5).run)
-    with pytest.raises(EvenrankError, match="the web app needs whole numbers"):
-        create_app(both[1].path, WebSettings(store=tmp_path / "desk.sqlite"))
+def test_ids_keep_their_numbers_when_imported_anew(tmp_path: Path) -> None:
+    """Saved lists know pages by number: another order of the file, or fewer stories, change none."""
+    write_news(tmp_path, story, 20)
+    before = import_news(tmp_path).text_ids
+    path = tmp_path / "metadata.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    new = '{"page_id": "the-new-one", "publisher": "public", "qual_cat": "Stub"}\n'
+    path.write_text("".join([new, *reversed(lines[3:])]), "utf-8")
+    after = import_news(tmp_path)
+    assert before is not None
+    assert after.text_ids is not None
+    assert [after.text_ids.find(story(number)) for number in range(1, 21)] == list(range(1, 21))
+    assert after.text_ids.find("the-new-one") == 21
+    assert after.page_ids.tolist() == [*range(4, 22)]
+    assert evenrank.search(after, "heat storm", k=3).page_ids[0] in [story(number) for number in range(4, 21)]
 
 
 @pytest.mark.parametrize(

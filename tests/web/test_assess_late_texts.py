@@ -22,7 +22,7 @@ from evenrank.collection.collection import Collection
 from evenrank.web.assess.content import ArticleContent
 from evenrank.web.assess.judging import Judging, open_judging
 from evenrank.web.assess.late_texts import LateTexts
-from evenrank.web.assess.texts import Absence, Texts, add_texts, open_texts, unread
+from evenrank.web.assess.texts import Absence, Texts, add_texts, keys_of, open_texts, unread
 from evenrank.web.desk import open_desk
 
 GONE = 2_000_000_001
@@ -116,7 +116,7 @@ def test_a_corpus_that_cannot_be_read_is_tried_once(
 def test_a_search_that_was_ended_calls_no_page_gone(generated: Collection, tmp_path: Path) -> None:
     pages = [int(generated.page_ids[0]), GONE]
     with open_texts(tmp_path / "texts.sqlite", generated, []).store as store:
-        add_texts(store, generated, frozenset(pages), is_over=lambda: True)
+        add_texts(store, generated, keys_of(pages, None), is_over=lambda: True)
         assert unread(store, pages) == frozenset(pages)
         add_texts(store, generated, frozenset(pages))
         assert Texts(store).find(GONE) is Absence.GONE

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from evenrank.assessment.page_ids import keep_ids
 from evenrank.assessment.pool import Pool, whole_tiers
 from evenrank.assessment.store import Store, seed_of
 from evenrank.errors import EvenrankError
@@ -65,6 +66,7 @@ def plan_assignments(
 
 def load_pool(store: Store, pool: Pool, titles: Mapping[int, str]) -> int:
     """Number of pages that were new; the others keep their tier."""
+    number = keep_ids(store, pool.ids, (entry.page for entry in pool.pages))
     with store.transaction() as connection:
         before = _n_items(store)
         connection.executemany(
@@ -74,7 +76,7 @@ def load_pool(store: Store, pool: Pool, titles: Mapping[int, str]) -> int:
         )
         connection.executemany(
             "INSERT INTO item (topic, page, tier) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            [(entry.topic, entry.page, entry.tier) for entry in pool.pages],
+            [(entry.topic, number[entry.page], entry.tier) for entry in pool.pages],
         )
         return _n_items(store) - before
 

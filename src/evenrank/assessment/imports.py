@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, get_args
 
 from evenrank.assessment.assessors import checked_name, name_assessors
+from evenrank.assessment.page_ids import keep_ids, text_ids_of
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import COLUMNS, Outcome, Vote, cast_votes, current_votes, utc_now
 from evenrank.errors import Fault, InputError
+from evenrank.formats import qrels, topics
 from evenrank.formats.json_lines import MAX_FAULTS, read_records
 from evenrank.formats.qrels import MAX_ID, read_qrels
 from evenrank.formats.topics import read_topics
 from evenrank.records import Topic
+from evenrank.text_ids import TextIds, check_text_id
 from evenrank.types import FilePath
 
 Judgment = tuple[int, int, int]
@@ -22,23 +26,30 @@ Judgment = tuple[int, int, int]
 
 def import_qrels(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a four-column qrels file, cast in the name of `assessor`."""
-    grades = read_qrels(path, min_grade=0)
+    ids = _ids_for(store, qrels.has_text_pages(path))
+    grades = read_qrels(path, min_grade=0, ids=ids)
     judgments = ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
-    return _cast(store, judgments, assessor)
+    return _cast(store, judgments, assessor, ids)
 
 
 def import_topics(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a file of topics with judgments; titles and tiers come along."""
-    topics = read_topics(path, "eval")
-    _refuse_incomplete(path, topics)
-    n_votes = _cast(store, (judgment for topic in topics for judgment in _judgments(topic)), assessor)
+    ids = _ids_for(store, topics.has_text_pages(path))
+    judged = read_topics(path, "eval", ids)
+    _refuse_incomplete(path, judged)
+    n_votes = _cast(store, (judgment for topic in judged for judgment in _judgments(topic)), assessor, ids)
     with store.transaction() as connection:
         connection.executemany(
             "INSERT INTO topic (id, title, max_tier) VALUES (?, ?, ?) ON CONFLICT (id) "
             "DO UPDATE SET title = excluded.title, max_tier = excluded.max_tier",
-            [(topic.id, topic.title, topic.max_tier) for topic in topics],
+            [(topic.id, topic.title, topic.max_tier) for topic in judged],
         )
     return n_votes
+
+
+def _ids_for(store: Store, has_text: bool) -> TextIds | None:
+    """Numbers for the ids of a file that are text: as those of the judgments, else as the file has them."""
+    return TextIds() if has_text or text_ids_of(store) is not None else None
 
 
 def _judgments(topic: Topic) -> Iterable[Judgment]:
@@ -58,14 +69,17 @@ def _refuse_incomplete(path: FilePath, topics: list[Topic]) -> None:
         raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
 
 
-def _cast(store: Store, judgments: Iterable[Judgment], assessor: str) -> int:
+def _cast(store: Store, judgments: Iterable[Judgment], assessor: str, ids: TextIds | None) -> int:
     """Votes for what is not yet the assessor's vote; a file imported twice adds nothing."""
     assessor = checked_name(assessor)
+    listed = list(judgments)
+    number = keep_ids(store, ids, (page for _, page, _ in listed))
     name_assessors(store, [assessor])
     known = {(v.topic, v.page): v.grade for v in current_votes(store) if v.assessor == assessor}
     n_before = int(store.connection.execute("SELECT count(*) FROM vote").fetchone()[0])
     time = utc_now()
-    new = [judgment for judgment in judgments if known.get(judgment[:2]) != judgment[2]]
+    kept = ((topic, number[page], grade) for topic, page, grade in listed)
+    new = [judgment for judgment in kept if known.get(judgment[:2]) != judgment[2]]
     return cast_votes(
         store,
         (
@@ -79,13 +93,16 @@ def _cast(store: Store, judgments: Iterable[Judgment], assessor: str) -> int:
 
 def import_votes(store: Store, path: FilePath) -> int:
     """Number of new votes from JSON lines with all fields; votes that are there already are passed over."""
-    votes = read_records(path, parse_vote)
+    pages = read_records(path, lambda record: record.get("page_id"))
+    ids = _ids_for(store, bool(pages) and isinstance(pages[0], str))
+    votes = read_records(path, lambda record: parse_vote(record, ids))
     if not votes:
         raise InputError(
             [Fault(str(path), 0, "no votes in it", "give one vote a line, as judgments export writes them")]
         )
+    number = keep_ids(store, ids, (vote.page for vote in votes))
     name_assessors(store, sorted({vote.assessor for vote in votes}))
-    return cast_votes(store, votes)
+    return cast_votes(store, (replace(vote, page=number[vote.page]) for vote in votes))
 
 
 KINDS: dict[str, tuple[type, ...]] = {
@@ -98,12 +115,14 @@ KINDS: dict[str, tuple[type, ...]] = {
 """Types of the fields of a vote that are not text."""
 
 
-def parse_vote(record: dict[str, Any]) -> Vote:
-    """The vote in a record of the file; ValueError says what is wrong with it."""
+def parse_vote(record: dict[str, Any], ids: TextIds | None = None) -> Vote:
+    """The vote in a record of the file; ValueError says what is wrong with it. With `ids` page ids are text."""
     fields = {("page" if name == "page_id" else name): value for name, value in record.items()}
     if fields.keys() != set(COLUMNS):
         odd = ", ".join(sorted(fields.keys() ^ set(COLUMNS)))
         raise ValueError(f"not the fields of a vote: {odd} missing or too many")
+    if ids is not None:
+        fields["page"] = ids.number(check_text_id(fields["page"]))
     for name, value in fields.items():
         if type(value) not in KINDS.get(name, (str,)):
             raise ValueError(f"{name} is {value!r}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenrank.assessment.tiers import TRACK_TIERS, Tier
 from evenrank.errors import EvenrankError
 from evenrank.records import Run, Task
+from evenrank.text_ids import TextIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,30 @@ class Pool:
     pages: tuple[PooledPage, ...] = ()
     cut: dict[int, int] = field(default_factory=dict)
     """Topic → tier in which the budget ended it; topics that are pooled whole are not there."""
+    ids: TextIds | None = field(default=None, repr=False, compare=False)
+    """The ids of pages where they are text; `pages` have their numbers."""
+
+    def with_ids(self, ids: TextIds | None) -> Pool:
+        """The same pool with the numbers that `ids` gives to pages; an error when only one side has text ids."""
+        if self.ids is ids:
+            return self
+        if self.ids is None or ids is None:
+            found, wanted = ("whole numbers", "text") if self.ids is None else ("text", "whole numbers")
+            raise EvenrankError(f"page ids of the pool are {found}, where {wanted} are expected (build the pool again)")
+        number = self.ids.renumbered(ids).tolist()
+        pages = sorted(replace(entry, page=number[entry.page]) for entry in self.pages)
+        return replace(self, pages=tuple(pages), ids=ids)
 
 
 def pool_fingerprint(run: Run) -> str:
     """A digest of the rankings of `run`; its name and scores do not matter."""
     digest = hashlib.sha256(str(run.task).encode())
-    for array, dtype in ((run.topic_ids, "<i4"), (run.repeats, "<i4"), (run.starts, "<i8"), (run.pages, "<i4")):
+    for array, dtype in ((run.topic_ids, "<i4"), (run.repeats, "<i4"), (run.starts, "<i8")):
         digest.update(np.ascontiguousarray(array, dtype).tobytes())
+    if run.ids is None:
+        digest.update(np.ascontiguousarray(run.pages, "<i4").tobytes())
+    else:
+        digest.update("\n".join(run.ids.texts(run.pages.tolist())).encode())
     return digest.hexdigest()[:16]
 
 
@@ -66,13 +84,15 @@ def build_pool(
     """`start` with the pages of `runs` added; pages already there keep their tier, so late runs can be added.
 
     A topic is filled tier by tier and in a tier rank by rank over all rankings. A budget ends it before the
-    first rank that does not fit whole, so that what is judged has the same depth in every run.
+    first rank that does not fit whole, so that what is judged has the same depth in every run. Where ids are text, all
+    runs have the same `Run.ids`.
     """
-    start = start or Pool(tuple(tiers), budget)
+    new_runs = sorted(runs, key=lambda run: run.name)
+    ids = new_runs[0].ids if new_runs else None
+    start = (start or Pool(tuple(tiers), budget, ids=ids)).with_ids(ids)
     if tuple(tiers[: len(start.tiers)]) != start.tiers:
         known = ", ".join(map(str, start.tiers))
         raise EvenrankError(f"the pool was built with the tiers {known}: further ones can be added, none changed")
-    new_runs = sorted(runs, key=lambda run: run.name)
     pages: dict[int, Pages] = {}
     for entry in start.pages:
         pages.setdefault(entry.topic, {})[entry.page] = (entry.tier, set(entry.runs))
@@ -82,7 +102,7 @@ def build_pool(
         if (tier := _fill(pages.setdefault(topic, {}), ranks, budget)) is not None:
             cut[topic] = min(tier, cut.get(topic, tier))
     merged = _merged_runs(start.runs, new_runs)
-    return Pool(tuple(tiers), budget, merged, tuple(sorted(_entries(pages))), dict(sorted(cut.items())))
+    return Pool(tuple(tiers), budget, merged, tuple(sorted(_entries(pages))), dict(sorted(cut.items())), ids)
 
 
 Pages = dict[int, tuple[int, set[str]]]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenrank.assessment.pool import Pool, PooledPage, PooledRun
 from evenrank.assessment.tiers import parse_tier
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.json_lines import MAX_FAULTS, read_records, write_records
+from evenrank.text_ids import TextIds, check_text_id
 
 FORMAT = "evenrank-pool"
 VERSION = 1
@@ -32,41 +33,72 @@ def _records(pool: Pool) -> Iterator[dict[str, Any]]:
         "cut": {str(topic): tier for topic, tier in pool.cut.items()},
         "runs": [{"name": run.name, "task": run.task, "fingerprint": run.fingerprint} for run in pool.runs],
     }
-    for entry in pool.pages:
-        yield {"topic": entry.topic, "tier": entry.tier, "page_id": entry.page, "runs": entry.runs}
+    for entry, page_id in _shown_pages(pool):
+        yield {"topic": entry.topic, "tier": entry.tier, "page_id": page_id, "runs": entry.runs}
+
+
+def _shown_pages(pool: Pool) -> list[tuple[PooledPage, int | str]]:
+    """The pages with their ids as files have them, by topic, tier and id."""
+    if pool.ids is None:
+        return [(entry, entry.page) for entry in pool.pages]
+    named = [(entry, pool.ids.text(entry.page)) for entry in pool.pages]
+    return sorted(named, key=lambda pair: (pair[0].topic, pair[0].tier, pair[1]))
 
 
 def read_pool(path: str | os.PathLike[str]) -> Pool:
-    """The pool in the file; all faults at once when it is damaged."""
-    head: list[Pool] = []
-    pages = [entry for entry in read_records(path, lambda record: _parse(record, head)) if entry is not None]
-    if not head:
+    """The pool in the file; all faults at once when it is damaged. Page ids are all whole numbers or all text."""
+    reader = _Reader()
+    pages = [entry for entry in read_records(path, reader.parse) if entry is not None]
+    if reader.head is None:
         raise input_error(path, 0, "an empty file, where a pool was expected", BUILD_AGAIN)
     times = Counter((entry.topic, entry.page) for entry in pages)
     faults = [
-        Fault(str(path), 0, f"page {page} appears {n} times under topic {topic}", BUILD_AGAIN)
+        Fault(str(path), 0, f"page {reader.shown(page)} appears {n} times under topic {topic}", BUILD_AGAIN)
         for (topic, page), n in times.items()
         if n > 1
     ]
     if faults:
         raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
-    return replace(head[0], pages=tuple(sorted(pages)))
+    return replace(reader.head, pages=tuple(sorted(pages)), ids=reader.ids)
 
 
-def _parse(record: dict[str, Any], head: list[Pool]) -> PooledPage | None:
-    """The page in `record`; the first record goes to `head` as a pool without pages."""
-    if not head:
-        head.append(Pool())  # whatever the first record is, the second is not the first
-        head[0] = _parse_head(record)
-        return None
-    runs = record.get("runs")
-    known = [run.name for run in head[0].runs]
-    if not isinstance(runs, list) or not all(run in known for run in runs):
-        raise ValueError(f"runs is {runs!r}, not a list of runs of this pool")
-    tier = _whole(record, "tier")
-    if not 1 <= tier <= len(head[0].tiers):
-        raise ValueError(f"tier is {tier}, but the pool has {len(head[0].tiers)}")
-    return PooledPage(_whole(record, "topic"), tier, _whole(record, "page_id"), tuple(runs))
+@dataclass
+class _Reader:
+    """What is known of a pool file after some of its records."""
+
+    head: Pool | None = None
+    """The first record, as a pool without pages."""
+    ids: TextIds | None = None
+    """The ids of pages, when the first one is text."""
+    n_pages: int = 0
+
+    def parse(self, record: dict[str, Any]) -> PooledPage | None:
+        """The page in a record; None for the first record."""
+        if self.head is None:
+            self.head = Pool()  # whatever the first record is, the second is not the first
+            self.head = _parse_head(record)
+            return None
+        runs = record.get("runs")
+        known = [run.name for run in self.head.runs]
+        if not isinstance(runs, list) or not all(run in known for run in runs):
+            raise ValueError(f"runs is {runs!r}, not a list of runs of this pool")
+        tier = _whole(record, "tier")
+        if not 1 <= tier <= len(self.head.tiers):
+            raise ValueError(f"tier is {tier}, but the pool has {len(self.head.tiers)}")
+        return PooledPage(_whole(record, "topic"), tier, self._page(record), tuple(runs))
+
+    def _page(self, record: dict[str, Any]) -> int:
+        """The number of the page; the first page of the file decides whether ids are text."""
+        page_id = record.get("page_id")
+        if not self.n_pages and isinstance(page_id, str):
+            self.ids = TextIds()
+        self.n_pages += 1
+        if self.ids is not None:
+            return self.ids.number(check_text_id(page_id))
+        return _whole(record, "page_id")
+
+    def shown(self, page: int) -> int | str:
+        return page if self.ids is None else self.ids.text(page)
 
 
 def _parse_head(record: dict[str, Any]) -> Pool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from evenrank.assessment.pool import Pool, build_pool
 from evenrank.assessment.tiers import TRACK_TIERS, Tier, parse_tier
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import TopicChoice, choose_topics, given_collection, refuse_text_ids
+from evenrank.collection.given import TopicChoice, choose_topics, given_collection, given_run
 from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.formats.runs import read_runs
 from evenrank.records import Run
@@ -30,13 +30,12 @@ def pool(
     tiers are those of the 2021 track.
     """
     opened = given_collection(collection)
-    refuse_text_ids(opened, "pooling")
     listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
     for run in listed:
         if not isinstance(run, (Run, str, os.PathLike)):
             raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
-    loaded = [run for run in listed if isinstance(run, Run)]
-    loaded += read_runs([run for run in listed if not isinstance(run, Run)])
+    loaded = [given_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
     default = start.tiers if start else TRACK_TIERS
     chosen = tuple(tier if isinstance(tier, Tier) else parse_tier(tier) for tier in tiers) or default
     limit = budget if budget is not None or start is None else start.budget

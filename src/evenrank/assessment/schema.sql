@@ -1,6 +1,8 @@
 -- A judgments file. Votes are only ever added; everything else about a page is derived from them.
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
+CREATE TABLE text_id (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);  -- page ids that are text
+
 CREATE TABLE topic (
   id INTEGER PRIMARY KEY,
   title TEXT NOT NULL DEFAULT '',

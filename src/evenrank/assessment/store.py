@@ -57,9 +57,9 @@ def judgments_schema(seed: int = 0) -> Schema:
     folder = files("evenrank.assessment")
     return Schema(
         name="a judgments file",
-        version=2,
+        version=3,
         script=folder.joinpath("schema.sql").read_text("utf-8"),
-        upgrades={2: folder.joinpath("upgrade_2.sql").read_text("utf-8")},
+        upgrades={step: folder.joinpath(f"upgrade_{step}.sql").read_text("utf-8") for step in (2, 3)},
         table="vote",
         fix="make one with evenrank judgments create",
         first_rows=lambda connection: connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,14 +15,16 @@ from evenrank.assessment.assessors import add_assessor, assessors
 from evenrank.assessment.assignments import Overlap, load_pool
 from evenrank.assessment.assignments import assign_pages as give
 from evenrank.assessment.coverage import coverage, max_tiers, pace
-from evenrank.assessment.exports import EXPORTS, count_left_out
+from evenrank.assessment.exports import EXPORTS, count_left_out, shown_page
 from evenrank.assessment.imports import IMPORTS
+from evenrank.assessment.page_ids import text_ids_of
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import create_store, open_store
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
 from evenrank.collection.collection import Collection
+from evenrank.text_ids import TextIds
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -132,26 +135,34 @@ def export(store: Path | str, form: str, output: Path) -> None:
 def agreement(store: Path | str, resamples: int, form: str) -> None:
     """Cohen's κ of each pair, Krippendorff's α of all, with 95 % intervals, and the disagreements."""
     with open_store(store) as opened:
-        found = measure(opened, Bootstrap(n_resamples=resamples))
+        ids, found = text_ids_of(opened), measure(opened, Bootstrap(n_resamples=resamples))
     if form == "json":
-        return echo_json(asdict(found))
-    _echo_agreement(found)
+        return echo_json(_with_shown_pages(asdict(found), ids))
+    _echo_agreement(found, ids)
     return None
 
 
-def _echo_agreement(found: Agreement) -> None:
+def _with_shown_pages(found: Any, ids: TextIds | None) -> Any:
+    """The data of an agreement, each page under the id that files have."""
+    if isinstance(found, dict):
+        shown = {name: _with_shown_pages(value, ids) for name, value in found.items()}
+        return {**shown, "page": shown_page(found["page"], ids)} if "page" in found else shown
+    return [_with_shown_pages(one, ids) for one in found] if isinstance(found, (list, tuple)) else found
+
+
+def _echo_agreement(found: Agreement, ids: TextIds | None) -> None:
     pairs = [
         (f"Cohen's κ, {p.first} and {p.second}", p.n_pages, shown_number(p.observed), p.kappa) for p in found.pairs
     ]
     estimates = [("Krippendorff's α", found.n_pages, "–", found.alpha), *pairs]
     names = ["agreement", "pages", "observed", "value", "low", "high"]
     echo_table(names, [[*cells, *_estimate(estimate)] for *cells, estimate in estimates])
-    echo_table(["topic", "page", "state", "votes"], [_disagreement(entry) for entry in found.disagreements])
+    echo_table(["topic", "page", "state", "votes"], [_disagreement(entry, ids) for entry in found.disagreements])
 
 
-def _disagreement(entry: Disagreement) -> list[object]:
+def _disagreement(entry: Disagreement, ids: TextIds | None) -> list[object]:
     votes = [f"{vote.assessor}: {vote.outcome if vote.grade is None else vote.grade}" for vote in entry.votes]
-    return [entry.topic, entry.page, "settled" if entry.is_settled else "open", ", ".join(votes)]
+    return [entry.topic, shown_page(entry.page, ids), "settled" if entry.is_settled else "open", ", ".join(votes)]
 
 
 def _estimate(estimate: Estimate) -> list[str]:

@@ -64,7 +64,7 @@ def topics_with_judgments(collection: Collection, judgments: Path | str | None) 
     if judgments is None:
         return collection.topics
     with open_store(judgments) as store:
-        return tuple(judged_topics(store))
+        return tuple(judged_topics(store, collection.text_ids))
 
 
 @click.command(name="leave-one-out")
@@ -101,10 +101,11 @@ def leave_one_out(
     if unknown := sorted(team_of.keys() - {run.name for run in loaded}):
         raise click.BadParameter(f"not among the runs: {', '.join(unknown)}", param_hint="--team")
     score = scorer(opened, protocol, groups)
+    pooled = read_pool(pool).with_ids(opened.text_ids)
     rows = []
     for task in sorted({run.task for run in loaded}):
         same = [run for run in loaded if run.task == task]
-        rows += leave_out(same, read_pool(pool), topics, score, team_of, MAIN[task].higher_is_better)
+        rows += leave_out(same, pooled, topics, score, team_of, MAIN[task].higher_is_better)
     if form == "json":
         return echo_json([asdict(row) | {"change": row.change} for row in rows])
     names = ["run", "unique", "relevant", "topics", "score", "without", "change", "rank", "rank without"]

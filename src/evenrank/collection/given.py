@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.formats.runs import read_run
@@ -39,16 +37,7 @@ def given_run(collection: Collection, run: Run | FilePath) -> Run:
         kinds = ("whole numbers", "text")
         found, wanted = kinds if run.ids is None else kinds[::-1]
         raise EvenrankError(f"{run.name}: page ids are {found}, but those of {collection.path} are {wanted}")
-    number = np.concatenate([[0], ids.numbers(run.ids.texts(range(1, len(run.ids) + 1)))]).astype(np.int32)
-    return replace(run, pages=number[run.pages], ids=ids)
-
-
-def refuse_text_ids(collection: Collection, what: str) -> None:
-    """EvenrankError where page ids must be whole numbers."""
-    if collection.manifest.has_text_ids:
-        raise EvenrankError(
-            f"{collection.path}: page ids are text, and {what} needs whole numbers (import metadata with numbers)"
-        )
+    return replace(run, pages=run.ids.renumbered(ids)[run.pages], ids=ids)
 
 
 def choose_topics(collection: Collection, wanted: TopicChoice) -> list[int]:

@@ -16,8 +16,8 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.alignment.own_dimension import own_record
 from evenrank.collection.arrays import merge_topics, save_titles, save_topics
-from evenrank.collection.checksums import folder_facts
-from evenrank.collection.collection import Collection
+from evenrank.collection.checksums import check_file, folder_facts
+from evenrank.collection.collection import DAMAGE, Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.data_date import check_date, data_date
 from evenrank.collection.group_counts import save_counts
@@ -39,7 +39,8 @@ from evenrank.formats.metadata import Metadata, has_text_ids
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.topics import read_topics
 from evenrank.records import LANGUAGE_CODE, Topic
-from evenrank.text_ids import TextIds, save_text_ids
+from evenrank.text_ids import FILE_NAME as IDS_FILE
+from evenrank.text_ids import TextIds, load_text_ids, save_text_ids
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def import_locked(
     language = _language(files)
     check_date(files.date)
     refuse_repeated(files.dimensions)
-    topics, metadata, ids = _read_topics_and_pages(files, warn)
+    topics, metadata, ids = _read_topics_and_pages(files, warn, earlier_ids(folder))
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
     refuse_missing_fields(files, metadata)
     warn_of_odd(files.metadata, metadata, known, warn)
@@ -148,18 +149,31 @@ def _language(files: ImportFiles) -> str:
 
 
 def _read_topics_and_pages(
-    files: ImportFiles, warn: Callable[[str], object]
+    files: ImportFiles, warn: Callable[[str], object], earlier: TextIds
 ) -> tuple[list[Topic], Metadata, TextIds | None]:
     """Topics and metadata, and the numbers of page ids if they are text.
 
     Topics are read first, because they are small and may be wrong. Where ids are text, metadata come first: pages get
-    their numbers there, and equal scores are ranked by number, which must say nothing about relevance.
+    their numbers there, and equal scores are ranked by number, which must say nothing about relevance. Ids of the
+    `earlier` import keep their numbers, by which saved lists know pages.
     """
     if not has_text_ids(files.metadata):
         return _read_all_topics(files), read_pages(files.metadata, warn, files.dimensions), None
-    ids = TextIds()
+    ids = earlier
     metadata = read_pages(files.metadata, warn, files.dimensions, ids)
     return _read_all_topics(files, ids), metadata, ids
+
+
+def earlier_ids(folder: Path) -> TextIds:
+    """The text ids of the collection that is in the folder now; none when there is no such collection."""
+    manifest = previous_manifest(folder)
+    if manifest is None or not manifest.has_text_ids:
+        return TextIds()
+    try:
+        check_file(folder / manifest.data_folder, IDS_FILE, manifest.files)
+        return load_text_ids(folder / manifest.data_folder)
+    except (EvenrankError, *DAMAGE):
+        return TextIds()
 
 
 def _read_all_topics(files: ImportFiles, ids: TextIds | None = None) -> list[Topic]:

@@ -79,7 +79,7 @@ def _topic(collection: Collection, run: Run, topic: int, k: int) -> ShownTopic:
     counts = np.bincount(classes, minlength=NO_CLASS + 1)
     return ShownTopic(
         topic=topic,
-        title=known.title if known is not None else "(not a topic of the collection)",
+        title=run.titles.get(topic) or (known.title if known is not None else "(not a topic of the collection)"),
         task=run.task,
         n_rankings=len(rankings),
         n_pages=len(distinct),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.faults import MAX_COUNTED, FaultLog
@@ -33,7 +34,8 @@ def read_qrels(
             if min_grade is not None and grade < min_grade:
                 raise ValueError(f"grade {grade} is below {min_grade}")
             if grades.setdefault(topic, {}).setdefault(page, grade) != grade:
-                raise ValueError(f"topic {topic}, page {page} has another grade further up")
+                shown = page if ids is None else ids.text(page)
+                raise ValueError(f"topic {topic}, page {shown} has another grade further up")
         except ValueError as error:
             faults.add(
                 path,
@@ -50,6 +52,14 @@ def read_qrels(
         faults.add(path, 0, "empty file", "give one judgment a line")
     faults.raise_if_any()
     return grades
+
+
+def has_text_pages(path: str | os.PathLike[str]) -> bool:
+    """Whether no page of the file is a whole number; False where it has none. A mixture is not text: it is refused."""
+    rows = (line.split(None, 5) for _, line in islice(read_lines(path), MAX_JUDGMENTS))
+    pages = (cells[2] for cells in rows if len(cells) == 4)
+    first = next(pages, b"0")
+    return not first.isdigit() and not any(page.isdigit() for page in pages)
 
 
 def parse_judgment(line: bytes, ids: TextIds | None = None) -> tuple[int, int, int]:
@@ -72,7 +82,7 @@ def parse_judgment(line: bytes, ids: TextIds | None = None) -> tuple[int, int, i
     return int(topic), int(page), int(grade)
 
 
-def write_qrels(path: str | os.PathLike[str], judgments: Iterable[tuple[int, int, int]]) -> None:
+def write_qrels(path: str | os.PathLike[str], judgments: Iterable[tuple[int, int | str, int]]) -> None:
     """(topic, page, grade) triples as a qrels file, in the order given."""
     with atomic_file(path) as file:
         file.writelines(f"{topic} 0 {page} {grade}\n".encode() for topic, page, grade in judgments)

@@ -34,7 +34,10 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
     if rows.faults:
         n_more = max(0, len(rows.faults) - MAX_FAULTS) + rows.n_more_faults
         raise InputError(rows.faults[:MAX_FAULTS], n_more)
-    return replace(run_from_rows(rows, run_name(path)), made_for=read_protocol(path))
+    record = read_record(path)
+    protocol = record.get("protocol")
+    made_for = protocol if isinstance(protocol, str) else None
+    return replace(run_from_rows(rows, run_name(path)), made_for=made_for, titles=_titles(record))
 
 
 def run_name(path: str | os.PathLike[str]) -> str:
@@ -172,13 +175,21 @@ def record_path(run_path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(run_path)}.json")
 
 
-def read_protocol(run_path: str | os.PathLike[str]) -> str | None:
-    """The protocol that a run was made for, by the record beside it; None without a record that says so."""
+def read_record(run_path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The record beside a run; empty where there is none, or none that can be read."""
     try:
-        name = orjson.loads(record_path(run_path).read_bytes())["protocol"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return name if isinstance(name, str) else None
+        record = orjson.loads(record_path(run_path).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _titles(record: dict[str, Any]) -> dict[int, str]:
+    """Titles of the topics that are in no file, by the record of a run."""
+    listed = record.get("subjects")
+    subjects = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = ((subject.get("topic"), subject.get("title")) for subject in subjects)
+    return {topic: title for topic, title in found if isinstance(topic, int) and isinstance(title, str)}
 
 
 def write_record(record: dict[str, Any], run_path: str | os.PathLike[str]) -> None:

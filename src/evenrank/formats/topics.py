@@ -35,6 +35,17 @@ def read_topics(path: str | os.PathLike[str], split: Split, ids: TextIds | None 
     return topics
 
 
+def has_text_pages(path: str | os.PathLike[str]) -> bool:
+    """Whether the first page id of the first topic that has one is text."""
+
+    def first_page(record: dict[str, Any]) -> object:
+        lists = (record.get(name) for name in ("rel_docs", "assessed_docs"))
+        return next((pages[0] for pages in lists if isinstance(pages, list) and pages), None)
+
+    found = (page for page in read_records(path, first_page, MAX_TOPICS) if page is not None)
+    return isinstance(next(found, None), str)
+
+
 def parse_topic(record: dict[str, Any], split: Split, ids: TextIds | None = None) -> Topic:
     """A topic from its record; ValueError says what is wrong with it."""
     assessed = record.get("assessed_docs")
@@ -54,15 +65,15 @@ def parse_topic(record: dict[str, Any], split: Split, ids: TextIds | None = None
     )
 
 
-def topic_record(topic: Topic) -> dict[str, Any]:
-    """The record of a topic, with the fields that it has."""
+def topic_record(topic: Topic, ids: TextIds | None = None) -> dict[str, Any]:
+    """The record of a topic, with the fields that it has; with `ids` page ids are text."""
     record: dict[str, Any] = {"id": topic.id, "title": topic.title}
     if topic.keywords:
         record["keywords"] = list(topic.keywords)
     record |= {name: value for name in ("scope", "homepage") if (value := getattr(topic, name))}
-    record["rel_docs"] = topic.rel_docs.tolist()
+    record["rel_docs"] = _shown_pages(topic.rel_docs, ids)
     if topic.assessed_docs is not None:
-        record["assessed_docs"] = topic.assessed_docs.tolist()
+        record["assessed_docs"] = _shown_pages(topic.assessed_docs, ids)
     if topic.max_tier is not None:
         record["max_tier"] = topic.max_tier
     if topic.judged_up_to is not None:
@@ -70,9 +81,14 @@ def topic_record(topic: Topic) -> dict[str, Any]:
     return record
 
 
-def write_topics(path: str | os.PathLike[str], topics: Iterable[Topic]) -> None:
-    """Topics as JSON lines, gzip by the name's ending."""
-    write_records(path, map(topic_record, topics))
+def write_topics(path: str | os.PathLike[str], topics: Iterable[Topic], ids: TextIds | None = None) -> None:
+    """Topics as JSON lines, gzip by the name's ending; with `ids` page ids are text."""
+    write_records(path, (topic_record(topic, ids) for topic in topics))
+
+
+def _shown_pages(pages: NDArray[np.int32], ids: TextIds | None) -> list[int] | list[str]:
+    numbers: list[int] = pages.tolist()
+    return numbers if ids is None else sorted(ids.texts(numbers))
 
 
 def _whole(record: dict[str, Any], key: str) -> int:

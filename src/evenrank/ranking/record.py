@@ -12,7 +12,7 @@ import numpy as np
 
 from evenrank.policies.policy import settings_of
 from evenrank.ranking.job import RankingJob, TopicRankings
-from evenrank.records import Run
+from evenrank.records import Run, Topic
 
 PARTS = ("evenrank", "numpy", "scipy", "tantivy")
 """Packages whose version can change a ranking."""
@@ -30,7 +30,7 @@ def run_from_topics(job: RankingJob, name: str, results: Iterable[TopicRankings]
             if len(pages)
         ),
     )
-    return replace(run, ids=job.collection.text_ids)
+    return replace(run, ids=job.collection.text_ids, titles={topic.id: topic.title for topic in job.extra_topics})
 
 
 def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Sequence[str]) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
         "n_rankings": job.request.n_rankings,
         "length": job.request.length,
         "ends": job.length,
+        **({"subjects": [_subject(topic) for topic in job.extra_topics]} if job.extra_topics else {}),
         "topics": [
             {
                 "topic": topic.topic_id,
@@ -58,6 +59,11 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
         "versions": {"python": platform.python_version(), **{part: version(part) for part in PARTS}},
         "command": list(command),
     }
+
+
+def _subject(topic: Topic) -> dict[str, Any]:
+    """A topic that is in no file, as the record names it."""
+    return {"topic": topic.id, "title": topic.title, "query": " ".join(topic.keywords)}
 
 
 def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:

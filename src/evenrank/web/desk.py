@@ -17,7 +17,6 @@ from starlette.requests import Request
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.collection.given import refuse_text_ids
 from evenrank.database import Database
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
@@ -35,6 +34,7 @@ from evenrank.web.request.question import Question, parse_question
 from evenrank.web.settings import WebSettings
 from evenrank.web.sources.brought import Wiki
 from evenrank.web.sources.titles_index import TitleIndex, index_titles
+from evenrank.web.storage.id_numbers import keep_id_numbers
 from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.store import open_desk_store, server_secret
 
@@ -184,12 +184,13 @@ class Desk:
         return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
 
     def titles_of(self, page_ids: Iterable[int]) -> list[str]:
-        """Titles of pages; the number of a page that has none."""
+        """Titles of pages; the id of a page that has none."""
         pages = list(page_ids)
         rows = self.collection.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
         titles = self.collection.titles
         pairs = zip(pages, rows, strict=True)
-        return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for page, row in pairs]
+        shown = self.collection.shown_id
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {shown(page)}" for page, row in pairs]
 
     def asked(self, fields: Mapping[str, Any]) -> Question:
         """The question of a form or of JSON; see `parse_question`."""
@@ -233,7 +234,7 @@ def open_collection(collection_path: Path, settings: WebSettings, store: Databas
     forget_collection()
     forget_index()
     collection = Collection.open(collection_path)
-    refuse_text_ids(collection, "the web app")
+    keep_id_numbers(store, collection)
     source = desk_source(collection, settings.n_candidates, settings.model)
     goals = learn_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)

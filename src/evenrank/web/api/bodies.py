@@ -29,7 +29,7 @@ QUESTION = {
 SEARCH = {name: kind for name, kind in QUESTION.items() if name not in ("policy", "length")}
 SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}
 DRAW = {"editor": "text"}
-MARK = {"page_id": "whole number", "mark": "text", "editor": "text"}
+MARK = {"page_id": "page id", "mark": "text", "editor": "text"}
 MAX_EDITOR = 64
 LONGEST = {"title": MAX_TITLE, "scope": MAX_SCOPE, "editor": MAX_EDITOR}
 """Characters of texts as they are sent, which is what the document promises; forms count them when cleaned."""
@@ -65,6 +65,8 @@ def _is_source(value: object) -> bool:
 
 def _is(value: object, kind: str) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "page id":
+        return isinstance(value, str) or _is(value, "whole number")
     return {
         "text": isinstance(value, str),
         "list of texts": isinstance(value, list) and all(isinstance(part, str) for part in value),

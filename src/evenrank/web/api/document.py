@@ -64,14 +64,17 @@ def operations() -> list[Operation]:
 
 @cache
 def document(
-    shown: tuple[Dimension, ...] = (GEOGRAPHY,), known: tuple[Dimension, ...] = tuple(DIMENSIONS.values())
+    shown: tuple[Dimension, ...] = (GEOGRAPHY,),
+    known: tuple[Dimension, ...] = tuple(DIMENSIONS.values()),
+    has_text_ids: bool = False,
 ) -> dict[str, Any]:
     """The complete document as plain data, for a collection that shows some of its dimensions beside articles."""
     table = _table()
     paths: dict[str, dict[str, Any]] = {}
     for entry in table["operation"]:
         paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry, shown)
-    schemas = {name: _schema(fields, _types(known)) for name, fields in table["schema"].items()}
+    types = _types(known) | ({"page": {"type": "string"}} if has_text_ids else {})
+    schemas = {name: _schema(fields, types) for name, fields in table["schema"].items()}
     return {"openapi": "3.1.0", "info": table["info"], "paths": paths, "components": {"schemas": schemas}}
 
 

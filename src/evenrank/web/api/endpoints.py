@@ -23,6 +23,7 @@ from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.listing import list_articles, requested_list
 from evenrank.web.lists.trade_off import trade_off
 from evenrank.web.lists.work_list import make_list, save_list
+from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import draw_path, list_path, search_path
 from evenrank.web.request.choices import policy_choices
@@ -48,7 +49,8 @@ def json_response(record: dict[str, Any], status: int = 200) -> Response:
 
 def api_document(desk: Desk) -> dict[str, Any]:
     """The document of this server's collection."""
-    return document(shown_dimensions(desk.collection), desk.collection.dimensions)
+    collection = desk.collection
+    return document(shown_dimensions(collection), collection.dimensions, collection.manifest.has_text_ids)
 
 
 def show_document(request: Request) -> Response:
@@ -152,9 +154,18 @@ def get_draw(request: Request) -> Response:
 def post_mark(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, MARK, ("page_id", "mark"))
     search = requested_search(request)
-    page_id = int(record["page_id"])
-    set_mark(desk_of(request).store, search, page_id, record["mark"], editor_of(record))
-    return json_response({"page_id": page_id, "mark": record["mark"]})
+    desk = desk_of(request)
+    number = page_number(desk, record["page_id"])
+    set_mark(desk.store, search, number, record["mark"], editor_of(record))
+    return json_response({"page_id": desk.collection.shown_id(number), "mark": record["mark"]})
+
+
+def page_number(desk: Desk, page_id: int | float | str) -> int:
+    """The number of a page by the id that bots know, 0 for text that is no id; an error for one of the wrong kind."""
+    ids = desk.collection.text_ids
+    if isinstance(page_id, str) == (ids is None):
+        raise BadRequestError("page_id must be a whole number." if ids is None else "page_id must be a text.")
+    return int(page_id) if ids is None else ids.find(str(page_id))
 
 
 def _head(kept: Kept) -> dict[str, Any]:

@@ -40,6 +40,18 @@ class ListedArticle:
     reasons: tuple[str, ...]
     relevance: float
     """Estimated probability that the article belongs to the project."""
+    text_id: str = ""
+    """The id of the page where ids are text; `page_id` is then its number in the collection."""
+
+    @property
+    def shown_id(self) -> int | str:
+        """The id of the page as files and the JSON interface have it."""
+        return self.text_id or self.page_id
+
+    @property
+    def address(self) -> str:
+        """The id of the page where that is a web address; empty elsewhere: the wiki has the page under its title."""
+        return self.text_id if self.text_id.startswith(("https://", "http://")) else ""
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -86,7 +98,8 @@ class ArticleList:
 
     def titles(self) -> list[str]:
         titles = self.collection.titles
-        return [(titles[row] if titles and row >= 0 else "") or f"Page {page}" for row, page in self._pairs()]
+        shown = self.collection.shown_id
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {shown(page)}" for row, page in self._pairs()]
 
     def articles(self, indices: NDArray[np.integer] | None = None) -> list[ListedArticle]:
         """The rows at some places of the list; all of them by default."""
@@ -97,7 +110,7 @@ class ArticleList:
             self.relevance[chosen],
             Reasons(self.reasons.words, self.reasons.bits[chosen]),
         )
-        sizes = part.sizes()
+        sizes, ids = part.sizes(), self.collection.text_ids
         masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}
         known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
         return [
@@ -111,6 +124,7 @@ class ArticleList:
                 missing=", ".join(known[at]),
                 reasons=tuple(part.reasons.of(at)),
                 relevance=float(part.relevance[at]),
+                text_id="" if ids is None else ids.text(int(page)),
             )
             for at, (place, page, title, code) in enumerate(
                 zip(chosen, part.page_ids, part.titles(), part.classes(), strict=True)

@@ -85,7 +85,9 @@ def count_articles(collection: Collection, corpus: Path, n_workers: int | None =
     counts = np.full((len(collection), len(KINDS)), -1, np.int32)
     bar = progress_bar(corpus.stat().st_size, "counting what articles have", "B", scale=True)
     try:
-        for batch in map_articles(count_batch, corpus, FaultLog(), n_workers=n_workers, progress=bar):
+        for batch in map_articles(
+            count_batch, corpus, FaultLog(), n_workers=n_workers, progress=bar, ids_folder=collection.ids_folder
+        ):
             page_ids, found = batch.result
             rows = collection.rows_of(page_ids)
             counts[rows[rows >= 0]] = found[rows >= 0]

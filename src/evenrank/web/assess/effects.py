@@ -53,7 +53,7 @@ class Effects:
 
 def effects(judging: Judging) -> Effects:
     """The effects on all runs of the server, with the judgments of this moment."""
-    topics = judged_topics(judging.store)
+    topics = judged_topics(judging.store, judging.desk.collection.text_ids)
     tasks: list[Task] = sorted({run.task for run in judging.runs})
     return Effects(
         measures={task: MAIN[task].name for task in tasks},

@@ -13,6 +13,7 @@ import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from evenrank.assessment.page_ids import pages_in, shown_id, text_ids_of
 from evenrank.assessment.pool import Pool
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import Store, max_grade_of, open_store
@@ -101,15 +102,21 @@ class Judging:
         """The text of a page; its beginning from the index when the corpus is away; None for a page that is gone."""
         found = self.texts.find(page, lambda: pooled_pages(self.store))
         if found is Absence.UNREAD:
-            [stored] = self.desk.source.model().engine.stored([page])
+            [stored] = self.desk.source.model().engine.stored([self.number(page)])
             return None if stored is None else ArticleContent(stored.title, (ContentPart(0, "", stored.opening),))
         return found if isinstance(found, ArticleContent) else None
+
+    def number(self, page: int) -> int:
+        """The number of a page in the collection, where ids are text: the judgments have numbers of their own."""
+        ids = self.desk.collection.text_ids
+        return page if ids is None else ids.find(str(shown_id(self.store, page)))
 
     def title(self, page: int) -> str:
         """Title of a page."""
         collection = self.desk.collection
-        [row] = collection.rows_of(np.array([page])).tolist()
-        return (collection.titles[row] if collection.titles is not None and row >= 0 else "") or f"Page {page}"
+        [row] = collection.rows_of(np.array([self.number(page)])).tolist()
+        title = collection.titles[row] if collection.titles is not None and row >= 0 else ""
+        return title or f"Page {shown_id(self.store, page)}"
 
     @property
     def answers(self) -> dict[str, AnswerButton]:
@@ -141,14 +148,16 @@ def open_judging(desk: Desk) -> Judging | None:
         return None
     store = open_store(settings.judgments, WAIT_SECONDS)
     path = texts_path(settings.judgments, settings.facts_folder or desk.collection.path)
-    texts = open_texts(path, desk.collection, pooled_pages(store))
+    ids = desk.collection.text_ids
+    pages_in(store, ids)
+    texts = open_texts(path, desk.collection, pooled_pages(store), text_ids_of(store))
     return Judging(
         desk,
         store,
-        LateTexts(texts, desk.collection),
+        LateTexts(texts, desk.collection, lambda: text_ids_of(store)),
         read_guidelines(settings.guidelines) if settings.guidelines else (),
-        read_pool(settings.pool) if settings.pool else None,
-        tuple(read_run(path) for path in settings.runs),
+        read_pool(settings.pool).with_ids(ids) if settings.pool else None,
+        tuple(read_run(path, ids) for path in settings.runs),
     )
 
 

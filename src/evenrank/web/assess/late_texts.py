@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from evenrank.collection.collection import Collection
 from evenrank.sqlite import SqliteFile
+from evenrank.text_ids import TextIds
 from evenrank.web.assess.content import ArticleContent
-from evenrank.web.assess.texts import Absence, Texts, add_texts, unread
+from evenrank.web.assess.texts import Absence, Texts, add_texts, keys_of, unread
 
 LOG = logging.getLogger("evenrank.web")
 PATIENCE_SECONDS = 2.0
@@ -24,6 +25,8 @@ class LateTexts:
 
     texts: Texts
     collection: Collection
+    ids: Callable[[], TextIds | None] = lambda: None
+    """The ids of pages in the judgments, where they are text."""
     _tried: set[int] = field(default_factory=set)
     """Pages that were looked for since the start, so that a corpus that cannot be read is not read for ever."""
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -68,6 +71,6 @@ class LateTexts:
     def _read(self, wanted: frozenset[int]) -> None:
         with SqliteFile(self.texts.store.path) as store:  # this thread's connection is closed with it
             try:
-                add_texts(store, self.collection, wanted, self._is_over.is_set)
+                add_texts(store, self.collection, keys_of(wanted, self.ids()), self._is_over.is_set)
             except Exception:
                 LOG.exception("texts of new pages in the pool were not read; the next start tries again")

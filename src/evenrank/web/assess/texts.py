@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Container
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.sqlite import Schema, SqliteFile, open_file
+from evenrank.text_ids import TextIds
 from evenrank.web.assess.content import ArticleContent, content_of, pack_content, unpack_content
 
 VERSION = 1
@@ -67,8 +68,17 @@ def texts_path(judgments: Location, folder: Path) -> Path:
     return judgments.with_name(f"{judgments.stem}.texts.sqlite")
 
 
-def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Texts:
-    """The texts of `pages`; those that are missing are looked for in the corpus."""
+Keys = Mapping[int | str, int]
+"""Id of a page in the corpus → its number in the judgments: the same, unless ids are text."""
+
+
+def keys_of(pages: Iterable[int], ids: TextIds | None) -> Keys:
+    """The ids of pages in the corpus; `ids` are those of the judgments, where they are text."""
+    return {page if ids is None else ids.text(page): page for page in pages}
+
+
+def open_texts(path: Path, collection: Collection, pages: Container[int], ids: TextIds | None = None) -> Texts:
+    """The texts of `pages`; those that are missing are looked for in the corpus. With `ids` page ids are text."""
     store = _open_store(path, collection)
     with store.transaction() as connection:
         mark = source_mark(collection)
@@ -76,7 +86,7 @@ def open_texts(path: Path, collection: Collection, pages: Container[int]) -> Tex
             connection.execute("DELETE FROM text")
             connection.execute("DELETE FROM source")
             connection.execute("INSERT INTO source VALUES (?)", (mark,))
-    add_texts(store, collection, unread(store, pages))
+    add_texts(store, collection, keys_of(unread(store, pages), ids))
     return Texts(store)
 
 
@@ -92,25 +102,25 @@ def _open_store(path: Path, collection: Collection) -> SqliteFile:
     return open_file(SqliteFile(path), SCHEMA, may_create=True)
 
 
-def unread(store: SqliteFile, pages: Container[int]) -> frozenset[int]:
+def unread(store: SqliteFile, pages: Iterable[int]) -> frozenset[int]:
     """Those of the pages that the corpus was not searched for yet."""
     return frozenset(pages) - {page for (page,) in store.connection.execute("SELECT page FROM text")}
 
 
 def add_texts(
-    store: SqliteFile, collection: Collection, wanted: frozenset[int], is_over: Callable[[], bool] = lambda: False
+    store: SqliteFile, collection: Collection, wanted: Keys, is_over: Callable[[], bool] = lambda: False
 ) -> None:
     """Takes the wanted pages out of the corpus, if it is here. Texts are stored as they are found; a page is gone
     only when the search came to its end."""
     corpus = collection.corpus
     if not wanted or corpus is None or not corpus.is_file():
         return
-    for rows in find_contents(corpus, wanted):
+    for rows in find_contents(corpus, wanted, collection.manifest.has_text_ids):
         if is_over():
             return
         if rows:
             _store(store, rows)
-    _store(store, [{"page": page, "content": None} for page in sorted(unread(store, wanted))])
+    _store(store, [{"page": page, "content": None} for page in sorted(unread(store, wanted.values()))])
 
 
 def _store(store: SqliteFile, rows: list[dict[str, object]]) -> None:
@@ -124,12 +134,15 @@ def source_mark(collection: Collection) -> str:
     return f"{VERSION} " + ("none" if source is None else f"{source.size_bytes}:{source.md5}")
 
 
-def find_contents(corpus: Path, wanted: frozenset[int]) -> Iterator[list[dict[str, object]]]:
+def find_contents(corpus: Path, wanted: Keys, has_text_ids: bool = False) -> Iterator[list[dict[str, object]]]:
     """Rows of the wanted pages, batch by batch; the end of the file is not read when all are found."""
     size, n_found = corpus.stat().st_size, 0
     with closing(progress_bar(size, "texts of pooled pages", "B", scale=True)) as bar:
         n_workers = 1 if size < SMALL_CORPUS_BYTES else None
-        for batch in map_articles(PickPages(wanted), corpus, FaultLog(), n_workers=n_workers, progress=bar):
+        pick = PickPages(wanted)
+        for batch in map_articles(
+            pick, corpus, FaultLog(), n_workers=n_workers, progress=bar, has_text_ids=has_text_ids
+        ):
             yield batch.result
             n_found += len(batch.result)
             if n_found == len(wanted):
@@ -140,9 +153,10 @@ def find_contents(corpus: Path, wanted: frozenset[int]) -> Iterator[list[dict[st
 class PickPages:
     """The work on one batch of articles: a pure function, for any process."""
 
-    wanted: frozenset[int]
+    wanted: Keys
 
     def __call__(self, articles: tuple[Article, ...]) -> list[dict[str, object]]:
+        found = ((self.wanted.get(article.key or article.page_id), article) for article in articles)
         return [
-            {"page": a.page_id, "content": pack_content(content_of(a))} for a in articles if a.page_id in self.wanted
+            {"page": page, "content": pack_content(content_of(article))} for page, article in found if page is not None
         ]

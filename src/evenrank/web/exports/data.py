@@ -15,7 +15,7 @@ def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any
     """One article for bots."""
     return {
         "rank": article.rank,
-        "page_id": article.page_id,
+        "page_id": article.shown_id,
         "title": article.title,
         "class": article.quality,
         "size_bytes": article.size_bytes,
@@ -24,7 +24,7 @@ def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any
         "missing": article.missing,
         "matched_words": list(article.reasons),
         "relevance": round(article.relevance, 4),
-        "url": article_links(article.title, settings)["article"],
+        "url": article.address or article_links(article.title, settings)["article"],
     }
 
 
@@ -48,4 +48,4 @@ def titles_text(listing: Listing) -> str:
 def run_text(listing: Listing) -> str:
     """The track's columns: topic and page, in Task 2 with the number of the ranking between them."""
     prefix = f"{listing.topic}\t" if listing.task == 1 else f"{listing.topic}\t{listing.repeat}\t"
-    return "".join(f"{prefix}{article.page_id}\n" for article in listing.articles)
+    return "".join(f"{prefix}{article.shown_id}\n" for article in listing.articles)

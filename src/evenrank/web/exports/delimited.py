@@ -19,7 +19,11 @@ def guarded(text: str) -> str:
 
 def delimited_rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
     """The articles as rows of cells."""
-    return [_row(article, article_links(article.title, listing.settings)["article"]) for article in listing.articles]
+    settings = listing.settings
+    return [
+        _row(article, article.address or article_links(article.title, settings)["article"])
+        for article in listing.articles
+    ]
 
 
 def csv_text(listing: Listing) -> str:
@@ -40,7 +44,7 @@ def tsv_text(listing: Listing) -> str:
 def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
     return (
         article.rank,
-        article.page_id,
+        guarded(article.text_id) or article.page_id,
         guarded(article.title),
         article.quality,
         "" if article.size_bytes is None else article.size_bytes,

@@ -58,7 +58,7 @@ def run_listing(collection: Collection, run: Run, topic: int | None = None, n_ro
     pages = next(pages for number, _, pages in run.rankings() if number == chosen)[:n_rows]
     known = collection.topic_by_id.get(chosen)
     return Listing(
-        title=known.title if known else run.name,
+        title=run.titles.get(chosen) or (known.title if known else run.name),
         task=run.task,
         topic=chosen,
         repeat=1,

@@ -54,6 +54,13 @@ def external(address: str, label: str) -> str:
     return f"[{safe} {label}]"
 
 
+def article_link(article: ListedArticle) -> str:
+    """A link to an article and its talk page; to its address, where that is its id."""
+    if article.address:
+        return external(article.address, escape_plain(article.title))
+    return link(article.title) + talk_link(article.title)
+
+
 def note(listing: Listing) -> str:
     """When the list was made, and the links that make it anew or change its question, where it has any."""
     links = [external(address, label) for address, label in (
@@ -66,10 +73,7 @@ def note(listing: Listing) -> str:
 
 def numbered_list(listing: Listing) -> str:
     """One line for each article."""
-    lines = [
-        f"# {link(article.title)}{talk_link(article.title)} – {article.quality}, {article.size}"
-        for article in listing.articles
-    ]
+    lines = [f"# {article_link(article)} – {article.quality}, {article.size}" for article in listing.articles]
     return "\n".join([f"; {escape_plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
 
 
@@ -106,7 +110,7 @@ def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[s
     importance = listing.importances.get(article.page_id, "Unknown")
     order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
     cells = {
-        "Article": link(article.title) + talk_link(article.title),
+        "Article": article_link(article),
         "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
         "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
         "Region": escape_plain(", ".join(article.regions)),

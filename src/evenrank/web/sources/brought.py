@@ -150,7 +150,7 @@ def _matched_entries(
             found = index.find(entry.title)
             rows[at] = -1 if found is None else found
     missing = [at for at in range(len(entries)) if rows[at] < 0 and entries[at].is_article and entries[at].title]
-    if wiki is not None and missing:
+    if wiki is not None and missing and collection.text_ids is None:  # a wiki answers with the numbers of its pages
         redirected = wiki.resolve([entries[at].title for at in missing])
         for at in missing:
             page = redirected.get(entries[at].title)
@@ -167,6 +167,9 @@ def _matched_entries(
 def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArray[np.intp]:
     """Rows of entries that have a page id; −1 for the others."""
     rows = np.full(len(entries), -1, np.intp)
+    if collection.text_ids is not None:
+        numbers = [collection.text_ids.find(entry.text_id) for entry in entries]
+        return collection.rows_of(np.array(numbers or [0], np.int64))[: len(entries)]
     known = [at for at, entry in enumerate(entries) if entry.page_id is not None and entry.page_id < 2**31]
     if known:
         rows[known] = collection.rows_of(np.array([entries[at].page_id for at in known], np.int64))
@@ -174,8 +177,12 @@ def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArr
 
 
 def _matched_wiki(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
-    """Articles of the wiki by id where titles agree, else by title: a wiki that was imported anew has other ids."""
-    rows = collection.rows_of(np.array([page for page, _, _ in answer.pages] or [0], np.int64))[: len(answer.pages)]
+    """Articles of the wiki by id where titles agree, else by title: a wiki that was imported anew has other ids.
+
+    Collections whose ids are text do not have the wiki's, which are numbers.
+    """
+    pages = [page if collection.text_ids is None else 0 for page, _, _ in answer.pages]
+    rows = collection.rows_of(np.array(pages or [0], np.int64))[: len(answer.pages)]
     titles = collection.titles
     unmatched, kept, importance = [], [], {}
     for (_, title, value), row in zip(answer.pages, rows.tolist(), strict=True):

@@ -7,7 +7,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -41,6 +41,8 @@ class SourceEntry:
     page_id: int | None = None
     is_article: bool = True
     """False for a page of another namespace."""
+    text_id: str = ""
+    """What is in the place of an id, or all of a line: an id, in collections whose ids are text."""
 
 
 def parse_entries(text: str, name: str = "") -> list[SourceEntry]:
@@ -72,12 +74,13 @@ def _plain_entries(lines: Iterable[str]) -> Iterator[SourceEntry]:
     """
     cleaned = [line.strip() for line in lines if line.strip()]
     if cleaned and all(line.isascii() and line.isdecimal() and len(line) < 11 for line in cleaned):
-        yield from (SourceEntry(line, page_id=int(line)) for line in cleaned)
+        yield from (SourceEntry(line, page_id=int(line), text_id=line) for line in cleaned)
         return
     for line in cleaned:
-        links = _LINK.findall(line)
-        for title in links or [_BULLET.sub("", line) or line]:
-            yield _titled(title)
+        if links := _LINK.findall(line):
+            yield from map(_titled, links)
+        else:
+            yield replace(_titled(_BULLET.sub("", line) or line), text_id=line)
 
 
 def _titled(title: str, namespace: int = 0) -> SourceEntry:
@@ -125,7 +128,7 @@ def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespac
     entry = _titled(title, _namespace(namespace))
     page_id = int(number) if number.isascii() and number.isdecimal() and len(number) < 11 else None
     is_talk = namespace == "1"
-    return SourceEntry(title or number, entry.title, None if is_talk else page_id, entry.is_article)
+    return SourceEntry(title or number, entry.title, None if is_talk else page_id, entry.is_article, number)
 
 
 def _namespace(value: object) -> int:
@@ -178,10 +181,12 @@ def _json_entry(page: Any) -> SourceEntry:
     if isinstance(page, int):
         return SourceEntry(str(page), page_id=_page_id(page))
     if isinstance(page, str):
-        return _titled(page)
+        return replace(_titled(page), text_id=page)
     title = next((str(page[name]) for name in TITLE_COLUMNS if page.get(name)), "")
     number = next((found for name in ID_COLUMNS if (found := _page_id(page.get(name))) is not None), None)
     namespace = next((_namespace(page[name]) for name in NAMESPACE_COLUMNS if name in page), 0)
     entry = _titled(title, namespace)
     given = title or ("" if number is None else str(number))
-    return SourceEntry(given or str(dict(page))[:50], entry.title, None if namespace == 1 else number, entry.is_article)
+    text_id = next((page[name] for name in ID_COLUMNS if isinstance(page.get(name), str)), "")
+    given = given or text_id or str(dict(page))[:50]
+    return SourceEntry(given, entry.title, None if namespace == 1 else number, entry.is_article, text_id)

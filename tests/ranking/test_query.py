@@ -1,0 +1,46 @@
+"""A subject that is in no file: its record names it, and what is made of its run has that name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.own_data import import_news, write_news
+
+import evenrank
+from evenrank.cli.main import cli
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> evenrank.Collection:
+    folder = tmp_path_factory.mktemp("news")
+    write_news(folder, int, 60)
+    return import_news(folder)
+
+
+@pytest.mark.parametrize(("words", "title"), [([], "storm rain"), (["--title", "Bad weather"], "Bad weather")])
+def test_the_title_of_a_query_is_that_of_its_list(
+    words: list[str], title: str, news: evenrank.Collection, tmp_path: Path
+) -> None:
+    def run(*given: object) -> str:
+        done = CliRunner().invoke(cli, [str(word) for word in given])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    path = tmp_path / "a-file-name.gz"
+    run("rank", news.path, "--task", 1, "--policy", "optimal", "--query", "storm rain", *words, "-o", path)
+    assert run("run", "show", news.path, path).startswith(f"6 {title}: ")
+    printed = run("publish", news.path, path, "--print", "--rows", 3)
+    assert f"'''{title}'''" in printed
+    assert "a-file-name" not in printed
+    assert evenrank.read_run(path).titles == {6: title}
+
+
+def test_a_record_that_makes_no_sense_gives_no_titles(tmp_path: Path) -> None:
+    path = tmp_path / "run.tsv"
+    path.write_text("1\t5\n")
+    for content in ("[]", "{", '{"subjects": 3}', '{"subjects": [1, {"topic": "x", "title": 4}]}', '{"protocol": 3}'):
+        (tmp_path / "run.tsv.json").write_text(content)
+        run = evenrank.read_run(path)
+        assert (run.titles, run.made_for) == ({}, None)
