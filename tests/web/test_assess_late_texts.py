@@ -118,6 +118,6 @@ def test_a_search_that_was_ended_calls_no_page_gone(generated: Collection, tmp_p
     with open_texts(tmp_path / "texts.sqlite", generated, []).store as store:
         add_texts(store, generated, keys_of(pages, None), is_over=lambda: True)
         assert unread(store, pages) == frozenset(pages)
-        add_texts(store, generated, frozenset(pages))
+        add_texts(store, generated, keys_of(pages, None))
         assert Texts(store).find(GONE) is Absence.GONE
         assert isinstance(Texts(store).find(pages[0]), ArticleContent)
