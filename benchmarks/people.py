@@ -4,22 +4,25 @@ Task 1 under `paper-2021` at depths 10 to 1000 and under `official-2021`; Task 2
 unknown to the systems and known to the scorer. Collections are generated for each seed; evaluation topics of all seeds
 are pooled for paired tests. Times are processor times: run it with OPENBLAS_NUM_THREADS=1 for those of one core.
 
-    python benchmarks/people.py [--pages N] [--topics N] [--seeds 31,32,33] [--judgments pooled|complete] [--tasks 1,2]
-                                [--save FILE] [--read FILE]...
+    python benchmarks/people.py [--pages N] [--topics N] [--seeds 41,42,43] [--judgments pooled|complete] [--tasks 1,2]
+                                [--policy NAME]... [--folder DIR]
 
-`--save` keeps the scores of every topic, and `--read` adds those of earlier runs, so that seeds can be run one by one.
-Seeds 11 (pooled) and 12 (complete) were used to choose the default settings of `optimal`; the default ones were not.
+`--folder` keeps collections and the scores of every policy, so that an interrupted run resumes; remove a file of scores
+to have it made again. Seeds 11 (pooled) and 12 (complete) were used to choose the default settings of
+`optimal`, 31 to 33 once for an earlier claim about Task 1; 41 to 43 were fixed before any of them was looked at.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,25 +30,30 @@ import numpy as np
 from evenrank.cli.listing import aligned
 from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
+from evenrank.policies.policy import wants_learning
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, TopicRankings, full_request
 from evenrank.ranking.record import run_from_topics
-from evenrank.records import Task
+from evenrank.records import Run, Task
 from policies import find_all, make_source
 from policy_collections import JUDGMENTS, make_collection
 
 DEPTHS = (10, 20, 50, 100, 1000)
-LISTS = (
-    *("optimal", "optimal:depths=1000,depth_weights=1", "relevance", "deficit", "deficit:n_windows=0,weight=0.1"),
-    *("proportional", "proportional:diversifier=pm2", "relevance-share", "exposure-disparity", "fusion", "swap"),
-    *("filter", "union", "fa-ir", "det-const-sort", "epsilon-greedy", "best-of"),
-)
 ALONE = "optimal:depths=1000,depth_weights=1"
 """The same solver for the end of the list alone, which no other policy is compared with."""
+LISTS = (
+    *("optimal", ALONE, "relevance", "mmr", "mmr:balance=0.3", "proportional", "proportional:diversifier=pm2"),
+    *("relevance-share", "exposure-disparity", "exposure-disparity:learned=true", "fusion", "fusion:method=combmnz"),
+    *("deficit", "deficit:n_windows=0,weight=0.1", "swap", "filter", "union", "best-of", "fa-ir", "det-const-sort"),
+    "epsilon-greedy",
+)
+UNSPREAD = "optimal:spread=0,include_above=2"
+"""The same solver without spreading exposure over pages."""
 DRAWS = (
-    *("optimal", "optimal:spread=0,include_above=2", "relevance", "plackett-luce", "plackett-luce:balance=0.7"),
-    *("controller", "deficit", "proportional", "exposure-disparity", "epsilon-greedy", "exposure-lp"),
+    *("optimal", UNSPREAD, "relevance", "proportional", "relevance-share", "exposure-disparity", "deficit"),
+    *("controller", "controller:control=0.92", "plackett-luce", "plackett-luce:balance=0.5"),
+    *("plackett-luce:balance=0.7", "epsilon-greedy", "exposure-lp", "fusion"),
 )
 CURVE = tuple(f"optimal:fairness={weight}" for weight in (0.1, 0.3, 0.5, 2, 4))
 """Weights of fairness along which the curve of EE-L against precision is drawn."""
@@ -56,98 +64,122 @@ Scores = dict[str, dict[str, list[float]]]
 
 def main() -> None:
     options = read_options()
-    lists: Scores = defaultdict(lambda: defaultdict(list))
-    draws: dict[str, Scores] = {name: defaultdict(lambda: defaultdict(list)) for name in INFORMATION}
-    for seed in options.seeds:
-        with tempfile.TemporaryDirectory() as folder:
-            collection = make_collection(Path(folder) / "c", options.pages, options.topics, seed, options.judgments)
-            print(f"seed {seed}: collection made", file=sys.stderr, flush=True)
-            if 1 in options.tasks:
-                add_lists(lists, collection, seed)
-            if 2 in options.tasks:
-                for name in INFORMATION:
-                    add_draws(draws[name], collection, seed, name)
-    if options.save:
-        options.save.write_text(json.dumps({"seeds": options.seeds, "lists": lists, "draws": draws}))
-    seeds = [*options.seeds]
-    for path in options.read:
-        saved = json.loads(path.read_text())
-        seeds += saved["seeds"]
-        add_saved(lists, saved["lists"])
-        for name in INFORMATION:
-            add_saved(draws[name], saved["draws"][name])
-    print(f"{options.pages:,} pages, seeds {sorted(seeds)}, {options.judgments} judgments of evaluation topics")
-    if lists:
-        print_lists(lists)
-    for name, scores in draws.items():
-        if scores:
-            print_draws(scores, f"all groups {name}" if name == "known" else "gender unknown to the systems")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        found = [scores_of(folder / f"{options.judgments}{seed}", seed, options) for seed in options.seeds]
+    print(f"{options.pages:,} pages, seeds {options.seeds}, {options.judgments} judgments of evaluation topics")
+    if 1 in options.tasks:
+        print_lists(joined([scores["1-known"] for scores in found]))
+    if 2 in options.tasks:
+        print_draws(joined([scores["2-known"] for scores in found]), "all groups known")
+        print_draws(joined([scores["2-unknown"] for scores in found]), "gender unknown to the systems")
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pages", type=int, default=30_000)
     parser.add_argument("--topics", type=int, default=80, help="half of them for training")
-    parser.add_argument(
-        "--seeds", type=lambda text: [int(part) for part in text.split(",") if part], default=[31, 32, 33]
-    )
+    parser.add_argument("--seeds", type=lambda text: [int(part) for part in text.split(",")], default=[41, 42, 43])
     parser.add_argument("--judgments", choices=JUDGMENTS, default="pooled", help="of the evaluation topics")
     parser.add_argument("--tasks", type=lambda text: [int(part) for part in text.split(",")], default=[1, 2])
-    parser.add_argument("--save", type=Path, help="keep the scores of every topic in this file")
-    parser.add_argument("--read", type=Path, action="append", default=[], help="add the scores of an earlier run")
+    parser.add_argument("--policy", action="append", help="only this one, with its settings; may be repeated")
+    parser.add_argument("--folder", type=Path, help="keep collections and scores here, and resume from them")
     return parser.parse_args()
 
 
-def add_saved(scores: Scores, saved: Scores) -> None:
-    """Append the scores of an earlier run."""
-    for name, of_policy in saved.items():
-        for measure, values in of_policy.items():
-            scores[name][measure] += values
+def scores_of(folder: Path, seed: int, options: argparse.Namespace) -> dict[str, Scores]:
+    """Scores of every policy on one collection, by task and what is known; made where they are not in the folder."""
+    if not (folder / "collection" / "manifest.json").exists():
+        make_collection(folder / "collection", options.pages, options.topics, seed, options.judgments)
+    collection = Collection.open(folder / "collection")
+    found: dict[str, Scores] = {}
+    parts: tuple[tuple[Task, str], ...] = ((1, "known"), (2, "known"), (2, "unknown"))
+    for task, information in parts:
+        if task not in options.tasks:
+            continue
+        names = options.policy or (LISTS if task == 1 else (*DRAWS, *CURVE))
+        of_part = found[f"{task}-{information}"] = {}
+        part = Part(collection, seed, task, information)
+        for name in names:
+            file = folder / f"{task}-{information}-{re.sub('[^a-z0-9.=-]', '_', name)}.json"
+            if not file.exists():
+                unfinished = file.with_suffix(".unfinished")
+                unfinished.write_text(json.dumps(part.scores(name)))
+                unfinished.replace(file)
+            of_part[name] = json.loads(file.read_text())
+    return found
 
 
-def rank_all(
-    collection: Collection, seed: int, task: Task, settings: BuildSettings, names: Sequence[str]
-) -> Iterator[tuple[str, RankingJob, list[TopicRankings], float]]:
-    """(policy, job, rankings, milliseconds a topic); candidates and targets are made once for all policies."""
-    source = make_source(collection, settings, "untrained")
-    find_all(collection, source)
-    request = full_request(task)
-    base = RankingJob(collection.path, source, make_policy("relevance", task), request, settings, seed).learned()
-    prepared = [base.prepare(topic.id) for topic in collection.topics if topic.split == "eval"]
-    topics: list[Prepared] = [topic for topic in prepared if topic is not None]
-    for name in names:
-        job = RankingJob(collection.path, source, make_policy(name, task), request, base.settings, seed)
+def joined(parts: Sequence[Scores]) -> Scores:
+    """Topics of several collections as one, for the policies that all of them have."""
+    names = [name for name in parts[0] if all(name in part for part in parts)]
+    return {
+        name: {measure: [value for part in parts for value in part[name][measure]] for measure in parts[0][name]}
+        for name in names
+    }
+
+
+class Part:
+    """A task on one collection with what the systems know; candidates are found once, when first needed."""
+
+    def __init__(self, collection: Collection, seed: int, task: Task, information: str) -> None:
+        self.collection, self.seed, self.task = collection, seed, task
+        self.settings = BuildSettings(information=INFORMATION[information])
+
+    @cached_property
+    def base(self) -> RankingJob:
+        """The job of the order by relevance, with what was learned on the training topics."""
+        source = make_source(self.collection, self.settings, "untrained")
+        find_all(self.collection, source)
+        policy = make_policy("relevance", self.task)
+        return RankingJob(
+            self.collection.path, source, policy, full_request(self.task), self.settings, self.seed
+        ).learned()
+
+    @cached_property
+    def topics(self) -> list[Prepared]:
+        """Candidates with vectors of their text, and targets, of the evaluation topics."""
+        with_text = replace(self.base, policy=make_policy("mmr")) if self.task == 1 else self.base
+        prepared = [with_text.prepare(topic.id) for topic in self.collection.topics if topic.split == "eval"]
+        return [topic for topic in prepared if topic is not None]
+
+    def scores(self, name: str) -> dict[str, list[float]]:
+        """Measure → one value a topic, and the milliseconds that a topic took."""
+        job = replace(self.base, policy=make_policy(name, self.task))
+        if wants_learning(job.policy):
+            job = job.learned()
+        topics = self.topics
         start = time.process_time()
         results = [job.rank_prepared(topic) for topic in topics]
-        yield name, job, results, 1e3 * (time.process_time() - start) / len(topics)
+        milliseconds = 1e3 * (time.process_time() - start) / len(topics)
+        print(f"seed {self.seed}, Task {self.task}: {name}, {milliseconds:.0f} ms", file=sys.stderr, flush=True)
+        measure = list_scores if self.task == 1 else draw_scores
+        return {**measure(self.collection, run_from_topics(job, name, results), results), "ms": [milliseconds]}
 
 
-def add_lists(scores: Scores, collection: Collection, seed: int) -> None:
-    """Append nDCG, AWRF and Score of each topic at every depth, and the Score of the track's scorer."""
-    for name, job, results, milliseconds in rank_all(collection, seed, 1, BuildSettings(), LISTS):
-        run = run_from_topics(job, name, results)
-        for depth in DEPTHS:
-            topics = evaluate(collection, run, "paper-2021", task1_depth=depth, min_tier=0)[name].topics.values()
-            for measure in ("nDCG", "AWRF", "Score"):
-                scores[name][f"{measure}@{depth}"] += [of_topic[measure] for of_topic in topics]
-        official = evaluate(collection, run, "official-2021", min_tier=0)[name].topics.values()
-        scores[name]["official"] += [of_topic["Score"] for of_topic in official]
-        scores[name]["ms"] += [milliseconds]
+def list_scores(collection: Collection, run: Run, results: Sequence[TopicRankings]) -> dict[str, list[float]]:
+    """nDCG, AWRF and Score of each topic at every depth, and the Score of the track's scorer."""
+    del results
+    scores: dict[str, list[float]] = {}
+    for depth in DEPTHS:
+        topics = evaluate(collection, run, "paper-2021", task1_depth=depth, min_tier=0)[run.name].topics.values()
+        for measure in ("nDCG", "AWRF", "Score"):
+            scores[f"{measure}@{depth}"] = [of_topic[measure] for of_topic in topics]
+    official = evaluate(collection, run, "official-2021", min_tier=0)[run.name].topics.values()
+    return {**scores, "official": [of_topic["Score"] for of_topic in official]}
 
 
-def add_draws(scores: Scores, collection: Collection, seed: int, information: str) -> None:
-    """Append EE-L, precision and the share of relevant pages ever shown."""
-    settings = BuildSettings(information=INFORMATION[information])
-    for name, job, results, milliseconds in rank_all(collection, seed, 2, settings, (*DRAWS, *CURVE)):
-        run = run_from_topics(job, name, results)
-        topics = evaluate(collection, run, "paper-2021", min_tier=0)[name].topics.values()
-        scores[name]["EE-L"] += [of_topic["EE-L"] for of_topic in topics]
-        scores[name]["P"] += [next(value for key, value in t.items() if key.startswith("P")) for t in topics]
-        relevant = {topic.id: topic.rel_docs for topic in collection.topics}
-        scores[name]["shown"] += [float(np.isin(relevant[r.topic_id], r.page_ids).mean()) for r in results]
-        official = evaluate(collection, run, "official-2021", min_tier=0)[name].topics.values()
-        scores[name]["official"] += [of_topic["EE-L"] for of_topic in official]
-        scores[name]["ms"] += [milliseconds]
+def draw_scores(collection: Collection, run: Run, results: Sequence[TopicRankings]) -> dict[str, list[float]]:
+    """EE-L, precision and the share of relevant pages ever shown."""
+    topics = evaluate(collection, run, "paper-2021", min_tier=0)[run.name].topics.values()
+    official = evaluate(collection, run, "official-2021", min_tier=0)[run.name].topics.values()
+    relevant = {topic.id: topic.rel_docs for topic in collection.topics}
+    return {
+        "EE-L": [of_topic["EE-L"] for of_topic in topics],
+        "P": [next(value for key, value in of_topic.items() if key.startswith("P")) for of_topic in topics],
+        "shown": [float(np.isin(relevant[found.topic_id], found.page_ids).mean()) for found in results],
+        "official": [of_topic["EE-L"] for of_topic in official],
+    }
 
 
 def print_lists(scores: Scores) -> None:

@@ -48,11 +48,12 @@ class Optimal:
     0 uses them all."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.1, 0.15, 0.1, 0.15, 0.5)
+    depth_weights: tuple[float, ...] = (0.05, 0.07, 0.05, 0.1, 0.73)
     """Task 1: share of people who stop at each of the depths."""
-    head_emphasis: float = 3.0
-    """Task 1: how much more fairness counts above the end of a list, where people look and where an estimated target is
-    easily missed; 1 maximises the measure as estimated at every depth. Bounds are always those of the measure."""
+    head_emphasis: float = 1.9
+    """Task 1: how much more fairness counts above the end of a list, where an estimated target is easily missed: fully
+    from depth 100 on, not at all down to depth 20; 1 maximises the measure as estimated at every depth. Bounds are
+    always those of the measure."""
     spread: float = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""

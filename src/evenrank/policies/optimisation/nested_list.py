@@ -2,7 +2,8 @@
 
 First each depth is solved for itself, which gives a bound that no ranking of that depth exceeds, and the worth of
 every page there. Then the list is made from the top: the ranks up to a depth are solved with the exposure and relevance
-of the head above them held constant, for the score at that depth and, to the first order, for those of later depths.
+of the head above them held constant, for the score at that depth and, to the first order, for those of later depths,
+at which a page that has no place here appears further below.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ BAND_BELOW_HEAD = 1.3
 """How far the total exposure of groups may be from that of the free optimum when the head of a list is fixed."""
 BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
-EMPHASIS_DEPTH = 100
-"""Depth at which fairness is emphasised in full; above it in proportion to the depth, because the first ranks are fair
-enough without, and all later depths pay for relevance that they lack."""
+TAIL_TOLERANCE, TAIL_ITERATIONS = 3e-5, 80
+"""Of the relaxation of the last ranks: they are most of a long list, and a rough mixture of them rounds badly."""
+EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
+"""Depths between which the emphasis of fairness grows in proportion: the first ranks are fair enough without, and all
+later depths pay for relevance that they lack."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +128,30 @@ def make_nested_list(
             later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
             is_open = rank_by_relevance < limits[number]
             is_end = number == len(free) - 1
-            power = 1.0 if is_end else 1.0 + (emphasis - 1.0) * min(1.0, mixture.depths[number] / EMPHASIS_DEPTH)
-            head = _extend(solution, head, sum(later, np.zeros(len(problem.relevance))), is_open, power)
+            power = 1.0 if is_end else _power(emphasis, mixture.depths[number])
+            lasting = _lasting_share(problem.discounts, len(head), mixture.depths[number])
+            head = _extend(
+                solution, head, lasting * sum(later, np.zeros(len(problem.relevance))), is_open, power, is_end
+            )
             bound = _bound(solution, head, effort)
         proofs.append(_proof(solution, head, bound))
     return NestedList(head, tuple(proofs))
+
+
+def _power(emphasis: float, depth: int) -> float:
+    """How much more fairness counts at a depth above the end of a list."""
+    way = (depth - EMPHASISED_FROM) / (EMPHASISED_IN_FULL - EMPHASISED_FROM)
+    return 1.0 + (emphasis - 1.0) * min(max(way, 0.0), 1.0)
+
+
+def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
+    """Share of the exposure in ranks `above` + 1 to `depth` that a page keeps an advantage of at later depths.
+
+    A page that has no place here is shown a little further below instead, so for later depths only the difference
+    counts: rank 60 in place of rank 120 is next to nothing, rank 3 in place of rank 13 is half of all its exposure.
+    """
+    here, below = weights[above:depth], weights[depth : 2 * depth - above]
+    return float(1.0 - below.mean() / here.mean()) if len(below) else 1.0
 
 
 def solve_free(problem: CompoundProblem, effort: Effort) -> FreeSolution:
@@ -158,6 +180,7 @@ def _extend(
     later: NDArray[np.float64],
     is_open: NDArray[np.bool_],
     emphasis: float,
+    is_end: bool,
 ) -> NDArray[np.intp]:
     """The head with the ranks below it filled from pages that are open.
 
@@ -175,7 +198,8 @@ def _extend(
     start = _without_head(solution, left, below)
     total = solution.best.tangent.total
     banded = replace(below, band=Band(total / BAND_BELOW_HEAD, total * BAND_BELOW_HEAD))
-    relaxation = relax(banded, start, BELOW_TOLERANCE, BELOW_ITERATIONS)
+    effort = (TAIL_TOLERANCE, TAIL_ITERATIONS) if is_end else (BELOW_TOLERANCE, BELOW_ITERATIONS)
+    relaxation = relax(banded, start, *effort)
     return np.concatenate([head, left[_best_rounded(below, [relaxation])]])
 
 
