@@ -14,6 +14,9 @@ from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.text_ids import TextIds
 
+READ_BY_ONE = 100_000_000
+"""Bytes of a corpus that one process reads about as soon as several have started."""
+
 
 @dataclass(frozen=True)
 class CorpusFacts:
@@ -38,9 +41,13 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds
     sizes = np.zeros(len(page_ids), np.int32)
     faults = FaultLog()
     n_pages = n_unlisted = 0
-    bar = progress_bar(path.stat().st_size if path.is_file() else 0, "corpus", "B", scale=True)
+    size = path.stat().st_size if path.is_file() else 0
+    bar = progress_bar(size, "corpus", "B", scale=True)
+    has_text_ids, n_workers = text_ids is not None, 1 if 0 < size <= READ_BY_ONE else None
     try:
-        for batch in map_articles(article_facts, path, faults, progress=bar, has_text_ids=text_ids is not None):
+        for batch in map_articles(
+            article_facts, path, faults, n_workers=n_workers, progress=bar, has_text_ids=has_text_ids
+        ):
             ids, size_bytes, names, keys = batch.result
             if text_ids is not None:
                 ids = text_ids.numbers(keys)

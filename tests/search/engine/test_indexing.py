@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import parse_wikitext
 from evenrank.collection.collection import Collection
@@ -234,5 +235,5 @@ def test_what_a_page_is_becomes_a_field() -> None:
     (fields,) = page_fields((Article(7, "Ann", "", text),))
     assert fields.kind == "musical artist\nperson"
     assert fields.categories == "Singers"
-    assert indexing.occupations({"occupation": 0b110}) == list(OCCUPATION.groups[1:3])
-    assert indexing.occupations({"geography": 2}) == []
+    assert indexing.occupations(0b110) == OCCUPATION.groups[1:3]
+    assert indexing.occupations(UNKNOWN_MASK) == ()

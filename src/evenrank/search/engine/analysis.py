@@ -59,7 +59,7 @@ def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
     """The text of every field of a page; a text without a word gets the word that says so."""
     texts: dict[TextField, str] = {name: getattr(page, name) for name in TEXT_FIELDS}
     for name, text in texts.items():
-        if not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
+        if not text or not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
             texts[name] = ABSENT
     return texts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -171,10 +171,10 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
     return created, state
 
 
-def occupations(masks: Mapping[str, int]) -> list[str]:
-    """The occupations of a person, by the groups of that dimension; none when they are not known."""
-    mask = masks.get(OCCUPATION.name, UNKNOWN_MASK)
-    return [name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1]
+@lru_cache(4096)
+def occupations(mask: int) -> tuple[str, ...]:
+    """The occupations of a person, by the mask of that dimension; none when they are not known."""
+    return tuple(name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1)
 
 
 class Checkpoint(NamedTuple):
@@ -242,11 +242,10 @@ def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[
     masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
     classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
     scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-    for at, page in enumerate(fields):
+    for at, (*texts, kind) in enumerate(fields):
         groups = {name: mask[at] for name, mask in masks.items()}
-        kind = "\n".join(filter(None, [page.kind, *occupations(groups)]))
-        page = page._replace(kind=kind)
-        yield IndexPage(*page, masks=groups, quality_class=classes[at], quality_score=scores[at])
+        kind = "\n".join(filter(None, [kind, *occupations(groups.get(OCCUPATION.name, UNKNOWN_MASK))]))
+        yield IndexPage(*texts, kind, groups, classes[at], scores[at])
 
 
 class PreparedPages(NamedTuple):

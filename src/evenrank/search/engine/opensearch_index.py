@@ -102,7 +102,8 @@ def index_document(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> 
     document: dict[str, Any] = {
         name: " ".join(analyse(analyser, name, text)) for name, text in field_texts(page, analyser).items()
     }
-    document |= {"page_id": page.page_id, **shown_texts(page)}
+    document["page_id"] = page.page_id
+    document |= {name: text.decode() for name, text in shown_texts(page).items()}
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
         document |= {name: mask, f"{name}_group": list(set_bits(mask))}

@@ -208,15 +208,14 @@ class PreparingEngine(Engine, Protocol):
         ...
 
 
-def shown_texts(page: IndexPage) -> dict[str, str]:
-    """Texts that are stored as they are; halves of characters, which no file can hold, are replaced."""
+def shown_texts(page: IndexPage) -> dict[str, bytes]:
+    """Texts that are stored as they are, in UTF-8; halves of characters, which no file can hold, are replaced."""
     texts = (page.title, page.categories, page.text[:OPENING_LENGTH])
-    valid = (text.encode("utf-8", "replace").decode() for text in texts)
-    return dict(zip(SHOWN_FIELDS, valid, strict=True))
+    return {name: text.encode("utf-8", "replace") for name, text in zip(SHOWN_FIELDS, texts, strict=True)}
 
 
 def stored_page(page_id: int, shown: Mapping[str, str]) -> StoredPage:
-    """The page of `shown_texts`."""
+    """The page whose `shown_texts` were decoded."""
     title, categories, opening = (shown.get(name, "") for name in SHOWN_FIELDS)
     return StoredPage(page_id, title, opening, tuple(filter(None, categories.split("\n"))))
 

@@ -71,6 +71,7 @@ class TantivyEngine:
         self._schema = index.schema
         self._writer: tantivy.IndexWriter | None = None
         self._ordinal: int | None = None
+        self._added: PageIdSet | None = None
         self._searcher = index.searcher()
         self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
@@ -135,8 +136,10 @@ class TantivyEngine:
         writer = self.writer
         if self._ordinal is None:
             self._ordinal = self._n_added
+            self._added = None if self._ordinal else PageIdSet()
         for page in pages:
-            writer.delete_documents_by_term("page_id", int(page.page_id))  # costs nothing that can be measured
+            if self._added is None or not self._added.add(page.page_id):
+                writer.delete_documents_by_term("page_id", int(page.page_id))
             self._add_document(writer, page)
             self._ordinal += 1
 
@@ -284,3 +287,23 @@ class TantivyEngine:
             self._writer.rollback()
             self._writer.wait_merging_threads()
             self._writer = None
+            self._added = None  # another process may write now
+
+
+class PageIdSet:
+    """The pages that were added to a new index, a bit each: only a page that comes again replaces another.
+
+    Without it every page asks for the removal of an earlier one, which takes a tenth of the time of a build.
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def add(self, page_id: int) -> bool:
+        """Add a page, and say whether it was not there before."""
+        byte, bit = page_id >> 3, 1 << (page_id & 7)
+        if byte >= len(self._bits):
+            self._bits.extend(bytes(byte + 1 - len(self._bits)))
+        is_new = not self._bits[byte] & bit
+        self._bits[byte] |= bit
+        return is_new

@@ -70,7 +70,7 @@ def to_document(page: IndexPage, ordinal: int, layout: IndexLayout) -> tantivy.D
     document.add_integer("ordinal", ordinal)
     _add_texts(document, page, layout.language)
     for name, text in shown_texts(page).items():
-        document.add_bytes(name, text.encode())
+        document.add_bytes(name, text)
     for name in layout.groups:
         mask = int(page.masks.get(name, 1))
         document.add_integer(name, mask)
