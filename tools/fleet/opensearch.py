@@ -50,6 +50,8 @@ def start_node(number: int) -> None:
         "transport.port": FIRST_TRANSPORT_PORT + number,
         "discovery.seed_hosts": ",".join(f"127.0.0.1:{FIRST_TRANSPORT_PORT + other}" for other in range(N_NODES)),
         "cluster.initial_cluster_manager_nodes": ",".join(f"node-{other + 1}" for other in range(N_NODES)),
+        # A disk that is 85 % full would get no replicas, and these nodes share one with everything else.
+        "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
     options = [f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseSerialGC", "-cp", f"{classes}:{jars}/*", "SearchNode"]
     NODES[number].start([java, *options, *(f"{key}={value}" for key, value in settings.items())])
