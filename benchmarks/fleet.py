@@ -100,8 +100,8 @@ def half_without_fields() -> list[IndexPage]:
     return [replace(page, infobox="", categories="") if at % 2 else page for at, page in enumerate(pages())]
 
 
-def built(address: str, folder: Path, content: Iterable[IndexPage]) -> Engine:
-    engine = engine_kind(address).create(address, folder, IndexLayout(), 1)
+def built(address: str, folder: Path, content: Iterable[IndexPage], n_pages: int) -> Engine:
+    engine = engine_kind(address).create(address, folder, IndexLayout(), 1, n_pages)
     engine.add(content)
     engine.commit("all")
     if isinstance(engine, TantivyEngine):
@@ -115,8 +115,8 @@ def engines(name: str, content: list[IndexPage]) -> Iterator[dict[str, Engine]]:
     """The same pages in both engines."""
     folder = Path(tempfile.mkdtemp(prefix="evenrank-fleet-"))
     address = f"{opensearch.start()}/benchmark-{name}"
-    ours = built(DEFAULT_ADDRESS, folder / "tantivy", content)
-    theirs = built(address, folder / "opensearch", content)
+    ours = built(DEFAULT_ADDRESS, folder / "tantivy", content, len(content))
+    theirs = built(address, folder / "opensearch", content, len(content))
     try:
         yield {"tantivy": ours, "OpenSearch": theirs}
     finally:
@@ -233,11 +233,11 @@ def loading(sizes: Sequence[int] = ()) -> None:
     for number, size in enumerate(sizes or (len(pages()), len(pages()))):
         folder = Path(tempfile.mkdtemp(prefix="evenrank-fleet-"))
         with measured(opensearch.NODES) as cost:
-            engine = built(f"{opensearch.start()}/benchmark-loading", folder / "opensearch", repeated(size))
+            engine = built(f"{opensearch.start()}/benchmark-loading", folder / "opensearch", repeated(size), size)
             wait_for_copies(engine)
         remove(engine)
         with measured() as ours:
-            built(DEFAULT_ADDRESS, folder / "tantivy", repeated(size))
+            built(DEFAULT_ADDRESS, folder / "tantivy", repeated(size), size)
         shutil.rmtree(folder)
         both = cost.client + cost.servers
         label = f"{size:,}{' (cold)' if number == 0 else ''}"

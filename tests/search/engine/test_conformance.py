@@ -184,6 +184,13 @@ def test_a_cluster_that_is_away_is_said_to_be_so(tmp_path: Path) -> None:
         engine_kind(nowhere).create(nowhere, tmp_path, LAYOUT, 1)
 
 
+def test_an_index_has_shards_by_its_size() -> None:
+    from evenrank.search.engine.opensearch_index import PAGES_PER_SHARD, shards_for
+
+    sizes = (0, 1, PAGES_PER_SHARD, PAGES_PER_SHARD + 1, 7_000_000)
+    assert [shards_for(n_pages) for n_pages in sizes] == [1, 1, 1, 2, 14]
+
+
 @pytest.mark.parametrize("wrong", ["opensearch://", "opensearch://host:1?shards=0", "opensearch://host:1?size=3"])
 def test_wrong_addresses_are_refused_with_their_form(tmp_path: Path, wrong: str) -> None:
     pytest.importorskip("opensearchpy")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 
@@ -19,24 +20,35 @@ DEFAULT_ADDRESS = "tantivy"
 """The engine of an index unless another is named: a folder on this machine."""
 
 
+class CreateEngine(Protocol):
+    """See `EngineKind.create`."""
+
+    def __call__(
+        self, address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+    ) -> Engine: ...
+
+
 @dataclass(frozen=True)
 class EngineKind:
     """How indexes of one engine are made and opened.
 
     Both functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
-    fields, and the number of writer threads. `open` raises EvenrankError when there is no such index.
+    fields, and the number of writer threads. `create` may be told how many pages are to come. `open` raises
+    EvenrankError when there is no such index.
     """
 
     scheme: str
     """The address without what follows `://`."""
     about: str
-    create: Callable[[str, Path, IndexLayout, int], Engine]
+    create: CreateEngine
     """A new, empty index in place of any earlier one."""
     open: Callable[[str, Path, IndexLayout, int], Engine]
     """The index as far as it was committed."""
 
 
-def _create_tantivy(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+def _create_tantivy(
+    address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+) -> Engine:
     return TantivyEngine.create(folder / "pages", layout, n_threads)
 
 
@@ -44,10 +56,12 @@ def _open_tantivy(address: str, folder: Path, layout: IndexLayout, n_threads: in
     return TantivyEngine.open(folder / "pages", layout, n_threads)
 
 
-def _create_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+def _create_opensearch(
+    address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+) -> Engine:
     from evenrank.search.engine.opensearch_engine import OpenSearchEngine
 
-    return OpenSearchEngine.create(address, folder, layout)
+    return OpenSearchEngine.create(address, folder, layout, n_pages)
 
 
 def _open_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:

@@ -166,7 +166,7 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
             return opened, found
         opened.close()
     shutil.rmtree(folder, ignore_errors=True)
-    created = kind.create(address, folder, state.layout, n_threads)
+    created = kind.create(address, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
     write_state(folder, state)
     return created, state
 
@@ -242,10 +242,10 @@ def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[
     masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
     classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
     scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-    for at, (*texts, kind) in enumerate(fields):
+    for at, (page_id, title, lead, text, filed, boxed, kind) in enumerate(fields):
         groups = {name: mask[at] for name, mask in masks.items()}
         kind = "\n".join(filter(None, [kind, *occupations(groups.get(OCCUPATION.name, UNKNOWN_MASK))]))
-        yield IndexPage(*texts, kind, groups, classes[at], scores[at])
+        yield IndexPage(page_id, title, lead, text, filed, boxed, kind, groups, classes[at], scores[at])
 
 
 class PreparedPages(NamedTuple):

@@ -27,8 +27,9 @@ from evenrank.search.engine.opensearch_index import (
     index_document,
     index_settings,
     mapping_of,
+    shards_for,
 )
-from evenrank.search.engine.opensearch_query import search_body
+from evenrank.search.engine.opensearch_query import NOTHING_STORED, search_body
 from evenrank.search.engine.protocol import (
     EVERYTHING,
     EngineUnavailableError,
@@ -63,6 +64,8 @@ HOST_PAUSE_SECONDS = 2
 """How long a host that failed is left alone before it is asked again."""
 PREFERENCE = "_primary_first"
 """Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
+NEEDED_PARTS = "responses.error,responses._shards,responses.hits.hits.sort,responses.hits.hits.fields"
+"""Of an answer, what is sent back: the names that come with every hit would be most of it."""
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 _BUSY = frozenset({429, 502, 503, 504})
@@ -79,15 +82,15 @@ class OpenSearchEngine:
         self._analyser = analyser_for(layout.language)
 
     @classmethod
-    def create(cls, address: str, folder: Path, layout: IndexLayout) -> OpenSearchEngine:
-        """A new, empty index beside the one that is in use."""
+    def create(cls, address: str, folder: Path, layout: IndexLayout, n_pages: int | None = None) -> OpenSearchEngine:
+        """A new, empty index beside the one that is in use, with shards for `n_pages` if that number is known."""
         place = Address.parse(address, folder)
         client = _connect(place)
         with _translated(place):
             existing = client.indices.get(index=f"{place.name}-build-*", allow_no_indices=True)
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             index = f"{place.name}-build-{max(numbers, default=0) + 1}"
-            n_shards = place.n_shards or _n_data_nodes(client)
+            n_shards = place.n_shards or (_n_data_nodes(client) if n_pages is None else shards_for(n_pages))
             client.indices.create(
                 index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
             )
@@ -198,11 +201,11 @@ class OpenSearchEngine:
             part = bodies[start : start + QUERIES_PER_REQUEST]
             lines = b"".join(head + b"\n" + orjson.dumps(body) + b"\n" for body in part)
             with _translated(self._address):
-                answers = self._client.msearch(body=lines, index=self.index)["responses"]
+                answers = self._client.msearch(body=lines, index=self.index, filter_path=NEEDED_PARTS)["responses"]
             for answer in answers:
                 if "error" in answer or answer["_shards"]["failed"]:
                     raise EngineUnavailableError(f"{self.index}: a search failed: {_reason_of(answer)}")
-                yield answer["hits"]["hits"]
+                yield answer.get("hits", {}).get("hits", [])
 
     def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
         """One number for each page; see `Engine.values`."""
@@ -212,7 +215,7 @@ class OpenSearchEngine:
             part = ids[start : start + IDS_PER_REQUEST]
             body = {
                 "size": len(part),
-                "_source": False,
+                **NOTHING_STORED,
                 "sort": ["_doc"],
                 "docvalue_fields": ["page_id", name],
                 "query": {"constant_score": {"filter": {"terms": {"page_id": part}}}},
@@ -257,7 +260,7 @@ class OpenSearchEngine:
     def page_ids(self) -> NDArray[np.int32]:
         """The ids of all pages, ascending."""
         found: list[int] = []
-        body: dict[str, Any] = {"size": IDS_PER_REQUEST, "_source": False, "sort": [{"page_id": "asc"}]}
+        body: dict[str, Any] = {"size": IDS_PER_REQUEST, **NOTHING_STORED, "sort": [{"page_id": "asc"}]}
         body["query"] = {"match_all": {}}
         while True:
             (hits,) = self._ask([body])

@@ -25,6 +25,8 @@ SCHEME = "opensearch://"
 ADDRESS_FORM = "opensearch://HOST:PORT[,HOST:PORT…][/NAME][?shards=N]"
 MOST_HITS = 200_000
 """Pages that one search may ask for."""
+PAGES_PER_SHARD = 500_000
+"""A search costs less on few shards; articles of this number take about 2 GB."""
 MOST_TERMS = 65_536
 """Page ids that one clause of a restriction may name."""
 
@@ -37,7 +39,7 @@ class Address:
     name: str
     """Alias under which the finished index is found; indexes of builds are named after it."""
     n_shards: int | None
-    """Primary shards; None for one on each data node."""
+    """Primary shards; None for `shards_for` the number of pages."""
 
     @classmethod
     def parse(cls, text: str, folder: Path) -> Address:
@@ -55,6 +57,11 @@ class Address:
 def _derived_name(folder: Path) -> str:
     digest = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     return f"evenrank-{digest}"
+
+
+def shards_for(n_pages: int) -> int:
+    """Primary shards of an index for so many pages."""
+    return max(1, math.ceil(n_pages / PAGES_PER_SHARD))
 
 
 def index_settings(n_shards: int) -> dict[str, Any]:
