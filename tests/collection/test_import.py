@@ -83,7 +83,7 @@ def test_what_was_put_in_comes_out(tmp_path: Path, files: ImportFiles) -> None:
     assert collection.size_bytes.tolist() == [4, 6, 0]
     assert collection.manifest.counts["corpus_pages_without_metadata"] == 1
     assert collection.rows_of(np.array([30, 77, 10])).tolist() == [2, -1, 0]
-    assert "1 lines repeat" in told[0]
+    assert "1 line repeats" in told[0]
 
 
 def test_topics_join_judgments_and_keywords(tmp_path: Path, files: ImportFiles) -> None:

@@ -87,10 +87,11 @@ def table_text(collection: Collection) -> str:
         lines.append(f"{counted(topics, f'{name} topic')} with {counted(judgments, 'relevant page')}")
     lines.append("")
     is_of_wiki = not collection.manifest.own_dimensions or any(map(collection.has_groups, TABLE))
-    if is_of_wiki:
+    has_table = is_of_wiki and (collection.has_groups(TABLE[0]) or "sub-region" not in facts["groups"])
+    if has_table:
         lines += [_group_table(facts["geography_by_gender"]), ""]
     for name, groups in facts["groups"].items():
-        if name not in TABLE:
+        if name not in TABLE or (is_of_wiki and not has_table and collection.has_groups(name)):
             lines.append(f"{name}: {_counted({group: n for group, n in groups.items() if n})}")
     lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]

@@ -45,7 +45,8 @@ def warn_of_odd(
 ) -> None:
     """Say what is odd in metadata, but not wrong."""
     if metadata.n_repeated:
-        warn(f"{path}: {metadata.n_repeated:,} lines repeat a page id; the first line of each counts")
+        lines = "1 line repeats" if metadata.n_repeated == 1 else f"{metadata.n_repeated:,} lines repeat"
+        warn(f"{path}: {lines} a page id; the first line of each counts")
     known = [name for name in metadata.masks if dimensions[name].field in metadata.fields]
     if not known:
         warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")

@@ -173,10 +173,10 @@ class _Evaluation:
     def _notes_of_task2(self, topics: list[int]) -> list[str]:
         """Notes on topics with relevant pages that Task 2 leaves out nevertheless."""
         shallow = [topic for topic in topics if not self._is_deep(topic)]
-        unknown = [topic for topic in topics if self._is_deep(topic) and not self._truth(topic).has_class]
+        unknown = [topic for topic in topics if self._is_deep(topic) and not self._truth(topic).has_task2_target]
         reasons = {
             f"not judged down to tier {self.protocol.min_tier}": shallow,
-            "without a relevant page of known quality": unknown,
+            "without a relevant page of known quality and group": unknown,
         }
         return [f"topics {reason}, left out: {listed(left)}" for reason, left in reasons.items() if left]
 
@@ -187,7 +187,7 @@ class _Evaluation:
 
     def _is_judged(self, topic: int, run: Run) -> bool:
         """Whether the topic counts in the run's task."""
-        return run.task == 1 or (self._is_deep(topic) and self._truth(topic).has_class)
+        return run.task == 1 or (self._is_deep(topic) and self._truth(topic).has_task2_target)
 
     def _truth(self, topic: int) -> TopicTruth:
         if topic not in self._truths:

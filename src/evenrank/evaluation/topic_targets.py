@@ -109,7 +109,7 @@ def topic_targets(
     chosen = settle_protocol(protocol, **settings)
     space = protocol_space(opened, chosen, joined_groups(groups))
     truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]
-    kept = [truth for truth in truths if task == 1 or truth.has_class]
+    kept = [truth for truth in truths if task == 1 or truth.has_task2_target]
     if not kept:
         raise EvenrankError(f"{opened.path}: no topic has judgments to make a target of (import topics with rel_docs)")
     drops_unknown = task == 1 and not chosen.keeps_unknown_task1 and space.has_unknown

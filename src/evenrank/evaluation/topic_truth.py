@@ -117,9 +117,12 @@ class TopicTruth:
         return float(self.protocol.attention_model.weights(depth, self.protocol.discount_type).sum())
 
     @cached_property
-    def has_class(self) -> bool:
-        """Whether some relevant page has a quality class, without which Task 2 has no target."""
-        return bool((self._classes != NO_CLASS).any())
+    def has_task2_target(self) -> bool:
+        """Whether some relevant page has a quality class and is in a group, without which Task 2 has no target."""
+        if not (self._classes != NO_CLASS).any():
+            return False
+        target = self.task2_target
+        return (target.total if isinstance(target, SparseTarget) else float(target.sum())) > 0.0
 
     def target(self, task: Task) -> TrueTarget:
         """The target of a task as a value of its own type."""

@@ -47,6 +47,8 @@ def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
 
 
 def _compute(view: TopicView) -> float:
+    if view.wants_nothing:
+        return math.nan
     if not view.exposes_nothing:
         if view.groups.published is not None:
             return view.groups.published.awrf(view.protocol.log_base)

@@ -33,7 +33,7 @@ def total_variation(p: Distribution, q: Distribution, rest: float = 0.0) -> floa
 
 def _distance(distance: Callable[[Distribution, Distribution, float], float]) -> Callable[[TopicView], float]:
     def compute(view: TopicView) -> float:
-        if view.exposes_nothing:
+        if view.exposes_nothing or view.wants_nothing:
             return math.nan
         wanted = view.target.sum() + view.groups.unexposed_target
         rest = view.groups.unexposed_target / wanted

@@ -246,6 +246,11 @@ class TopicView:
         return float(self.exposure.sum()) <= 0.0
 
     @cached_property
+    def wants_nothing(self) -> bool:
+        """Whether the target is empty, because no relevant page is in a group: nothing can be compared with it."""
+        return float(self.target.sum()) + self.groups.unexposed_target <= 0.0
+
+    @cached_property
     def _cuts(self) -> dict[int, TopicView]:
         return {}
 

@@ -117,7 +117,8 @@ def sum_of_products(
         part = slice(int(first), int(last))
         total = total + _chains(column[part], product[part], error[part], len(found))
         start = end
-    return SparseVector(found, total)
+    held = np.flatnonzero(total)  # pages without a weight hold nothing, and a share of nothing is undefined
+    return SparseVector(found[held], total[held])
 
 
 def _block_length(n_left: int) -> int:

@@ -109,7 +109,7 @@ def blend_sparsely(distribution: SparseVector, space: GroupSpace, weight: float 
     """
     blended, others = blended_part(space), unblended_part(space)
     cell = space.cells_in(blended, distribution.cells)
-    mass = np.bincount(cell, distribution.values, minlength=blended.n_groups)
+    mass = np.bincount(cell, distribution.values, minlength=blended.n_groups).astype(np.float64, copy=False)
     section, background = sparse_sections(blended)
     section_mass = np.bincount(section, mass)[section]
     wanted = np.where(section > 0, weight * background * section_mass, 0.0)

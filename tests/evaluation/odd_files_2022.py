@@ -1,0 +1,116 @@
+"""Small data sets in the official formats of 2022, with everything odd that these files may have."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.evaluation.reference_2022 import OCEANIA, PEOPLE, WORK
+
+REGIONS = [*PEOPLE, *OCEANIA]
+GENDERS = ["male", "female", "transgender female", "cisgender male", "non-binary", "intersex", "unknown"]
+OCCUPATIONS = [
+    "activist", "agricultural worker", "artist", "athlete", "biologist", "businessperson", "chemist", "civil servant",
+    "clergyperson", "computer scientist", "linguist", "politician", "sportsperson (non-athlete)", "writer",
+]  # fmt: skip
+BANDS = {
+    "first_letter_category": ["a-d", "e-k", "l-r", "s-"],
+    "creation_date_category": ["2001-2006", "2007-2011", "2012-2016", "2017-2022"],
+    "relative_pageviews_category": ["Low", "Medium-Low", "Medium-High", "High"],
+    "num_sitelinks_category": ["English only", "2-4 languages", "5+ languages"],
+}
+
+
+@dataclass(frozen=True)
+class Files:
+    """Paths of a data set."""
+
+    metadata: Path
+    reldocs: Path
+    runs: dict[int, Path]
+    """By task."""
+
+
+def write_files(folder: Path, seed: int, *, is_regular: bool) -> Files:
+    """A data set; with `is_regular` all records have the same keys in the same order, as in the official file.
+
+    Otherwise fields are missing, in another order, null, or of no known meaning.
+    """
+    rng = np.random.default_rng(seed)
+    ids = [0, *np.unique(rng.integers(1, 2**31 - 1, 160)).tolist(), 2**31 - 1]
+    records = [_record(page, rng) if is_regular else _disturbed(_record(page, rng), rng) for page in ids]
+    rng.shuffle(records)  # type: ignore[arg-type]
+    records.append({**records[0], "gender": ["female"], "qual_cat": "FA"})  # a repeated page: the first line counts
+    metadata = folder / "trec_2022_articles_discrete_assessed.json.gz"
+    with gzip.open(metadata, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(record, ensure_ascii=bool(seed % 2)) + "\n" for record in records)
+    without_metadata = [int(page) for page in rng.integers(1, 2**31 - 1, 20) if page not in ids]
+    topics = _topics(ids, without_metadata, rng)
+    reldocs = folder / "trec_2022_eval_reldocs.jsonl"
+    judged = [
+        {"id": topic, "title": f"Topic {topic}", "rel_docs": pages, "notes": None} for topic, pages in topics.items()
+    ]
+    reldocs.write_text("\n".join(map(json.dumps, judged)) + "\n\n", encoding="utf-8")
+    pool = [*ids, *without_metadata]
+    paths = {task: folder / f"run{task}.{'gz' if task == 1 else 'tsv'}" for task in (1, 2)}
+    with gzip.open(paths[1], "wt") as file:
+        file.write("id\tpage_id\n")
+        for topic, relevant in topics.items():
+            if topic != 9:  # a topic without an answer
+                pages = _ranking(relevant, pool, int(rng.integers(1, 90)), rng)
+                file.writelines(f"{topic}\t{page}\n" for page in pages)
+    with paths[2].open("w") as file:
+        for topic, relevant in topics.items():
+            for number in range(1, 4 + topic % 3):
+                pages = _ranking(relevant if number != 2 else [], pool, int(rng.integers(1, 50)), rng)
+                file.writelines(f"{topic}\t{number}\t{page}\n" for page in pages)
+    return Files(metadata, reldocs, paths)
+
+
+def _record(page: int, rng: np.random.Generator) -> dict[str, Any]:
+    some = lambda names, most: rng.choice(names, int(rng.integers(0, most + 1)), replace=False).tolist()  # noqa: E731
+    sources = {name: int(rng.integers(0, 60)) for name in some([*REGIONS, "UNK"], 4)}
+    return {
+        "page_id": page,
+        "pred_qual": [None, 0, 1, 0.5, round(float(rng.random()), 6)][int(rng.integers(0, 5))],
+        "qual_cat": str(rng.choice(WORK)) if rng.random() < 0.9 else None,
+        "page_countries": some(["Côte d'Ivoire", "Peru"], 2),
+        "page_subcont_regions": some(REGIONS, 3),
+        "source_countries": {"Perú": 3} if rng.random() < 0.5 else {},
+        "source_subcont_regions": sources,
+        "gender": some(GENDERS, 2) if rng.random() < 0.5 else [],
+        "occupations": some(OCCUPATIONS, 4),
+        "years": [1850, 1900],
+        "num_sitelinks": int(rng.integers(1, 40)),
+        **{key: str(rng.choice(names)) if rng.random() < 0.93 else None for key, names in BANDS.items()},
+    }
+
+
+def _disturbed(record: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """The record with fields missing, null, in another order, and others that nobody knows."""
+    names = [str(name) for name in rng.permutation([*record])]
+    kept = {name: record[name] for name in names if name == "page_id" or rng.random() < 0.85}
+    for name in ("page_subcont_regions", "source_subcont_regions", "gender", "occupations"):
+        if rng.random() < 0.1:
+            kept[name] = None
+    if rng.random() < 0.3:
+        kept["pred_qual_2020"] = {"GA": 0.25, "FA": [1, {"page_id": 7, "qual_cat": "FA"}]}
+    return kept
+
+
+def _topics(ids: list[int], without_metadata: list[int], rng: np.random.Generator) -> dict[int, list[int]]:
+    """Few judgments, many, a repeated one, and pages without metadata among them."""
+    sizes = {9: 20, 187: 1, 400: 12, 5: 45, 1001: 3}
+    topics = {topic: [int(page) for page in rng.choice(ids, size, replace=False)] for topic, size in sizes.items()}
+    topics[400] += [*without_metadata[:4], topics[400][0]]
+    return topics
+
+
+def _ranking(relevant: list[int], pool: list[int], length: int, rng: np.random.Generator) -> list[int]:
+    wanted = [page for page in relevant if rng.random() < 0.6]
+    others = [page for page in rng.permutation(pool).tolist() if page not in wanted][:length]
+    return [int(page) for page in rng.permutation(list(dict.fromkeys([*wanted, *others])))][: max(length, 1)]
