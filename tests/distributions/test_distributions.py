@@ -162,6 +162,13 @@ def test_the_version_is_in_one_place(built: Path) -> None:
     assert wheel_of(built).name.startswith(f"evenrank-{version}-")
     sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
     assert not [text for text in sources if f'"{version}"' in text]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_changelog_has_this_version_with_its_date() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    newest = next(heading for heading in headings if heading != "Unreleased")
+    assert re.fullmatch(rf"{re.escape(PROJECT['version'])} – \d{{4}}-\d\d-\d\d", newest)
 
 
 def test_the_page_of_an_index_shows_no_broken_picture(built: Path) -> None:
@@ -205,6 +212,52 @@ def test_each_extra_alone_in_a_clean_environment(
     assert done.returncode == 0, done.stderr
     doctor = subprocess.run([str(programs / "evenrank"), "doctor"], capture_output=True, check=False)
     assert doctor.returncode == 0, doctor.stdout
+
+
+def pages_of_the_docs() -> list[str]:
+    """Pages with examples, by their path; those of adapters have tests of their own."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    shown = [page for page in pages if re.search(r"^```(console|python)$", page.read_text("utf-8"), re.M)]
+    return [str(page.relative_to(ROOT)) for page in shown if page.name not in ADAPTERS]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", pages_of_the_docs())
+def test_every_page_runs_in_the_environment_of_the_readme(
+    name: str, environment: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """With the extras that `make demo` installs, and those that the page names: real output, compared."""
+    text = (ROOT / name).read_text("utf-8")
+    named = {one for names in re.findall(r"pip install '\.\[([\w,]+)\]'", text) for one in names.split(",")}
+    programs = environment(",".join(sorted({"report", "web"} | named)))
+    (tmp_path / "page.md").write_text(text, "utf-8")
+    dump = ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"
+    if dump.name in text:
+        if not dump.exists():
+            pytest.skip(f"{dump.name} is not here")
+        (tmp_path / dump.name).symlink_to(dump)
+    check = [str(programs / "python"), str(ROOT / "docs" / "fill_examples.py"), "--check", "page.md"]
+    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.long
+def test_wheel_and_source_archive_of_build_install_alone(tmp_path: Path) -> None:
+    """`python -m build`, as for an index; both archives installed, each in an environment of its own."""
+    subprocess.run([sys.executable, "-m", "build", "-o", str(tmp_path / "dist")], cwd=ROOT, check=True)
+    archives = sorted((tmp_path / "dist").iterdir())
+    assert [archive.name.removeprefix(f"evenrank-{PROJECT['version']}") for archive in archives] == [
+        "-py3-none-any.whl",
+        ".tar.gz",
+    ]
+    for archive in archives:
+        place = tmp_path / f"env-{archive.suffix}"
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([str(place / "bin/python"), "-m", "pip", "install", "-q", str(archive)], check=True)
+        use = [str(place / "bin/python"), "-c", USES[""]]
+        assert "AWRF" in subprocess.run(use, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run([str(place / "bin/evenrank"), "--version"], capture_output=True, text=True, check=True)
+        assert PROJECT["version"] in shown.stdout
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ import click
 
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import NEW_STORE, STORE, FiniteRange
+from evenrank.cli.talk import is_quiet, say
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -94,9 +95,9 @@ def command(
     from evenrank.collection.collection import Collection
 
     start = time.monotonic()
-    show_log()
+    show_log(is_quiet=is_quiet())
     opened, site = Collection.open(collection), wiki.rstrip("/") + "/"
-    say_progress(f"{collection}: {len(opened):,} articles")
+    say(f"{collection}: {len(opened):,} articles")
     settings = WebSettings(
         store=store,
         facts_folder=store.parent if isinstance(store, Path) else None,
@@ -121,7 +122,7 @@ def command(
         guidelines=guidelines,
     )
     if subjects:
-        say_progress(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
+        say(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
     shared = shared_by_workers(settings)
@@ -129,11 +130,10 @@ def command(
 
     def work() -> None:
         app = create_app(collection, settings, shared)
-        say_progress(f"ready after {time.monotonic() - start:.1f} s")
+        say(f"ready after {time.monotonic() - start:.1f} s")
         if admin_link:
-            say_progress(
-                f"administration: {public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}"
-            )
+            link = f"{public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}"
+            click.echo(f"administration: {link}", err=True)
         server_of(app, proxies).run([socket])
 
     with listen(host, port) as socket:
@@ -143,8 +143,3 @@ def command(
             work()
         else:
             run_workers(workers, work)
-
-
-def say_progress(text: str) -> None:
-    """How far the start is."""
-    click.echo(text, err=True)

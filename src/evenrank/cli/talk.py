@@ -10,13 +10,18 @@ VERBOSE = "evenrank.verbose"
 
 def say(text: object) -> None:
     """A note on standard error; nothing with --quiet."""
-    if not _is_set(QUIET):
+    if not is_quiet():
         click.echo(text, err=True)
 
 
 def warn(text: object) -> None:
     """A warning on standard error, with --quiet too."""
     click.echo(f"warning: {text}", err=True)
+
+
+def is_quiet() -> bool:
+    """Whether --quiet was given."""
+    return _is_set(QUIET)
 
 
 def is_verbose() -> bool:

@@ -167,9 +167,11 @@ def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]
             unfit.setdefault(one.dimension, []).append(f"{topic.topic_id} ({one.group} {one.share:.0%})")
     for dimension, topics in unfit.items():
         finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
+        others = ",".join(name for name in job.settings.information if name != dimension)
+        how = f" (--set information={others} --set scored={others})" if others else ""
         notes.append(
             f"nearly all of the field is in one group of {dimension} in topics {_first(topics)}: "
-            f"leave {dimension} out of the target for them{finer} (--set information=… --set scored=…)"
+            f"leave {dimension} out of the target for them{how}{finer}"
         )
     return tuple(notes)
 

@@ -71,8 +71,11 @@ class BoundedLog(logging.Filter):
         return True
 
 
-def show_log() -> None:
-    """Print the log of the app and of the server to standard error, each line with date and time in UTC."""
+def show_log(*, is_quiet: bool = False) -> None:
+    """Print the log of the app and of the server to standard error, each line with date and time in UTC.
+
+    `is_quiet` leaves only what went wrong.
+    """
     formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     handler = logging.StreamHandler()
@@ -82,4 +85,4 @@ def show_log() -> None:
         log = logging.getLogger(name)
         log.addHandler(handler)
         log.propagate = False
-        log.setLevel(logging.INFO if name == "evenrank" else logging.WARNING)
+        log.setLevel(logging.INFO if name == "evenrank" and not is_quiet else logging.WARNING)
