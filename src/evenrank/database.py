@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 from evenrank.errors import MissingExtraError
@@ -95,11 +96,23 @@ def open_database(
     if not is_database_address(location):
         file = SqliteFile(location, wait_seconds=wait_seconds, max_bytes=max_bytes)
         return open_file(file, schema, may_create=may_create)
+    opened: Database = _postgres().open_postgres(
+        str(location), schema, may_create=may_create, wait_seconds=wait_seconds
+    )
+    return opened
+
+
+def kinds_in(address: str, schemas: Iterable[Schema]) -> list[Schema]:
+    """Those kinds of store whose tables a PostgreSQL database has."""
+    return [schema for schema in schemas if _postgres().has_tables(address, schema)]
+
+
+def _postgres() -> ModuleType:
     try:
-        from evenrank.postgres import open_postgres
+        from evenrank import postgres
     except ImportError as error:
         raise MissingExtraError("a store in PostgreSQL", "postgres") from error
-    return open_postgres(str(location), schema, may_create=may_create, wait_seconds=wait_seconds)
+    return postgres
 
 
 def shown_location(location: Location) -> str:

@@ -127,9 +127,17 @@ class PostgresDatabase:
         return int(size)
 
     def check(self) -> list[str]:
-        """What is wrong with the database; damaged pages are the server's to find (pg_amcheck)."""
-        self.execute("SELECT 1").fetchone()
-        return []
+        """What is damaged: tables of which a value cannot be read, and indexes that the server calls invalid."""
+        known = "SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY 1"
+        invalid = "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indexrelid IN (SELECT oid "
+        invalid += "FROM pg_class WHERE relnamespace = ?::regnamespace) ORDER BY 1"
+        found = [f"index {name} is invalid" for (name,) in self.execute(invalid, (self.namespace,)).fetchall()]
+        for (name,) in self.execute(known, (self.namespace,)).fetchall():
+            try:
+                self.execute(f'SELECT sum(length(found::text)) FROM "{name}" found')
+            except psycopg.InternalError as error:
+                found.append(f"table {name}: {_first_line(error)}")
+        return found
 
     def close(self) -> None:
         """Close the connections that nobody is using."""
@@ -238,6 +246,16 @@ def open_postgres(
         store.close()
         raise
     return store
+
+
+def has_tables(address: str, schema: Schema) -> bool:
+    """Whether a PostgreSQL database has tables of a kind."""
+    with PostgresDatabase(address, schema.namespace) as store:
+        try:
+            return _version(store) is not None
+        except psycopg.ProgrammingError as error:
+            fix = "check the address and the rights of its user"
+            raise input_error(store.path, 0, _first_line(error), fix) from error
 
 
 def _prepare(store: PostgresDatabase, schema: Schema, may_create: bool) -> None:

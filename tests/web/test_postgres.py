@@ -41,6 +41,7 @@ from evenrank.web.lists.marks import count_states
 from evenrank.web.lists.work_list import load_list
 from evenrank.web.storage.administration import entries, remove_expired, set_limits, totals
 from evenrank.web.storage.kept import int32
+from evenrank.web.storage.marked_topics import marked_topics
 from evenrank.web.storage.store import desk_schema
 
 
@@ -204,3 +205,50 @@ def test_what_is_wrong_with_an_address_is_said_without_its_password(empty_postgr
     assert "secret" not in str(found.value)
     done = CliRunner().invoke(cli, ["judgments", "progress", empty_postgres])
     assert "has no tables of a judgments file" in str(done.exception)
+
+
+def test_learning_reads_marks_from_the_database(desk: Desk, postgres: PostgresServer) -> None:
+    client = client_of(desk)
+    path = posted(client, "/lists", {**QUESTION, "title": "Marked chess"})
+    articles = client.get(f"{path}.json").json()["articles"]
+    for article, kind in zip(articles, ("off-topic", "done", "claimed"), strict=False):
+        answer = client.post(f"{path}/marks", data={"page_id": str(article["page_id"]), "mark": kind})
+        assert answer.status_code == 303
+    (topic,) = (topic for topic in marked_topics(postgres.url) if topic.title == "Marked chess")
+    assert topic.rel_docs.tolist() == sorted(article["page_id"] for article in articles[1:3])
+    assert topic.assessed_docs is not None
+    assert len(topic.assessed_docs) == 3
+
+
+def test_doctor_reads_every_table_of_a_database(empty_postgres: str) -> None:
+    def run() -> tuple[int, str]:
+        done = CliRunner().invoke(cli, ["doctor", empty_postgres])
+        return done.exit_code, done.output
+
+    code, output = run()
+    assert (code, "has no tables of evenrank" in output) == (1, True)
+    for schema in (desk_schema(), judgments_schema()):
+        with open_database(empty_postgres, schema, may_create=True) as database:
+            assert database.check() == []
+    code, output = run()
+    assert code == 0, output
+    assert output.count("every table can be read") == 2
+    away = CliRunner().invoke(cli, ["doctor", "postgresql://nobody@127.0.0.1:1/none"])
+    assert (away.exit_code, "check the address" in away.output) == (1, True)
+
+
+def test_doctor_finds_a_damaged_table(empty_postgres: str, postgres: PostgresServer) -> None:
+    with open_database(empty_postgres, desk_schema(), may_create=True) as database:
+        with database.transaction() as connection:
+            connection.executemany("INSERT INTO setting VALUES (?, ?)", [(f"name {n}", "v" * 200) for n in range(200)])
+        connection = database.connection
+        (name,) = connection.execute("SELECT pg_relation_filepath('evenrank_desk.setting')").fetchone()
+    postgres.stop()
+    with (postgres.data / name).open("r+b") as file:
+        file.seek(8192)
+        file.write(b"\xff" * 8192)
+    postgres.start()
+    done = CliRunner().invoke(cli, ["doctor", empty_postgres])
+    remove_tables(postgres)
+    assert done.exit_code == 1, done.output
+    assert "table setting: invalid page" in done.output

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from evenrank.cli.listing import aligned
+from evenrank.cli.option_types import StoreLocation
 
 PARTS = {
     "": ("numpy", "click", "orjson", "isal", "tantivy", "scipy", "tqdm"),
@@ -26,19 +27,20 @@ PARTS = {
 
 
 @click.command("doctor")
-@click.argument("paths", metavar="[PATH]...", type=click.Path(exists=True, path_type=Path), nargs=-1)
-def command(paths: tuple[Path, ...]) -> None:
+@click.argument("paths", metavar="[PATH]...", type=StoreLocation(exists=True, dir_okay=True), nargs=-1)
+def command(paths: tuple[Path | str, ...]) -> None:
     """Print versions, cores, memory and the optional parts that are installed; exit 1 when a needed one is missing.
 
-    With PATH, the folder of a collection, a judgments file, a store of work lists or a model file, check every file
-    of it instead: what is damaged and what to do about it; exit 1 when anything is damaged.
+    With PATH, the folder of a collection, a judgments file, a store of work lists, a model file or the address of a
+    PostgreSQL database, check all of it instead: what is damaged and what to do about it; exit 1 when anything is
+    damaged.
     """
     if paths:
         return _check_files(paths)
     return _print_versions()
 
 
-def _check_files(paths: tuple[Path, ...]) -> None:
+def _check_files(paths: tuple[Path | str, ...]) -> None:
     from evenrank.cli.file_checks import check_path
 
     findings = [finding for path in paths for finding in check_path(path)]

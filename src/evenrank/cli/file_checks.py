@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from evenrank.database import Location, is_database_address, kinds_in, open_database, shown_location
 from evenrank.errors import DamagedStoreError, EvenrankError
 
 FINE = "as it was written"
@@ -14,14 +15,19 @@ FINE = "as it was written"
 class Finding(NamedTuple):
     """What is known of one file."""
 
-    path: Path
+    path: Path | str
+    """A file, or the address of a database without its password."""
     state: str
     fix: str = ""
     is_damaged: bool = False
 
 
-def check_path(path: Path) -> Iterator[Finding]:
-    """What is found in a folder with a collection, or in a file of ours."""
+def check_path(path: Location) -> Iterator[Finding]:
+    """What is found in a folder with a collection, in a file of ours, or in a PostgreSQL database."""
+    if is_database_address(path):
+        yield from _check_database(str(path))
+        return
+    path = Path(path)
     if path.is_dir():
         yield from _check_collection(path)
     elif path.suffix == ".json":
@@ -124,3 +130,23 @@ def _check_store(path: Path) -> Finding:
     except EvenrankError as error:
         return Finding(path, str(error).removeprefix(f"{path}: "), restore, True)
     return Finding(path, FINE)
+
+
+def _check_database(address: str) -> Iterator[Finding]:
+    """Lists and judgments in PostgreSQL: every value is read, which finds pages that fail the server's checksums."""
+    from evenrank.assessment.store import judgments_schema
+    from evenrank.web.storage.store import desk_schema
+
+    shown = shown_location(address)
+    try:
+        kinds = kinds_in(address, (desk_schema(), judgments_schema()))
+        if not kinds:
+            yield Finding(shown, "has no tables of evenrank", "name the database that serve or judgments uses", True)
+        for schema in kinds:
+            with open_database(address, schema) as store:
+                faults = store.check()
+            state = "; ".join(faults) or "every table can be read"
+            yield Finding(f"{shown} ({schema.name})", state, "restore a backup" if faults else "", bool(faults))
+    except EvenrankError as error:
+        reason = str(error).removeprefix(f"{shown}: ")
+        yield Finding(shown, reason, "check the address and that the server is running", True)

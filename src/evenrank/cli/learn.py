@@ -10,12 +10,13 @@ import click
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
-from evenrank.cli.option_types import SEED
+from evenrank.cli.option_types import SEED, STORE
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
 if TYPE_CHECKING:
+    from evenrank.database import Location
     from evenrank.records import Topic
     from evenrank.search.learn.training_report import TrainingReport
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--marks",
-    metavar="STORE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE|URL",
+    type=STORE,
     help="Store of the web app: learn also from what its visitors marked as done or as off topic.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
@@ -56,7 +57,7 @@ def command(
     pooling: str | None,
     device: str | None,
     pairs: tuple[str, ...],
-    marks: Path | None,
+    marks: Location | None,
     seed: int,
     form: str,
 ) -> None:
@@ -86,13 +87,14 @@ def command(
     say(f"{learned.path}: learned from {n_topics} topics, fingerprint {learned.fingerprint}")
 
 
-def _read_marks(store: Path) -> list[Topic]:
+def _read_marks(store: Location) -> list[Topic]:
     """The questions of a store that have articles of both kinds."""
+    from evenrank.database import shown_location
     from evenrank.web.storage.marked_topics import marked_topics
 
     found = marked_topics(store)
     n_marks = sum(len(topic.assessed_docs) for topic in found if topic.assessed_docs is not None)
-    say(f"{store}: {len(found):,} marked questions with {n_marks:,} marks")
+    say(f"{shown_location(store)}: {len(found):,} marked questions with {n_marks:,} marks")
     return found
 
 

@@ -31,8 +31,8 @@ class NamedPath(click.Path):
 class StoreLocation(NamedPath):
     """A file, or the address of a PostgreSQL database, which stays text."""
 
-    def __init__(self, *, exists: bool = False) -> None:
-        super().__init__(exists=exists, dir_okay=False, path_type=Path)
+    def __init__(self, *, exists: bool = False, dir_okay: bool = False) -> None:
+        super().__init__(exists=exists, dir_okay=dir_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from evenrank.database import is_database_address

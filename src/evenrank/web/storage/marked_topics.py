@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from evenrank.database import Connection, Location, is_database_address, open_database
 from evenrank.records import Topic
 from evenrank.sqlite import read_only
 from evenrank.web.request.question import question_from_json
+from evenrank.web.storage.store import desk_schema
 
 _MARKS = {
     "work_list": "SELECT w.question, m.page_id, m.kind, w.series FROM list_mark m JOIN work_list w "
@@ -20,18 +24,14 @@ _MARKS = {
 """Question, page, kind of mark and number of what is marked, for both tables."""
 
 
-def marked_topics(store: Path) -> list[Topic]:
+def marked_topics(store: Location) -> list[Topic]:
     """The questions of lists and searches with articles that were marked as off topic and others that were worked on.
 
     They have negative ids, apart from the topics of any collection. Private ones are left out: what is learned is used
     for everybody. A question without marks of both kinds cannot teach what distinguishes them.
     """
-    connection = read_only(store)
-    connection.row_factory = sqlite3.Row
-    try:
+    with _reading(store) as connection:
         found = [_read(connection, table) for table in _MARKS]
-    finally:
-        connection.close()
     topics = []
     for number, (question, kinds) in enumerate((entry for part in found for entry in part), start=1):
         off_topic = {page for page, kind in kinds if kind == "off-topic"}
@@ -45,7 +45,22 @@ def marked_topics(store: Path) -> list[Topic]:
     return topics
 
 
-def _read(connection: sqlite3.Connection, table: str) -> list[tuple[str, list[tuple[int, str]]]]:
+@contextmanager
+def _reading(store: Location) -> Iterator[Connection]:
+    """A connection that sees one state of the store and changes nothing."""
+    if is_database_address(store):
+        with open_database(store, desk_schema()) as database, database.snapshot():
+            yield database.connection
+        return
+    file = read_only(Path(store))
+    file.row_factory = sqlite3.Row
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def _read(connection: Connection, table: str) -> list[tuple[str, list[tuple[int, str]]]]:
     """Questions of a table with (page, kind) of their marks."""
     private = {row[0] for row in connection.execute(f"SELECT question FROM {table} WHERE is_private = 1")}
     by_number: dict[int, tuple[str, list[tuple[int, str]]]] = {}
