@@ -21,7 +21,7 @@ MAX_FAULTS = 20
 """Wrong weights of a table that are listed; the others are counted."""
 MAX_TABLE_BYTES = 16 << 20
 """Largest file of weights."""
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 LEAST_FIRST, MOST = 1e-6, 1e6
 """Smallest weight of rank 1 and largest of any rank in a table: single precision keeps their squares."""
 _WEIGHTS = f"weights are numbers from 0 to {MOST:,.0f}"

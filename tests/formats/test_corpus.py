@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evenrank.errors import InputError
 from evenrank.formats.articles import open_articles, read_articles, read_parsed
+from evenrank.formats.corpus import text_of_html
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 
@@ -171,3 +172,26 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     got = list(read_articles(path, faults))
     n_lines = sum(1 for record in (b"{" + content).split(b"\n") if record.strip())
     assert len(got) + faults.n_faults == n_lines
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("a<script>x</script >b", "a b"),
+        ("a<SCRIPT type=b>x</script>b<style>y</style>c<!-- z -->d", "a b c d"),
+        ("a<script>x", "a x"),
+        ("a<!-- b", "a<!-- b"),
+        ("a<scripts>b", "a b"),
+        ("1 < 2", "1 < 2"),
+        ("<script>a<script>b</script>c", " c"),
+        ("<style>a<script>b</script>c", " a c"),
+    ],
+)
+def test_what_readers_do_not_see_is_left_out(html: str, text: str) -> None:
+    assert text_of_html(html) == text
+
+
+@pytest.mark.parametrize("piece", ["<", "<script ", "<!--", "<style>", "<script></script "])
+def test_a_million_beginnings_without_an_end_are_read_once(piece: str) -> None:
+    """Each looked for its end up to the end of the text: 200 kB took 20 s."""
+    assert len(text_of_html(piece * (1_000_000 // len(piece)))) <= 1_000_000

@@ -41,6 +41,46 @@ TROUBLE = (
     *("٣".encode(), "²".encode(), "\u2028".encode(), "\U0001f600".encode()),
 )
 """What parsers stumble over."""
+PUMPED = (
+    *(
+        b"<",
+        b"<script ",
+        b"<!--",
+        b"</",
+        b"&amp;",
+        b"(1900-",
+        b"(",
+        b'\\"',
+        b"9",
+        b"9.",
+        b"1e",
+        b" ",
+        b"\t",
+        b",",
+        b";",
+        b"a",
+        b"|",
+    ),
+    *(
+        b"{{a|",
+        b"[[a|",
+        b"[[",
+        b"''",
+        b"==a",
+        b"\n=",
+        b"<ref>",
+        b"{|\n",
+        b"[",
+        b'{"a":',
+        b"-",
+        b"\n",
+        b"a\tb\n",
+        b"\xc3",
+        b"...",
+    ),
+    *(b"1 Q0 1 1 1 t\n", b"</page>", b"<page>", b"\xed\xa0\x80", b"\xe2\x80\xa8", b"\0"),
+)
+"""Pieces that patterns with more than one way to match take long for, when there are many in a row."""
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 _QUOTED = re.compile(rb'"[^"\\]{0,40}"')
 
@@ -57,6 +97,13 @@ def mutate(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
             _flip(rng, packed, seeds)
         result = bytes(packed)
     return result
+
+
+def pump(rng: random.Random, seeds: Sequence[bytes], piece: bytes, n_bytes: int) -> bytes:
+    """One of the seeds with a piece over and over in one place."""
+    seed = rng.choice(seeds)
+    at = rng.randrange(len(seed) + 1)
+    return seed[:at] + piece * (n_bytes // len(piece)) + seed[at:]
 
 
 def _flip(rng: random.Random, data: bytearray, seeds: Sequence[bytes]) -> None:

@@ -20,7 +20,7 @@ import pytest
 from tests.robustness.corpus import folder_of, seeds_of
 from tests.robustness.guided import guide
 from tests.robustness.memory import own_peak, reset_own_peak
-from tests.robustness.mutate import mutate
+from tests.robustness.mutate import PUMPED, mutate, pump
 from tests.robustness.readers import READERS
 
 from evenrank.errors import EvenrankError
@@ -80,6 +80,16 @@ def test_changed_files_are_read_or_refused(name: str, path: Path) -> None:
     seconds = time.process_time() - begin
     print(f"{name}: {N_INPUTS:,} inputs, {seconds:.0f} s, longest {longest:.2f} s, memory +{grown:.0f} MiB")
     assert grown < MAX_MIB
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_many_of_a_piece_take_time_in_proportion(name: str, path: Path) -> None:
+    """300 kB of `<` took a minute, and ten times as many would have taken a hundred minutes."""
+    rng, seeds = random.Random(f"{SEED} {name} pumped"), seeds_of(name)
+    pieces = PUMPED * 3 if N_INPUTS >= 10_000 else rng.sample(PUMPED, 3)
+    for piece in pieces:
+        content = pump(rng, seeds, piece, 300_000)
+        assert failure(name, path, content) == "", (piece, hashlib.sha256(content).hexdigest())
 
 
 @pytest.mark.parametrize("name", ["run", "metadata"])

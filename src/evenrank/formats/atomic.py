@@ -15,8 +15,10 @@ from evenrank.errors import input_error
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterator[IO[bytes]]:
     """A binary file to write; it takes the name `path` only when the block ends well.
+
+    Nobody but its owner can read a private file, at any moment.
 
     Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was. A link is
     followed; a device or a pipe (`/dev/stdout`) is written to, never replaced, and `-` is standard output.
@@ -31,13 +33,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield file
         return
     path = Path(os.path.realpath(path))
-    handle, temporary = _temporary(path)
+    handle, temporary = temporary_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        if not is_private:
+            os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
@@ -132,7 +135,7 @@ def _name_temporary(path: Path) -> Path:
 
 def _remove_stale(path: Path) -> None:
     """Remove what processes that were killed left beside `path`; the name of each says whose it is."""
-    known = re.compile(re.escape(f".{path.name[:180]}.") + r"(\d{1,10})-[0-9a-f]{8}\.tmp")
+    known = re.compile(re.escape(f".{path.name[:180]}.") + r"(\d{1,10})-[0-9a-f]{8}\.tmp(-wal|-shm|-journal)?")
     with suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:
             found = known.fullmatch(entry.name)
@@ -174,7 +177,24 @@ def _device(place: Path | int) -> Iterator[IO[bytes]]:
         raise _not_written(Path("standard output") if isinstance(place, int) else place, error) from error
 
 
-def _temporary(path: Path) -> tuple[int, str]:
+@contextmanager
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """A private folder beside `path` while the block lasts; the next one removes what a killed process left of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale(path)
+        folder = _name_temporary(path)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def temporary_file(path: Path) -> tuple[int, str]:
+    """A private file beside `path`, open, and its name; what killed processes left of such files is removed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(path)

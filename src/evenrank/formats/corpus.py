@@ -21,7 +21,9 @@ SHOWN = 60
 """Characters of a broken record that its fault shows."""
 
 
-_UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_UNSEEN = re.compile(r"<(script|style)\b|<!--", re.IGNORECASE)
+_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")} | {"": re.compile("-->")}
+"""What ends an element whose content nobody sees; an empty name for comments."""
 _TAGS = re.compile(r"<[^>]*>")
 
 
@@ -108,7 +110,25 @@ def _body(fields: dict[str, Any]) -> str:
 
 def text_of_html(html: str) -> str:
     """What a reader of the page sees: tags, scripts and styles are left out, entities replaced."""
-    return unescape(_TAGS.sub(" ", _UNSEEN.sub(" ", html)))
+    seen = _without_unseen(html)
+    end = seen.rfind(">") + 1  # behind it there are no tags, but perhaps a million signs that each look for an end
+    return unescape(_TAGS.sub(" ", seen[:end]) + seen[end:])
+
+
+def _without_unseen(html: str) -> str:
+    """HTML with a blank for each script, style and comment that ends; one pass, whatever is in it."""
+    parts, start, place = [], 0, 0
+    without_end: set[str] = set()
+    while found := _UNSEEN.search(html, place):
+        name = (found[1] or "").lower()
+        ended = None if name in without_end else _ENDS[name].search(html, found.end())
+        if ended is None:
+            without_end.add(name)
+            place = found.end()
+        else:
+            parts += [html[start : found.start()], " "]
+            start = place = ended.end()
+    return "".join([*parts, html[start:]])
 
 
 def _repaired(text: str) -> str:

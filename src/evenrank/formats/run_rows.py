@@ -33,7 +33,7 @@ MAX_KEPT_FAULTS = 1000
 """Faults kept with their place; the others are counted."""
 BLOCK = 1 << 22
 """Bytes parsed at once."""
-_SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
+_SCORE = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?")
 
 
 @dataclass

@@ -26,12 +26,18 @@ def read_small_text(path: str | os.PathLike[str], fix: str) -> str:
         raise input_error(path, 0, f"cannot be read: {error}", fix) from error
 
 
+MAX_TOML_BYTES = 1 << 14
+"""Size of the largest TOML file: the parser takes seconds for a key of ten thousand parts, and more for longer ones."""
+
+
 def read_toml(path: str | os.PathLike[str], fix: str) -> tuple[str, dict[str, Any]]:
     """The text and the content of a TOML file; InputError when it is not one.
 
     The parser raises a plain ValueError for numbers of thousands of digits, and RecursionError for deep nesting.
     """
     text = read_small_text(path, fix)
+    if len(text) > MAX_TOML_BYTES:
+        raise input_error(path, 0, f"more than {MAX_TOML_BYTES:,} characters", fix)
     try:
         return text, tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from evenrank.items.tables import ItemTable
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")
 QRELS_COLUMNS = ("query", "iteration", "item", "grade")
 MAX_FAULTS = 20
+MAX_COLUMNS = 1000
 ROWS_AT_ONCE = 10_000
 MAX_BYTES = 1 << 30
 """Longest text of a table; rankings of a million queries take about half of it."""
@@ -37,8 +39,11 @@ def read_columns(path: Path) -> ItemTable:
         raise EvenrankError(f"{path}:1: neither a heading with commas or tabs nor a TREC line: {first[:60]!r}")
     rows = _csv_rows(path, text, delimiter or ",")
     heading = tuple(name.strip() for name in next(rows))
-    if twice := sorted({name for name in heading if heading.count(name) > 1}):
-        raise InputError([Fault(str(path), 1, f"column {name[:40]!r} appears twice", "rename one") for name in twice])
+    if len(heading) > MAX_COLUMNS:
+        raise input_error(path, 1, f"{len(heading):,} columns", f"give up to {MAX_COLUMNS:,}")
+    if twice := sorted(name for name, number in Counter(heading).items() if number > 1):
+        faults = [Fault(str(path), 1, f"column {name[:40]!r} appears twice", "rename one") for name in twice]
+        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
     return _table(path, heading, rows, first_line=2)
 
 

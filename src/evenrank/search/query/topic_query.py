@@ -16,7 +16,7 @@ from evenrank.search.engine.protocol import Engine, TextField, WeightedTerm
 
 ENGLISH = "en"
 WORD = re.compile(r"\w+")
-_CUT_OFF = re.compile(r"\w*(?:\.\.\.|…)\s*$")
+_CUT_OFF = re.compile(r"(?<!\w)\w*+(?:\.\.\.|…)\s*+$")
 _SIBILANT = ("s", "x", "z", "ch", "sh")
 
 

@@ -21,7 +21,7 @@ import orjson
 from evenrank.assessment.store import judgments_schema
 from evenrank.database import Location, is_database_address
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
-from evenrank.formats.atomic import atomic_file
+from evenrank.formats.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
 from evenrank.sqlite import Schema, SqliteFile, read_only
 from evenrank.sqlite_checksums import find_damage
 from evenrank.web.storage.store import desk_schema, now
@@ -56,8 +56,8 @@ def write_backup(target: Path, databases: Mapping[str, Location]) -> list[Backed
     missing = [path for path in databases.values() if not is_database_address(path) and not Path(path).is_file()]
     if missing:
         raise input_error(missing[0], 0, "no such file", "name the file of the server")
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        copies = {kind: _copy(kind, path, Path(folder) / kind) for kind, path in databases.items()}
+    with temporary_folder(target) as folder:
+        copies = {kind: _copy(kind, path, folder / kind) for kind, path in databases.items()}
         entries = [BackedUp(kind, copy.stat().st_size, _sha256(copy)) for kind, copy in copies.items()]
         contents = {
             "format": FORMAT,
@@ -65,11 +65,10 @@ def write_backup(target: Path, databases: Mapping[str, Location]) -> list[Backed
             "created": now(),
             "databases": [{"kind": e.kind, "size_bytes": e.size_bytes, "sha256": e.sha256} for e in entries],
         }
-        with atomic_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with atomic_file(target, is_private=True) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(CONTENTS, orjson.dumps(contents, option=orjson.OPT_INDENT_2))
             for kind, copy in copies.items():
-                archive.write(copy, f"{kind}.sqlite")
-        target.chmod(0o600)  # secret links and sessions are in it
+                archive.write(copy, f"{kind}.sqlite")  # with secret links and sessions, so the file is private
     return entries
 
 
@@ -122,6 +121,7 @@ def _put_back(kind: str, path: Path, target: Location, replace: bool) -> None:
         copy_in(path, str(target), SCHEMAS[kind](), replace=replace)
     else:
         os.replace(path, target)
+        sync_folder(Path(target).parent)
 
 
 def _refuse_used(path: Path, replace: bool) -> None:
@@ -153,7 +153,7 @@ def _copy(kind: str, location: Location, copy: Path) -> Path:
 def _unpack(source: Path, entry: BackedUp, target: Path) -> Path:
     """A database of a backup beside the place it goes to, checked."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    handle, name = temporary_file(target)
     path = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
