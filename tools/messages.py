@@ -18,20 +18,24 @@ from jinja2.ext import babel_extract
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.web.articles.article import UNASSESSED
+from evenrank.web.articles.article_facts import KINDS as FACTS
 from evenrank.web.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
-from evenrank.web.desk import UNKNOWN
+from evenrank.web.desk import SYNTHETIC, UNKNOWN
 from evenrank.web.exports.formats import FORMATS
-from evenrank.web.lists.filters import ORDERS, SIZES
+from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS
 from evenrank.web.pages.errors import TITLES
 from evenrank.web.pages.i18n import LANGUAGES
 from evenrank.web.sources.brought import NOT_ARTICLE, NOT_HERE
 from evenrank.web.sources.source import KINDS, ROLES
+from evenrank.web.storage.kept import WORDS as MODEL_WORDS
+from evenrank.wiki.publish import ADVICE
 
 WEB = Path(__file__).parents[1] / "src/evenrank/web"
 CHANGES = ("New on the list", "Improved", "Fell back", "No longer on the list", "Deleted")
 FOR_VISITORS = {
     "Message", "BadRequestError", "HTTPException", "QuestionError", "NothingFoundError", "SourceError", "EntriesError",
     "NotInListError", "NotInSearchError", "TooManyDrawsError",
+    "WikiError", "WikiAnswerError", "WikiUnreachableError", "EditedByOthersError",
 }  # fmt: skip
 """What makes a message of the texts that it is given."""
 Message = str | tuple[str, str]
@@ -60,10 +64,12 @@ def _in_code() -> Iterator[str]:
         for entry in choices[kind]:
             yield from (entry["label"], entry["explanation"])
     yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE)
-    yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, UNASSESSED)
+    yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, SYNTHETIC, UNASSESSED, *ADVICE.values())
+    yield from (*FACTS, *MODEL_WORDS.values(), "unknown", "the wiki refused: %(text)s (%(code)s)")
+    yield "the wiki refused: %(text)s (%(code)s); %(advice)s"
     yield from (word for words in SCALES.values() for word in words)
     yield from (answer.label for answer in OTHERS)
-    yield from (label for label, _, _ in SIZES.values())
+    yield from (label for label, _, _ in (*SIZES.values(), *VIEWS.values()))
     yield from (form.label for form in FORMATS.values())
     for name in ("geography", "gender"):
         yield from (DIMENSIONS[name].heading, *DIMENSIONS[name].readable_groups)
@@ -71,7 +77,7 @@ def _in_code() -> Iterator[str]:
 
 def _in_python() -> Iterator[str]:
     """Texts of `Message`, and texts that errors for visitors are made of."""
-    for path in sorted(WEB.rglob("*.py")):
+    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wiki").glob("*.py"))]:
         if path.parent.name in ("api", "middleware"):
             continue  # programs read English, and guards answer before there is a language
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

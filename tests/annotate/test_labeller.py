@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from dump_sample import read_comment, write_sample
+from wikidata_sample import entity, statement
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.annotate.coverage import coverage_table
@@ -18,6 +19,7 @@ from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.write import about_path
 from evenrank.errors import EvenrankError
 from evenrank.formats.metadata import read_metadata
+from evenrank.formats.subjects import read_missing_subjects
 
 NOT_IN_THESE_DUMPS = {"creation-date", "popularity", "source-region"}
 """Dimensions that need a history dump, page views, or the sources of an article."""
@@ -196,3 +198,33 @@ def test_any_number_of_workers_and_any_size_of_batches_give_the_same_bytes(tmp_p
 def test_an_unknown_quality_model_is_refused(tmp_path, inputs):
     with pytest.raises(EvenrankError, match="unknown quality model 'v9'; choose from v1, v2"):
         annotate(tmp_path / "m.gz", inputs, AnnotateSettings(quality_model="v9"))
+
+
+def test_subjects_with_an_article_elsewhere_and_none_here(tmp_path, inputs):
+    lines = inputs.wikidata.read_bytes().rstrip().removesuffix(b"]").rstrip()
+    category = statement("P31", 4167836)
+    more = [
+        entity(5001, title=None, others=("dewiki", "frwiki"), label="Nobody wrote it"),
+        entity(5002, title=None, others=("frwiki",), label="Only French"),
+        entity(5003, title=None, others=("frwiki",), label="Nothing known"),  # the title of an article
+        entity(5004, title=None, others=("frwiki",), label="Side topic"),  # a redirect
+        entity(5005, category, title=None, others=("frwiki",), label="Category of things"),
+        entity(5006, title=None, others=("commonswiki", "enwikiquote"), label="Pictures only"),
+        entity(5007, title=None, label="An item alone"),
+    ]
+    dump = tmp_path / "wikidata.json"
+    dump.write_bytes(
+        lines.removesuffix(b",") + b",\n" + b",\n".join(json.dumps(one).encode() for one in more) + b"\n]\n"
+    )
+    for name in ("subjects.jsonl", "subjects.jsonl.gz"):
+        chosen = replace(inputs, wikidata=dump)
+        report = annotate(tmp_path / f"{name}.m.gz", chosen, n_workers=1, subjects=tmp_path / name)
+        found = read_missing_subjects(tmp_path / name)
+        assert [(one.item, one.label, one.n_wikis) for one in found if one.item in ("Q5001", "Q5002")] == [
+            ("Q5001", "Nobody wrote it", 2),
+            ("Q5002", "Only French", 1),
+        ]
+        assert not {"Q5003", "Q5004", "Q5005", "Q5006", "Q5007", "Q1001"} & {one.item for one in found}
+        assert report.n_subjects == len(found)
+    with pytest.raises(EvenrankError, match="--wikidata"):
+        annotate(tmp_path / "m.gz", Inputs(inputs.dump), subjects=tmp_path / "none.jsonl")

@@ -1,7 +1,8 @@
-"""The date of a dump comes from its name, and from nothing that copying changes."""
+"""The date of the data comes from a dump's name or its edits, and from nothing that copying changes."""
 
 from __future__ import annotations
 
+import bz2
 import json
 import os
 from pathlib import Path
@@ -56,3 +57,22 @@ def test_what_is_no_date_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", [None, "2021-10", "2021-10-01"])
 def test_days_and_months_are_dates(text: str | None) -> None:
     check_date(text)
+
+
+def test_metadata_have_the_date_of_what_they_were_annotated_from(tmp_path: Path) -> None:
+    metadata = tmp_path / "metadata.json.gz"
+    assert data_date([metadata]) is None
+    about = {"inputs": {"dump": {"name": "ltgwiki-20170920-pages-articles.xml.bz2"}, "wikidata": {"name": "w.json"}}}
+    metadata.with_name("metadata.json.gz.about.json").write_text(json.dumps(about))
+    assert data_date([metadata]) == "2017-09-20"
+    metadata.with_name("metadata.json.gz.about.json").write_text("[1]")
+    assert data_date([metadata]) is None
+
+
+def test_a_dump_without_a_date_in_its_name_is_as_new_as_its_newest_edit(tmp_path: Path) -> None:
+    edits = "".join(f"<page><timestamp>{day}T00:00:00Z</timestamp></page>" for day in ("2019-03-01", "2020-02-29"))
+    dump = tmp_path / "export.xml.bz2"
+    dump.write_bytes(bz2.compress(f'<mediawiki xml:lang="en">{edits}</mediawiki>'.encode()))
+    assert data_date([dump]) == "2020-02-29"
+    dump.write_text('{"timestamp": "<timestamp>2020-02-29T00:00:00Z</timestamp>"}')
+    assert data_date([dump]) is None

@@ -164,7 +164,7 @@ def test_the_form_is_filled_from_an_address_and_previews(client: TestClient, des
     edit = client.get(f"{list_path}.json").json()["edit_address"].removeprefix("http://localhost")
     html = client.get(edit).text
     assert 'value="Chess"' in html
-    assert "articles match" in html
+    assert "have some of these words" in html
     part = client.get("/lists/preview?title=Chess&keywords=chess,nosuchword").text
     assert "<html" not in part
     assert re.search(r"nosuchword.*none", part)

@@ -102,7 +102,7 @@ def test_links_lead_to_the_title_whatever_it_holds() -> None:
 def test_the_age_of_the_data(generated: Collection, hostile: Collection) -> None:
     assert data_age(generated).is_synthetic
     assert not data_age(hostile).is_synthetic
-    assert data_age(hostile).text == "age unknown"
+    assert data_age(hostile).text == "date not recorded"
     dated = replace(hostile, manifest=replace(hostile.manifest, data_date="2021-10-01"))
     assert data_age(dated).text == "1 October 2021"
     assert date_in_words("2017-09") == "September 2017"

@@ -9,6 +9,7 @@ import orjson
 
 from evenrank.annotate import gender, geography, occupation
 from evenrank.annotate.bands import DATE_PROPERTIES, count_languages
+from evenrank.annotate.missing_subjects import subject_rows
 from evenrank.annotate.stage import StageBatch
 from evenrank.annotate.statements import Point, item_values, point_values, year_values
 from evenrank.errors import Fault
@@ -91,16 +92,17 @@ NOT_AS_EXPECTED = (BrokenEntityError, LookupError, TypeError, ValueError, Attrib
 LONGEST_FAULT = 160
 
 
-def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool) -> StageBatch:
-    """Rows of `items`, `place_countries` and `superclasses` for a batch of lines.
+def annotate_entities(batch: RawBatch, wiki: str, with_gender: bool, subjects_in: str | None = None) -> StageBatch:
+    """Rows of `items`, `place_countries` and `superclasses` for a batch of lines; with a language, also of `subjects`.
 
     A pure function, for any engine to map.
     """
     found = annotate_for_wikis(batch, (wiki,), with_gender)
     items = [row[1:] for row in found.rows["wiki_items"]]
-    return found._replace(
-        rows={"items": items, **{name: found.rows[name] for name in ("place_countries", "superclasses")}}
-    )
+    rows = {"items": items, **{name: found.rows[name] for name in ("place_countries", "superclasses")}}
+    if subjects_in is not None:
+        rows["subjects"] = subject_rows(batch, wiki, subjects_in)
+    return found._replace(rows=rows)
 
 
 def annotate_for_wikis(batch: RawBatch, wikis: tuple[str, ...], with_gender: bool) -> StageBatch:

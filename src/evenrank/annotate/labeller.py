@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from evenrank.annotate.coverage import Key, coverage_rows
 from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages, join_pages_to_items
 from evenrank.annotate.entities import annotate_entities
+from evenrank.annotate.missing_subjects import write_subjects
 from evenrank.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.annotate.record import Scope
 from evenrank.annotate.settings import AnnotateSettings, Inputs
@@ -63,17 +65,23 @@ def annotate(
     is_fresh: bool = False,
     batch_bytes: int = BATCH,
     entities: WorkStore | None = None,
+    subjects: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Write the metadata file `out` and its sidecar. `inputs` are the files to read; a path is a Wikipedia dump alone.
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
     call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts over. The work
     is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster. What Wikidata says
-    is taken from `entities` where it was read before (`annotate_wikis`).
+    is taken from `entities` where it was read before (`annotate_wikis`). `subjects` names a file for the items that
+    have an article in another Wikipedia and none in this one (`formats.subjects`).
     """
     out = Path(out)
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
     settings = settings or AnnotateSettings()
+    if subjects is not None:
+        if inputs.wikidata is None:
+            raise EvenrankError("subjects without an article come from Wikidata: name its dump too (--wikidata)")
+        settings = replace(settings, with_subjects=True)
     model = quality_model(settings)
     check_inputs(inputs)
     to_do = stages(inputs, settings, batch_bytes)
@@ -83,6 +91,8 @@ def annotate(
         try:
             _read(to_do, store, n_workers, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
+            if subjects is not None:
+                report = report._replace(n_subjects=write_subjects(Path(subjects), store))
         finally:
             store.close()
         shutil.rmtree(work)
@@ -120,8 +130,10 @@ def _read(
 
 def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH) -> list[Stage]:
     """What to read, in order."""
-    pages = partial(annotate_pages, site=read_site(inputs.dump))
-    entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender)
+    site = read_site(inputs.dump)
+    pages = partial(annotate_pages, site=site)
+    subjects_in = site.language if settings.with_subjects else None
+    entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender, subjects_in=subjects_in)
     known: list[tuple[str, Path | None, tuple[bytes, bytes], Callable[[RawBatch], StageBatch], tuple[str, str]]] = [
         ("pages", inputs.dump, (PAGE_START, PAGE_END), pages, OF_PAGES),
         ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props, OF_PAGE_PROPS),

@@ -57,9 +57,12 @@ class AnnotateSettings:
     percentiles: Percentiles = "wiki"
     """Whose 95th percentiles cap the features: the wiki's at hand, or the published ones of English Wikipedia."""
 
+    with_subjects: bool = False
+    """Whether items without a page in the wiki are kept, for a list of subjects that could be written."""
+
     def facts(self) -> dict[str, Any]:
         return asdict(self)
 
     def reading_facts(self) -> dict[str, Any]:
         """The settings on which stored rows depend; with others, finished work cannot be used."""
-        return {"wiki": self.wiki, "with_gender": self.with_gender}
+        return {"wiki": self.wiki, "with_gender": self.with_gender, "with_subjects": self.with_subjects}

@@ -167,6 +167,8 @@ class Report(NamedTuple):
     coverage: list[CoverageRow]
     gender_values: Counter[str]
     """How often each raw value of gender occurs."""
+    n_subjects: int | None = None
+    """Subjects without an article that were written; None when they were not asked for."""
 
 
 def about_path(out: Path) -> Path:

@@ -56,6 +56,7 @@ FILE = click.Path(path_type=Path)
     metavar="FEATURE=VALUE",
     help="Another cap of a quality feature, e.g. headings=5, references=p95; may be repeated.",
 )
+@click.option("--subjects", type=FILE, help="Also write the items that have an article elsewhere and none here.")
 @click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 @spark_options
@@ -67,6 +68,7 @@ def command(
     wikidata: Path | None,
     wikidata_ids: tuple[Path, ...],
     histories: tuple[Path, ...],
+    subjects: Path | None,
     figure: Path | None,
     engine: str,
     spark_master: str | None,
@@ -93,14 +95,18 @@ def command(
         check_figure(figure)
     inputs, settings = _inputs(wiki, dumps, wikidata, wikidata_ids, histories), _settings(**choices)
     if len(inputs) > 1:
-        if engine == "spark" or figure is not None:
-            raise click.UsageError("several wikis are annotated on this machine and without --figure")
+        if engine == "spark" or figure is not None or subjects is not None:
+            raise click.UsageError("several wikis are annotated on this machine, without --figure and --subjects")
         _annotate_wikis(out, inputs, settings, workers, fresh)
         return
     ((name, files),) = inputs.items()
     _refuse_output(out, files.files().values())
     settings = replace(settings, wiki=name)
+    if subjects is not None:
+        _refuse_output(subjects, files.files().values())
     if engine == "spark":
+        if subjects is not None:
+            raise click.UsageError("--subjects needs --engine local")
         from evenrank.annotate.spark.annotate import annotate_on_spark
 
         session = spark_session(spark_master, spark_remote, spark_pairs)
@@ -108,8 +114,11 @@ def command(
     else:
         from evenrank.annotate.labeller import annotate
 
-        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh)
+        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
+    if report.n_subjects is not None:
+        what = "subject" if report.n_subjects == 1 else "subjects"
+        click.echo(f"{report.n_subjects:,} {what} without an article in {subjects}")
     if figure is not None:
         draw_coverage(report.coverage, figure)
 

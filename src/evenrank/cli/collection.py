@@ -43,7 +43,13 @@ def _warn(text: str) -> None:
 @click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
 @click.option("--language", metavar="CODE", help="Language of the articles.  [default: what a dump says, else en]")
-@click.option("--date", metavar="DATE", help="When the data were taken, e.g. 2021-10-01.  [default: a dump's name]")
+@click.option(
+    "--date", metavar="DATE", help="When the data were taken, e.g. 2021-10-01.  [default: as the sources say]"
+)
+@click.option(
+    "--page-views", type=FILE, help="How often pages were read: page id or title, views; or Wikimedia's counts."
+)
+@click.option("--subjects", type=FILE, help="Subjects without an article, from `annotate --subjects` or a query.")
 @click.option(
     "--dimension",
     "dimensions",
@@ -61,6 +67,8 @@ def import_command(
     corpus: Path | None,
     language: str | None,
     date: str | None,
+    page_views: Path | None,
+    subjects: Path | None,
     dimensions: tuple[str, ...],
 ) -> None:
     """Make the collection FOLDER from official files (or your own in the same formats).
@@ -72,7 +80,16 @@ def import_command(
     from evenrank.collection.describe import table_text
 
     files = evenrank.ImportFiles(
-        metadata, topics, eval_topics, corpus, qrels, language, tuple(map(evenrank.read_dimension, dimensions)), date
+        metadata=metadata,
+        topics=topics,
+        eval_topics=eval_topics,
+        corpus=corpus,
+        qrels=qrels,
+        language=language,
+        dimensions=tuple(map(evenrank.read_dimension, dimensions)),
+        date=date,
+        page_views=page_views,
+        subjects=subjects,
     )
     collection = evenrank.import_collection(folder, files, warn=_warn)
     click.echo(table_text(collection))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +81,9 @@ class Titles:
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[row] for row in range(len(self)))
 
     def __getitem__(self, row: int) -> str:
         begin, end = self._offsets[row], self._offsets[row + 1]

@@ -26,6 +26,8 @@ from evenrank.text_ids import FILE_NAME as IDS_FILE
 from evenrank.text_ids import TextIds, load_text_ids
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
+SUBJECTS = "subjects.jsonl"
+"""File of a data folder with the subjects that have no article."""
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
 """What reading files raises that are not as `collection import` wrote them."""
 
@@ -45,6 +47,8 @@ class Collection:
     """Group masks by dimension name; bit i is the dimension's group i, bit 0 is unknown."""
     size_bytes: NDArray[np.int32] | None
     """Length of each article's text; None without a corpus."""
+    page_views: NDArray[np.int64] | None = None
+    """How often each page was read; −1 where unknown. None when no views were imported."""
     counts: dict[str, GroupCounts] = field(default_factory=dict)
     """How often the groups of each page occur, for the dimensions that count."""
     other_topics: tuple[Topic, ...] | None = None
@@ -83,6 +87,7 @@ class Collection:
             quality_score=array("quality_score"),
             masks={name: array(f"mask-{name}") for name in manifest.dimensions},
             size_bytes=array("size_bytes") if has_titles(data, manifest.files) else None,
+            page_views=array("page_views") if "page_views.npy" in manifest.files else None,
             counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
             _lease=lease,
         )
@@ -103,6 +108,11 @@ class Collection:
     def data(self) -> Path:
         """The folder with the arrays."""
         return self.path / self.manifest.data_folder
+
+    @property
+    def subjects_file(self) -> Path | None:
+        """The file of subjects that have an item and no article here; None when none was imported."""
+        return self.data / SUBJECTS if SUBJECTS in self.manifest.files else None
 
     @cached_property
     def topics(self) -> tuple[Topic, ...]:
@@ -237,6 +247,8 @@ def _check_shapes(collection: Collection) -> None:
     arrays |= collection.masks
     if collection.size_bytes is not None:
         arrays["size_bytes"] = collection.size_bytes
+    if collection.page_views is not None:
+        arrays["page_views"] = collection.page_views
     n_pages = collection.manifest.counts.get("pages")
     for name, array in arrays.items():
         if array.shape != (n_pages,) or array.dtype.hasobject:

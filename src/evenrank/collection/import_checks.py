@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def refuse_pipes(files: ImportFiles) -> None:
     """InputError for what can be read only once: files are read, then measured."""
     named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
+    named += [files.page_views, files.subjects]
     pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
     if pipes:
         raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])

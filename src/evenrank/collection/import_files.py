@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.alignment.own_dimension import own_record
-from evenrank.collection.arrays import merge_topics, save_titles, save_topics
+from evenrank.collection.arrays import Titles, merge_topics, save_titles, save_topics
 from evenrank.collection.checksums import check_file, folder_facts
-from evenrank.collection.collection import DAMAGE, Collection
+from evenrank.collection.collection import DAMAGE, SUBJECTS, Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.data_date import check_date, data_date
 from evenrank.collection.group_counts import save_counts
@@ -36,7 +36,9 @@ from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.metadata import Metadata, has_text_ids
+from evenrank.formats.page_views import read_page_views
 from evenrank.formats.qrels import read_qrels
+from evenrank.formats.subjects import read_missing_subjects
 from evenrank.formats.topics import read_topics
 from evenrank.records import LANGUAGE_CODE, Topic
 from evenrank.text_ids import FILE_NAME as IDS_FILE
@@ -60,7 +62,11 @@ class ImportFiles:
     dimensions: tuple[Dimension, ...] = ()
     """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
     date: str | None = None
-    """When the data were taken, as `2021-10-01` or `2021-10`; None for the date in a dump's name, if it has one."""
+    """When the data were taken, as `2021-10-01` or `2021-10`; None for what the sources say (`data_date`)."""
+    page_views: Path | None = None
+    """How often pages were read (`formats.page_views`)."""
+    subjects: Path | None = None
+    """Subjects that have an item and no article (`formats.subjects`)."""
 
 
 def import_collection(
@@ -100,6 +106,7 @@ def import_locked(
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
         counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn)
+        _save_extras(fresh, files, metadata, language, warn)
         if ids is not None:
             save_text_ids(fresh, ids)
         sources = _sources(folder, files, warn if settings is None else lambda text: None)
@@ -244,6 +251,22 @@ def _save_corpus_facts(
     return {"corpus_pages": facts.n_pages, "corpus_pages_without_metadata": facts.n_unlisted}
 
 
+def _save_extras(
+    folder: Path, files: ImportFiles, metadata: Metadata, language: str, warn: Callable[[str], object]
+) -> None:
+    """Page views and subjects without an article, where they were given."""
+    if files.page_views is not None:
+        titles = Titles(folder) if files.corpus is not None else None
+        found = read_page_views(files.page_views, metadata.page_ids, titles, language)
+        n_unknown = int((found.views < 0).sum())
+        if n_unknown:
+            warn(f"{files.page_views}: no views of {n_unknown:,} of {len(found.views):,} pages")
+        np.save(folder / "page_views.npy", found.views)
+    if files.subjects is not None:
+        subjects = read_missing_subjects(files.subjects)
+        (folder / SUBJECTS).write_bytes(b"".join(subject.to_json() for subject in subjects))
+
+
 def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
     counts = {"pages": len(metadata.page_ids), "metadata_lines": metadata.n_lines}
     for split in ("train", "eval"):
@@ -255,6 +278,7 @@ def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
 
 def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, SourceFile]:
     named: dict[str, Path | None] = {"metadata": files.metadata, "topics": files.topics, "corpus": files.corpus}
+    named |= {"page_views": files.page_views, "subjects": files.subjects}
     named |= {f"eval_topics_{number}": path for number, path in enumerate(files.eval_topics, 1)}
     named |= {f"qrels_{number}": path for number, path in enumerate(files.qrels, 1)}
     sources = {}

@@ -22,6 +22,7 @@ from starlette.types import Scope
 from evenrank.web.areas import AREAS
 from evenrank.web.assess.judging import open_judging
 from evenrank.web.desk import Desk, open_desk
+from evenrank.web.lists.example import prepare_example
 from evenrank.web.middleware.access_log import AccessLog, RequestCounts
 from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
@@ -71,7 +72,7 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(follow(app)) for follow in (follow_collection, keep_retention)]
+        tasks = [asyncio.create_task(follow(app)) for follow in (follow_collection, keep_retention, prepare_example)]
         yield
         for task in tasks:
             task.cancel()

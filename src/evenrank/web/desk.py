@@ -38,7 +38,8 @@ from evenrank.web.storage.id_numbers import keep_id_numbers
 from evenrank.web.storage.kept import Kept
 from evenrank.web.storage.store import open_desk_store, server_secret
 
-UNKNOWN = "age unknown"
+UNKNOWN = "date not recorded"
+SYNTHETIC = "synthetic data"
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,24 @@ class DataAge:
     """The age of the data in words."""
 
     text: str
-    """E.g. `1 October 2021`, or `age unknown` when neither the sources nor the operator say it."""
+    """E.g. `1 October 2021`; `date not recorded` when neither the sources nor the operator say it."""
     is_synthetic: bool
     """Whether the collection is a generated one."""
     date: str | None = None
     """The date of the sources, `2021-10-01` or `2021-10`; None when it is unknown, or the operator says the age."""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the sources or the operator say it."""
+        return self.text not in (UNKNOWN, SYNTHETIC)
+
 
 def data_age(collection: Collection, said: str = "") -> DataAge:
     """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
     manifest = collection.manifest
-    text = said or date_in_words(manifest.data_date) or UNKNOWN
-    return DataAge(text, "generated" in manifest.settings, None if said else manifest.data_date)
+    is_synthetic = "generated" in manifest.settings
+    text = said or date_in_words(manifest.data_date) or (SYNTHETIC if is_synthetic else UNKNOWN)
+    return DataAge(text, is_synthetic, None if said else manifest.data_date)
 
 
 def date_in_words(text: str | None) -> str:
@@ -101,6 +108,8 @@ def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dic
 STORE_NAME = "desk.sqlite"
 N_RECENT = 64
 """Results that are remembered: each takes about 100 kB."""
+N_CELLS = 8192
+"""Articles whose rendered cells are remembered: each takes about 1 kB."""
 R = TypeVar("R")
 
 
@@ -142,6 +151,10 @@ class Desk:
     """How the goal of each task is estimated, learned on the collection's training topics."""
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
     """What was worked out lately; it goes with the data."""
+    kept_example: Recent = field(default_factory=Recent, compare=False, repr=False)
+    """The example of the start page, once it is worked out."""
+    cells: Recent = field(default_factory=lambda: Recent(N_CELLS), compare=False, repr=False)
+    """Cells of articles as pages show them."""
 
     @cached_property
     def secret(self) -> str:
@@ -165,12 +178,21 @@ class Desk:
         """Rows by title, for articles that people bring; made when the first ones come."""
         return index_titles(self.collection)
 
+    @property
+    def subjects_file(self) -> Path | None:
+        """The file of subjects without an article here: the operator's, else the collection's own."""
+        return self.settings.subjects or self.collection.subjects_file
+
+    @property
+    def has_subjects(self) -> bool:
+        """Whether it is known which subjects have no article here."""
+        return self.subjects_file is not None
+
     @cached_property
     def subjects(self) -> Subjects | None:
-        """Subjects without an article here; None when the operator named none."""
-        if self.settings.subjects is None:
-            return None
-        return read_subjects(self.settings.subjects, self.source.model().engine.layout.language)
+        """Subjects without an article here; None when they are not known."""
+        file = self.subjects_file
+        return None if file is None else read_subjects(file, self.source.model().engine.layout.language)
 
     @cached_property
     def wiki(self) -> Wiki | None:

@@ -17,6 +17,7 @@ from evenrank.search.engine.engines import FILE_NAME as BUILD
 from evenrank.search.engine.engines import open_index
 from evenrank.web.articles.article_facts import open_facts, save_facts
 from evenrank.web.desk import Desk, open_collection
+from evenrank.web.lists.example import example_of
 
 LOG = logging.getLogger("evenrank.web")
 Mark = tuple[tuple[int, int, int] | None, ...]
@@ -66,6 +67,7 @@ def reload(app: Starlette) -> None:
     judging = app.state.judging
     save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)
     fresh = replace(fresh, facts=open_facts(fresh.collection, fresh.settings.facts_folder))
+    example_of(fresh)
     app.state.desk = fresh
     if judging is not None:
         app.state.judging = replace(judging, desk=fresh)

@@ -102,7 +102,7 @@ def _template_title(client: WikiClient, given: str) -> str:
     name = given.strip().removeprefix("{{").removesuffix("}}").partition("|")[0].strip()
     result = resolve_titles(client, [name if ":" in name else f"Template:{name}"], namespace=TEMPLATE)
     if not result.pages:
-        raise WikiError(f"{given}: not a template of this wiki")
+        raise WikiError("%(title)s: not a template of this wiki", title=given)
     return next(iter(result.pages.values())).title
 
 

@@ -49,8 +49,9 @@ def replace_block(text: str, content: str, name: str, *, discard_edits: bool = F
         return f"{text.rstrip()}\n\n{block}\n".lstrip("\n")
     if found.is_edited and not discard_edits:
         raise EditedByOthersError(
-            f"the list '{name}' was edited on the wiki since it was last published; move those edits out of the "
-            "marked part, or discard them explicitly"
+            "the list '%(name)s' was edited on the wiki since it was last published; move those edits out of the "
+            "marked part, or discard them explicitly",
+            name=name,
         )
     return text[: found.start] + block + text[found.end :]
 
@@ -58,7 +59,7 @@ def replace_block(text: str, content: str, name: str, *, discard_edits: bool = F
 def find_block(text: str, name: str) -> Block | None:
     """Our block of that name; None when the page has none, an error when its markers do not make one block."""
     if not _NAME.fullmatch(name):
-        raise WikiError(f"{name}: not a name for a list (use a-z, 0-9 and '-')")
+        raise WikiError("%(name)s: not a name for a list (use a-z, 0-9 and '-')", name=name)
     pattern = re.escape(_BEGIN.format(name=name, mark="MARK")).replace("MARK", _MARK)
     begins = list(re.finditer(pattern, text))
     ends = list(re.finditer(re.escape(_END.format(name=name)), text))
@@ -66,8 +67,11 @@ def find_block(text: str, name: str) -> Block | None:
         return None
     if len(begins) != 1 or len(ends) != 1 or ends[0].start() < begins[0].end():
         raise WikiError(
-            f"the page has {len(begins)} begin and {len(ends)} end markers of the list '{name}', not one of each in "
-            "this order; repair or remove them on the wiki"
+            "the page has %(begins)s begin and %(ends)s end markers of the list '%(name)s', not one of each in this "
+            "order; repair or remove them on the wiki",
+            begins=len(begins),
+            ends=len(ends),
+            name=name,
         )
     content = text[begins[0].end() : ends[0].start()]
     return Block(begins[0].start(), ends[0].end(), content.strip("\n"), begins[0]["mark"])

@@ -54,7 +54,7 @@ def category_members(
     a project's assessments can be read too. `levels` says what each depth adds.
     """
     if not 0 <= depth <= MAX_DEPTH:
-        raise WikiError(f"depth {depth} is not from 0 to {MAX_DEPTH}")
+        raise WikiError("depth %(depth)s is not from 0 to %(most)s", depth=depth, most=MAX_DEPTH)
     root = _category_title(client, title)
     found: dict[int, WikiPage] = {}
     levels: list[Level] = []
@@ -97,5 +97,5 @@ def _category_title(client: WikiClient, title: str) -> str:
         return next(iter(result.pages.values())).title
     known = next((entry.title for entry in result.unmatched if entry.reason == "missing"), None)
     if known is None:
-        raise WikiError(f"{title}: not a category of this wiki")
+        raise WikiError("%(title)s: not a category of this wiki", title=title)
     return known  # a category without a page of its own may still have members

@@ -57,7 +57,7 @@ class WikiClient:
         tokens = object_at(self.call(action="query", meta="tokens", type=kind), "query", "tokens")
         token = tokens.get(f"{kind}token")
         if not isinstance(token, str):
-            raise WikiAnswerError(f"{self._transport.host} gave no {kind} token")
+            raise WikiAnswerError("%(host)s gave no %(kind)s token", host=self._transport.host, kind=kind)
         return token
 
     def call(self, **fields: str) -> Record:
@@ -77,7 +77,7 @@ class WikiClient:
                     raise error
             if n_left:
                 self._sleep(min(answer.retry_after or DEFAULT_WAIT, self.settings.max_wait_seconds))
-        raise WikiUnreachableError(f"{self._transport.host} is busy; try again later")
+        raise WikiUnreachableError("%(host)s is busy; try again later", host=self._transport.host)
 
     def query(self, **fields: str) -> Iterator[Record]:
         """The `query` part of every answer until nothing is left; ends with an error when there is no end."""
@@ -89,25 +89,29 @@ class WikiClient:
             if following is None:
                 return
             if not isinstance(following, dict) or following == resume:
-                raise WikiAnswerError(f"{self._transport.host} never ends its answer")
+                raise WikiAnswerError("%(host)s never ends its answer", host=self._transport.host)
             resume = {str(name): str(value) for name, value in following.items()}
         raise WikiAnswerError(
-            f"{self._transport.host} has more than {self.settings.max_requests} requests can read; ask for less"
+            "%(host)s has more than %(n)s requests can read; ask for less",
+            host=self._transport.host,
+            n=self.settings.max_requests,
         )
 
     def _record(self, answer: WikiResponse) -> Record:
         host = self._transport.host
         if answer.status >= 400:
-            raise WikiAnswerError(f"{host} answered with HTTP status {answer.status}")
+            raise WikiAnswerError("%(host)s answered with HTTP status %(status)s", host=host, status=str(answer.status))
         try:
             record = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             kind = answer.content_type or "something unnamed"
             raise WikiAnswerError(
-                f"{host} answered with {kind} instead of JSON; is it the address of an api.php?"
+                "%(host)s answered with %(kind)s instead of JSON; is it the address of an api.php?",
+                host=host,
+                kind=kind,
             ) from None
         if not isinstance(record, dict):
-            raise WikiAnswerError(f"{host} answered with JSON that is not an object")
+            raise WikiAnswerError("%(host)s answered with JSON that is not an object", host=host)
         return record
 
 
@@ -128,7 +132,7 @@ def object_at(record: Record, *path: str, optional: bool = False) -> Record:
     for name in path:
         found = found.get(name, {} if optional else None) if isinstance(found, dict) else None
     if not isinstance(found, dict):
-        raise WikiAnswerError(f"the wiki's answer has no object '{'.'.join(path)}'")
+        raise WikiAnswerError("the wiki's answer has no object '%(name)s'", name=".".join(path))
     return found
 
 
@@ -136,7 +140,7 @@ def records(part: Record, name: str) -> list[Record]:
     """The list of objects of that name in a part of an answer; empty when it is not there."""
     found = part.get(name, [])
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
-        raise WikiAnswerError(f"the wiki's answer has no list of objects '{name}'")
+        raise WikiAnswerError("the wiki's answer has no list of objects '%(name)s'", name=name)
     return found
 
 
@@ -144,7 +148,7 @@ def record_number(record: Record, name: str) -> int:
     """A number of a record."""
     value = record.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise WikiAnswerError(f"the wiki's answer has no number '{name}'")
+        raise WikiAnswerError("the wiki's answer has no number '%(name)s'", name=name)
     return value
 
 
@@ -152,5 +156,5 @@ def text(record: Record, name: str) -> str:
     """A text of a record."""
     value = record.get(name)
     if not isinstance(value, str):
-        raise WikiAnswerError(f"the wiki's answer has no text '{name}'")
+        raise WikiAnswerError("the wiki's answer has no text '%(name)s'", name=name)
     return value

@@ -6,7 +6,17 @@ from evenrank.errors import EvenrankError
 
 
 class WikiError(EvenrankError):
-    """The root of everything that a wiki, or the way to it, can do wrong."""
+    """The root of everything that a wiki, or the way to it, can do wrong.
+
+    Text and values are kept apart, so that pages can show the text in the visitor's language.
+    """
+
+    def __init__(self, template: str, **values: object) -> None:
+        self.template = template
+        """The text in English, with `%(name)s` where a value goes."""
+        self.values = values
+        written = {name: f"{value:,}" if isinstance(value, int) else value for name, value in values.items()}
+        super().__init__(template % written)
 
 
 class WikiUnreachableError(WikiError):
@@ -25,4 +35,4 @@ class WikiApiError(WikiError):
         """The reason as the API names it, e.g. `protectedpage`."""
         self.text = text
         """What the wiki says about it."""
-        super().__init__(f"the wiki refused: {text} ({code})")
+        super().__init__("the wiki refused: %(text)s (%(code)s)", text=text, code=code)

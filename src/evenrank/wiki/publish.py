@@ -44,7 +44,9 @@ class RefusedError(WikiApiError):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(code, text)
         if code in ADVICE:
-            self.args = (f"{self}; {ADVICE[code]}",)
+            WikiError.__init__(
+                self, "the wiki refused: %(text)s (%(code)s); %(advice)s", text=text, code=code, advice=ADVICE[code]
+            )
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def read_page(client: WikiClient, title: str) -> Record:
     fields = {"titles": title, "prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
     pages = records(object_at(client.call(action="query", **fields), "query"), "pages")
     if len(pages) != 1 or pages[0].get("invalid") or pages[0].get("special"):
-        raise WikiError(f"{title}: not a title of this wiki")
+        raise WikiError("%(title)s: not a title of this wiki", title=title)
     return pages[0]
 
 
@@ -178,7 +180,11 @@ def _check_saved(client: WikiClient, made: Draft, revision: int) -> None:
     saved = _revision(pages[0])[1] if pages else ""
     block = find_block(saved, made.name)
     if block is None or block.is_edited:
-        raise WikiAnswerError(f"the wiki saved revision {revision} of {made.title}, but not the text that was sent")
+        raise WikiAnswerError(
+            "the wiki saved revision %(revision)s of %(title)s, but not the text that was sent",
+            revision=str(revision),
+            title=made.title,
+        )
 
 
 def _revision(record: Record) -> tuple[int, str]:

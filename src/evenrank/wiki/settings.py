@@ -36,7 +36,10 @@ class WikiSettings:
     def __post_init__(self) -> None:
         parts = urlsplit(self.api_url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise WikiError(f"{self.api_url}: not the address of an api.php (http or https, a host, no user, no '?')")
+            raise WikiError(
+                "%(address)s: not the address of an api.php (http or https, a host, no user, no '?')",
+                address=self.api_url,
+            )
         if not self.contact.strip() or not self.contact.isprintable():
             raise WikiError("a wiki wants to know whom to write to: give an e-mail or web address as the contact")
 

@@ -53,7 +53,7 @@ def resolve_titles(client: WikiClient, titles: Iterable[str], *, namespace: int 
     """Articles by title, 50 in a call; what has none is listed with the reason, in the order given."""
     wanted = {given: clean_title(given) for given in dict.fromkeys(titles)}
     if len(wanted) > MAX_TITLES:
-        raise WikiError(f"{len(wanted):,} titles are more than {MAX_TITLES:,}; bring fewer")
+        raise WikiError("%(n)s titles are more than %(most)s; bring fewer", n=len(wanted), most=MAX_TITLES)
     pages: dict[str, WikiPage] = {}
     faults: dict[str, Unmatched] = {given: Unmatched(given, "invalid") for given, name in wanted.items() if not name}
     names = list(dict.fromkeys(name for name in wanted.values() if name))
@@ -76,14 +76,14 @@ def page_links(client: WikiClient, title: str, *, max_pages: int = MAX_TITLES) -
     """Articles that a page of the wiki links to, redirects followed, and its red links."""
     name = clean_title(title)
     if not name:
-        raise WikiError(f"{title}: not a title")
+        raise WikiError("%(title)s: not a title", title=title)
     found: dict[int, WikiPage] = {}
     missing: dict[str, None] = {}
     is_complete, is_first = True, True
     fields = {"titles": name, "generator": "links", "gplnamespace": "0", "gpllimit": "max", "redirects": "1", **INFO}
     for part in client.query(**fields):
         if is_first and not part.get("pages") and not resolves(client, name):
-            raise WikiError(f"{title}: this wiki has no such page")
+            raise WikiError("%(title)s: this wiki has no such page", title=title)
         is_first = False
         if len(found) >= max_pages:
             is_complete = False

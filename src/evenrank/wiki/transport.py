@@ -73,7 +73,9 @@ class Transport:
                     response.close()  # a connection with half an answer in it is of no use
                     raise
             except HTTPError as error:
-                raise WikiUnreachableError(f"{self.host} does not answer: {_reason(error)}") from None
+                raise WikiUnreachableError(
+                    "%(host)s does not answer: %(reason)s", host=self.host, reason=_reason(error)
+                ) from None
             LOG.info(
                 "%s %d %d bytes %.0f ms",
                 fields.get("action", method),
@@ -86,7 +88,9 @@ class Transport:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
-            raise WikiUnreachableError(f"too many requests to {self.host} are waiting; try again in a moment")
+            raise WikiUnreachableError(
+                "too many requests to %(host)s are waiting; try again in a moment", host=self.host
+            )
         try:
             with self._lock:
                 yield
@@ -115,16 +119,20 @@ class Transport:
 
     def _read(self, response: urllib3.BaseHTTPResponse, deadline: float) -> WikiResponse:
         if 300 <= response.status < 400:
-            raise WikiAnswerError(self._redirected(response.headers.get("Location", "")))
+            raise self._redirected(response.headers.get("Location", ""))
         self._keep_cookies(response)
         body = bytearray()
         while chunk := response.read1(CHUNK):
             body += chunk
             if len(body) > self.settings.max_answer_bytes:
-                raise WikiAnswerError(f"{self.host} sent more than {self.settings.max_answer_bytes:,} bytes at once")
+                raise WikiAnswerError(
+                    "%(host)s sent more than %(n)s bytes at once", host=self.host, n=self.settings.max_answer_bytes
+                )
             if time.monotonic() > deadline:
                 seconds = f"{self.settings.answer_seconds:g}"
-                raise WikiUnreachableError(f"{self.host} took longer than {seconds} seconds for one answer")
+                raise WikiUnreachableError(
+                    "%(host)s took longer than %(seconds)s seconds for one answer", host=self.host, seconds=seconds
+                )
         retry_after = response.headers.get("Retry-After", "")
         return WikiResponse(
             response.status,
@@ -133,10 +141,20 @@ class Transport:
             bytes(body),
         )
 
-    def _redirected(self, location: str) -> str:
+    def _redirected(self, location: str) -> WikiAnswerError:
         to = urlsplit(urljoin(self.settings.api_url, location))
-        where = "another host" if to.netloc != self.host else "another address"
-        return f"{self.host} redirects to {where} ({to.scheme}://{to.netloc}{to.path}), which is not followed"
+        address = f"{to.scheme}://{to.netloc}{to.path}"
+        if to.netloc != self.host:
+            return WikiAnswerError(
+                "%(host)s redirects to another host (%(address)s), which is not followed",
+                host=self.host,
+                address=address,
+            )
+        return WikiAnswerError(
+            "%(host)s redirects to another address (%(address)s), which is not followed",
+            host=self.host,
+            address=address,
+        )
 
     def _keep_cookies(self, response: urllib3.BaseHTTPResponse) -> None:
         """All requests go to one address, so a cookie is a name and a value; an expired one is dropped."""

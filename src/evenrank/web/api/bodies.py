@@ -22,6 +22,8 @@ QUESTION = {
     "best": "text",
     "min_size": "whole number",
     "max_size": "whole number",
+    "min_views": "whole number",
+    "max_views": "whole number",
     "importance": "list of texts",
     "length": "whole number",
     "attention": "text",

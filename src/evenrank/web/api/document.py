@@ -25,6 +25,7 @@ from evenrank.web.request.question import (
     MAX_SCOPE,
     MAX_SIZE,
     MAX_TITLE,
+    MAX_VIEWS,
     NOT_TEXT,
 )
 from evenrank.web.searches.marks import MARKS
@@ -169,6 +170,7 @@ _TYPES: Types = {
     "policy": {"type": "string", "enum": list(policy_choices())},
     "goal": {"type": "string", "enum": list(goal_choices())},
     "class": {"type": "string", "enum": list(WORK_ORDER)},
+    "views": {"type": "integer", "minimum": 0, "maximum": MAX_VIEWS},
     "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
     "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
     "attention": {

@@ -33,9 +33,11 @@ class ListedArticle:
     title: str
     quality: str
     size_bytes: int | None
+    views: int | None
+    """How often it was read; None when that is not known."""
     groups: Mapping[str, tuple[str, ...]]
     """Dimension → the groups of the article, in words."""
-    missing: str
+    lacking: tuple[str, ...]
     """What was counted in it and is too little for its class; empty when nothing is, or nothing was counted."""
     reasons: tuple[str, ...]
     relevance: float
@@ -57,6 +59,11 @@ class ListedArticle:
     def regions(self) -> tuple[str, ...]:
         """The regions of the article; empty in a collection that has none."""
         return self.groups.get("geography", ())
+
+    @property
+    def missing(self) -> str:
+        """What is lacking, in one line."""
+        return ", ".join(self.lacking)
 
     @property
     def size(self) -> str:
@@ -96,6 +103,11 @@ class ArticleList:
         rows, known = self.rows, self.collection.size_bytes
         return None if known is None else np.where(rows >= 0, known[rows], -1)
 
+    def views(self) -> NDArray[np.integer] | None:
+        """How often each page was read, −1 where unknown; None when the collection does not know."""
+        rows, known = self.rows, self.collection.page_views
+        return None if known is None else np.where(rows >= 0, known[rows], -1)
+
     def titles(self) -> list[str]:
         titles = self.collection.titles
         shown = self.collection.shown_id
@@ -110,7 +122,7 @@ class ArticleList:
             self.relevance[chosen],
             Reasons(self.reasons.words, self.reasons.bits[chosen]),
         )
-        sizes, ids = part.sizes(), self.collection.text_ids
+        sizes, views, ids = part.sizes(), part.views(), self.collection.text_ids
         masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}
         known = self.facts.missing(part.rows) if self.facts else [()] * len(part)
         return [
@@ -120,8 +132,9 @@ class ArticleList:
                 title=title,
                 quality=CLASSES[code],
                 size_bytes=None if sizes is None or sizes[at] < 0 else int(sizes[at]),
+                views=None if views is None or views[at] < 0 else int(views[at]),
                 groups={of.name: group_labels(values[at], of) for of, values in masks.items()},
-                missing=", ".join(known[at]),
+                lacking=known[at],
                 reasons=tuple(part.reasons.of(at)),
                 relevance=float(part.relevance[at]),
                 text_id="" if ids is None else ids.text(int(page)),

@@ -182,7 +182,7 @@ def score_brought(desk: Desk, question: Question, brought: Brought) -> Found:
 def is_wanted(
     desk: Desk, question: Question, page_ids: NDArray[np.int32], brought: Brought | None
 ) -> NDArray[np.bool_]:
-    """Whether each page is of the classes, the size and the importance that the question asks for."""
+    """Whether each page is of the classes, the size, the page views and the importance that the question asks for."""
     collection = desk.collection
     rows = collection.rows_of(page_ids)
     codes = np.where(rows >= 0, collection.quality_class[rows], NO_CLASS)
@@ -191,6 +191,9 @@ def is_wanted(
     if collection.size_bytes is not None and (question.min_size or question.max_size):
         sizes = np.where(rows >= 0, collection.size_bytes[rows], -1)
         wanted &= (sizes >= question.min_size) & ((sizes <= question.max_size) | (not question.max_size))
+    if collection.page_views is not None and (question.min_views or question.max_views):
+        views = np.where(rows >= 0, collection.page_views[rows], -1)
+        wanted &= (views >= question.min_views) & ((views <= question.max_views) | (not question.max_views))
     if brought is not None:
         wanted &= ~np.isin(page_ids, brought.never)
         if question.importance and brought.importance:

@@ -19,6 +19,7 @@ def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any
         "title": article.title,
         "class": article.quality,
         "size_bytes": article.size_bytes,
+        "page_views": article.views,
         "regions": list(article.regions),
         "groups": {name: list(groups) for name, groups in article.groups.items()},
         "missing": article.missing,

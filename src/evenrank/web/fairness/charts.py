@@ -92,7 +92,7 @@ class Bar:
     height: float
     kind: int
     """Which of the parts it is."""
-    value: int
+    value: float
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,10 @@ class Stack:
     y_ticks: tuple[Tick, ...]
 
 
-def stack(columns: Sequence[Sequence[int]], names: Sequence[str]) -> Stack:
-    """Stacked columns in the frame of the drawing, the first part at the bottom."""
-    most = max((sum(column) for column in columns), default=1) or 1
+def stack(columns: Sequence[Sequence[float]], names: Sequence[str], most: float = 0.0) -> Stack:
+    """Stacked columns in the frame of the drawing, the first part at the bottom; `most` is the top of the scale, by
+    default the highest column."""
+    most = most or max((sum(column) for column in columns), default=1) or 1
     step = (WIDTH - LEFT - RIGHT) / max(1, len(columns))
     scale = (HEIGHT - TOP - BOTTOM) / most
     bars = []

@@ -32,28 +32,64 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class GroupOverTime:
+    """One group through the versions of a list."""
+
+    label: str
+    shares: tuple[float | None, ...]
+    """Share of the attention in each version; None where it is withheld or there is none."""
+    goal: float
+    """The goal of the newest version."""
+
+
+@dataclass(frozen=True)
 class Campaign:
     """The versions of a list side by side."""
 
     moments: tuple[Moment, ...]
     states: dict[str, int]
     """Articles that are claimed, in work, done, off topic."""
-    first: Balance
-    last: Balance
+    balances: tuple[Balance, ...]
+    """How the attention of each version is shared."""
     picture: Stack
+
+    @property
+    def first(self) -> Balance:
+        return self.balances[0]
+
+    @property
+    def last(self) -> Balance:
+        return self.balances[-1]
+
+    def over_time(self, dimension: str) -> list[GroupOverTime]:
+        """The shares of each group of a dimension in all versions; what is withheld in one is None there."""
+        by_version = [{row.label: row for row in balance.by_dimension(dimension)} for balance in self.balances]
+        labels = dict.fromkeys(label for rows in by_version for label in rows)
+        found = []
+        for label in labels:
+            rows = [rows.get(label) for rows in by_version]
+            shares = tuple(None if row is None or row.is_hidden else row.share for row in rows)
+            if any(shares):
+                found.append(GroupOverTime(label, shares, next(row.goal for row in reversed(rows) if row is not None)))
+        return found
+
+    def shares_picture(self, dimension: str) -> Stack:
+        """The shares of the groups of a dimension, a column for each version; what is withheld is a gap at the top."""
+        groups = self.over_time(dimension)
+        columns = [[group.shares[at] or 0.0 for group in groups] for at in range(len(self.balances))]
+        return stack(columns, [str(at + 1) for at in range(len(columns))], most=1.0)
 
 
 def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
     """The campaign of a list."""
     versions = versions_of(desk.store, work_list)
     moments = tuple(_moment(desk, version) for version in versions)
-    balances = [balance_of(desk, version) for version in (versions[0], versions[-1])]
+    balances = tuple(balance_of(desk, version) for version in versions)
     return Campaign(
         moments=moments,
         states=count_states(desk.store, work_list),
-        first=balances[0],
-        last=balances[1],
-        picture=stack([moment.classes for moment in moments], [moment.version.created[:10] for moment in moments]),
+        balances=balances,
+        picture=stack([moment.classes for moment in moments], [str(at + 1) for at in range(len(moments))]),
     )
 
 

@@ -23,7 +23,14 @@ SIZES: dict[str, tuple[str, int, int]] = {
     "large": ("over 20 kB", 20_000, 2**31 - 1),
 }
 """Size choices by their word in the address: label, least, and less than."""
-ORDERS = {"": "By rank", "title": "By title", "class": "By class", "size": "By size"}
+VIEWS: dict[str, tuple[str, int, int]] = {
+    "few": ("under 100", 0, 100),
+    "some": ("100 to 1,000", 100, 1_000),
+    "many": ("1,000 to 10,000", 1_000, 10_000),
+    "most": ("over 10,000", 10_000, 2**62),
+}
+"""Choices of page views by their word in the address: label, least, and less than."""
+ORDERS = {"": "By rank", "title": "By title", "class": "By class", "size": "By size", "views": "Most read first"}
 """Orders of the rows by their word in the address; the empty one is that of the list."""
 MAX_TEXT = 100
 """Characters of a title that are looked for."""
@@ -35,6 +42,7 @@ class Filters:
 
     quality: str = ""
     size: str = ""
+    views: str = ""
     text: str = ""
     groups: Mapping[str, str] = field(default_factory=dict)
     """Name in the address → the group that articles must be in."""
@@ -43,12 +51,19 @@ class Filters:
 
     @property
     def is_any(self) -> bool:
-        return bool(self.quality or self.groups or self.size or self.text)
+        return bool(self.quality or self.groups or self.size or self.views or self.text)
 
     def to_query(self, page: int | None = None) -> str:
         """The filters as the part of an address behind its question mark; empty when there are none."""
         kept = self if page is None else replace(self, page=page)
-        pairs = {"class": kept.quality, **kept.groups, "size": kept.size, "q": kept.text, "sort": kept.order}
+        pairs = {
+            "class": kept.quality,
+            **kept.groups,
+            "size": kept.size,
+            "views": kept.views,
+            "q": kept.text,
+            "sort": kept.order,
+        }
         chosen = {name: value for name, value in pairs.items() if value}
         return urlencode({**chosen, "page": kept.page} if kept.page > 1 else chosen)
 
@@ -65,6 +80,10 @@ class Filters:
         if self.size and sizes is not None:
             _, least, below = SIZES[self.size]
             passes &= (sizes >= least) & (sizes < below)
+        views = articles.views()
+        if self.views and views is not None:
+            _, least, below = VIEWS[self.views]
+            passes &= (views >= least) & (views < below)
         if self.text:
             wanted = self.text.casefold()
             passes &= np.array([wanted in title.casefold() for title in articles.titles()], bool)
@@ -77,6 +96,9 @@ class Filters:
             return np.array(sorted(chosen.tolist(), key=lambda at: titles[at].casefold()), np.intp)
         if self.order == "class":
             return chosen[np.argsort(articles.classes()[chosen], kind="stable")]
+        views = articles.views()
+        if self.order == "views" and views is not None:
+            return chosen[np.argsort(-views[chosen], kind="stable")]
         sizes = articles.sizes()
         if self.order == "size" and sizes is not None:
             return chosen[np.argsort(sizes[chosen], kind="stable")]
@@ -86,7 +108,7 @@ class Filters:
 def filter_choices(dimensions: tuple[Dimension, ...]) -> dict[str, tuple[str, ...]]:
     """Names in the address that take one of a few values, with those values."""
     of_groups = {address_name(dimension): dimension.groups for dimension in dimensions}
-    return {"class": CLASSES, **of_groups, "size": tuple(SIZES)}
+    return {"class": CLASSES, **of_groups, "size": tuple(SIZES), "views": tuple(VIEWS)}
 
 
 def check_filters(query: Mapping[str, str], collection: Collection) -> None:
@@ -114,8 +136,9 @@ def parse_filters(query: Mapping[str, str], collection: Collection) -> Filters:
     return Filters(
         quality=known("class"),
         size=known("size"),
+        views=known("views"),
         text=clean_text(query.get("q", ""))[:MAX_TEXT],
         order=query.get("sort", "") if query.get("sort", "") in ORDERS else "",
-        groups={name: known(name) for name in choices if name not in ("class", "size") and known(name)},
+        groups={name: known(name) for name in choices if name not in ("class", "size", "views") and known(name)},
         page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 and int(page) > 0 else 1,
     )

@@ -15,7 +15,7 @@ from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
 from evenrank.web.fairness.comparison import N_NAMED, changes
 from evenrank.web.lists.campaign import balance_of, closeness
-from evenrank.web.lists.filters import ORDERS, SIZES, Filters, parse_filters
+from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
 from evenrank.web.lists.listing import list_articles, listing_of, requested_list
 from evenrank.web.lists.marks import count_states, marks_of
 from evenrank.web.lists.refresh import newest_version
@@ -25,6 +25,7 @@ from evenrank.web.pages.templating import page
 from evenrank.web.request.access import role_of
 from evenrank.web.request.address import list_path, own
 from evenrank.web.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.web.request.choices import strength_choices
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.visitor import remember, visitor_of
 
@@ -86,6 +87,8 @@ def show_list(request: Request) -> Response:
         closeness=closeness(desk, work_list, work_list.page_ids[chosen]) if filters.is_any else None,
         classes=CLASSES,
         sizes=SIZES,
+        view_ranges=VIEWS,
+        has_views=desk.collection.page_views is not None,
         orders=ORDERS,
         dimensions=shown_dimensions(desk.collection),
         formats=FORMATS.values(),
@@ -144,6 +147,7 @@ def show_fairness(request: Request) -> Response:
         work_list=work_list,
         balance=balance_of(desk, work_list),
         **_before_and_after(desk, work_list),
+        role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),
     )
 
@@ -153,7 +157,14 @@ def show_trade_off(request: Request) -> Response:
     work_list = requested_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
     curve = trade_off(desk_of(request), work_list)
-    return page(request, template, work_list=work_list, curve=curve, address=own(request, list_path(work_list.link)))
+    return page(
+        request,
+        template,
+        work_list=work_list,
+        curve=curve,
+        strengths={choice.value: choice.label for choice in strength_choices()},
+        address=own(request, list_path(work_list.link)),
+    )
 
 
 def routes() -> list[BaseRoute]:

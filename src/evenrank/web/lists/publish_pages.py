@@ -17,12 +17,13 @@ from evenrank.web.lists.pages import list_listing
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
-from evenrank.web.request.access import refuse_others
+from evenrank.web.request.access import refuse_others, role_of
 from evenrank.web.request.address import list_path, own
 from evenrank.web.request.forms import Fields, with_form
 from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
+from evenrank.web.sources.wiki_faults import wiki_fault
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.settings import WikiSettings
@@ -46,6 +47,7 @@ def publish_page(request: Request, work_list: WorkList, fields: Fields, status: 
         status,
         work_list=work_list,
         fields=fields,
+        role=role_of(request, work_list),
         can_publish=bool(desk_of(request).settings.wiki_api) and person_of(request) is not None,
         address=own(request, list_path(work_list.token)),
         **{**known, **found},
@@ -69,7 +71,7 @@ def publish_list(request: Request, fields: Fields) -> Response:
             assert person is not None  # client_of refuses everybody else
             done = publish_listing(client, listing, place, summary, person.name)
     except WikiError as error:
-        return publish_page(request, work_list, fields, 409, fault=str(error))
+        return publish_page(request, work_list, fields, 409, fault=wiki_fault(error))
     return publish_page(request, work_list, fields, published=done)
 
 

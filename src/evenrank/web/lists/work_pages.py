@@ -98,6 +98,7 @@ def show_changes(request: Request) -> Response:
         before=before,
         found=found,
         groups=_titled(request, found),
+        role=role_of(request, work_list),
         improved=_by_class(found),
         address=own(request, list_path(work_list.link)),
     )
@@ -135,6 +136,7 @@ def show_missing(request: Request) -> Response:
         work_list=work_list,
         found=found,
         wikitext="\n".join(lines),
+        role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),
     )
 
@@ -148,6 +150,7 @@ def show_campaign(request: Request) -> Response:
         work_list=work_list,
         campaign=campaign_of(desk, work_list),
         classes=WORK_ORDER,
+        role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),
     )
 

@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.web.desk import Desk, desk_of
-from evenrank.web.lists.example import Example, make_example
+from evenrank.web.desk import desk_of
+from evenrank.web.lists.example import example_of
 from evenrank.web.pages.i18n import COOKIE, LANGUAGES
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import see_other
@@ -23,11 +23,6 @@ def landing(request: Request) -> Response:
     desk = desk_of(request)
     mine = [entry for entry in found_again(desk.store, visitor_of(request), limit=20) if not entry.archived]
     return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_of(desk))
-
-
-def example_of(desk: Desk) -> Example | None:
-    """The example of the data that are served now, worked out once in a while."""
-    return desk.recent.get("example", lambda: make_example(desk))
 
 
 def about(request: Request) -> Response:

@@ -16,6 +16,7 @@ from babel.dates import format_date, format_datetime
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
+from markupsafe import Markup
 from starlette.requests import Request
 
 COOKIE = "language"
@@ -108,6 +109,22 @@ def translate(message: str) -> str:
     return translations(current()).gettext(message) if message else ""
 
 
+@cache
+def _safe_text(language: str, message: str) -> Markup:
+    return Markup(translations(language).gettext(message))
+
+
+@cache
+def _constant_text(language: str, message: str) -> Markup:
+    return _safe_text(language, message) % {}
+
+
+def template_text(message: str, **values: object) -> Markup:
+    """What `_` is in templates: a message with its values, which are escaped. A long page asks for hundreds of
+    messages, nearly all without values, so those are remembered ready for use."""
+    return _safe_text(current(), message) % values if values else _constant_text(current(), message)
+
+
 def translate_plural(one: str, many: str, n: int) -> str:
     """The form of a message for a number, in the language in use."""
     return translations(current()).ngettext(one, many, n)
@@ -168,6 +185,13 @@ def age(data: Dated) -> str:
     has_day = len(data.date) > len("2021-10")
     when = date.fromisoformat(data.date if has_day else f"{data.date}-01")
     return format_date(when, "long" if has_day else "MMMM y", locale=_locale(current()))
+
+
+def size(size_bytes: int | None) -> str:
+    """The size of a text as people read it."""
+    if size_bytes is None:
+        return translate("unknown")
+    return f"{thousands(size_bytes)}\u00a0B" if size_bytes < 1000 else f"{decimal(size_bytes / 1000)}\u00a0kB"
 
 
 def moment(stored: str) -> str:

@@ -8,10 +8,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from evenrank.web.articles.article import article_links
+from evenrank.web.articles.article import ListedArticle, article_links
 from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages import i18n
 from evenrank.web.request.address import root_of
@@ -30,6 +31,7 @@ FILTERS = {
     "age": i18n.age,
     "day": i18n.day,
     "moment": i18n.moment,
+    "size": i18n.size,
     "tr": i18n.translate,
 }
 
@@ -49,6 +51,8 @@ def environment() -> Environment:
     made.install_gettext_callables(i18n.translate, i18n.translate_plural, newstyle=True)  # type: ignore[attr-defined]
     made.filters.update(FILTERS)
     made.globals.update(
+        _=i18n.template_text,
+        article_cells=article_cells,
         static=static_url,
         article_links=article_links,
         shown_dimensions=shown_dimensions,
@@ -57,6 +61,16 @@ def environment() -> Environment:
         languages=i18n.LANGUAGES,
     )
     return made
+
+
+def article_cells(article: ListedArticle, desk: Desk) -> Markup:
+    """The cells of a row that are the same for every visitor: title, links and facts. They are most of the work of a
+    long page, so those shown lately are remembered for each language, as long as the data are the same."""
+
+    def render() -> Markup:
+        return Markup(environment().get_template("article_cells.html").render(article=article, desk=desk))
+
+    return desk.cells.get((i18n.current(), desk.data, article.page_id, article.title, article.reasons), render)
 
 
 @cache

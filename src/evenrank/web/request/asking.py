@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenrank.records import WORK_ORDER
+from evenrank.records import WORK_ORDER, Task
 from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.templating import page
@@ -22,6 +22,7 @@ from evenrank.web.request.visitor import remember
 from evenrank.web.sources.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.web.storage.kept import Kept
 
+TASKS: dict[str, Task] = {"list": 1, "search": 2}
 KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
 """Lets a browser show the form as it was when its visitor goes back to it."""
 
@@ -54,7 +55,7 @@ def ask(
         roles=ROLES,
         n_rows=N_ROWS,
         preview=make_preview(desk, fields) if fields.get("title") else None,
-        goal=preview_goal(desk, fields) if fields.get("title") else None,
+        goal=preview_goal(desk, fields, TASKS[kind]) if fields.get("title") else None,
         brought=brought,
     )
     response.headers.update(KEPT_BY_BROWSER)
@@ -112,4 +113,6 @@ def show_preview(request: Request) -> Response:
 
 def show_goal(request: Request) -> Response:
     """What the goal would mean for the words so far, for the page that is open."""
-    return page(request, "goal.html", goal=preview_goal(desk_of(request), request.query_params))
+    area = "lists" if request.url.path.endswith("/lists/goal") else "searches"
+    goal = preview_goal(desk_of(request), request.query_params, 1 if area == "lists" else 2)
+    return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenrank.alignment.groups import GroupSpace
 from evenrank.ranking.build import field_concentrations
-from evenrank.records import Topic
+from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.targets.choice import Concentration
@@ -28,6 +31,8 @@ from evenrank.web.sources.brought import SourceReport
 N_SHOWN = 10
 MOST_COUNTED = 2000
 MAX_WORDS = 12
+NOTICEABLE = 0.02
+"""Smallest difference of shares that is put into words."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,16 @@ class GoalRow:
     field: float
     goal: float
 
+    @property
+    def lead(self) -> float:
+        """How much more attention the group should get than it has relevant articles."""
+        return self.goal - self.field
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether that is worth a sentence."""
+        return self.lead >= NOTICEABLE
+
 
 @dataclass(frozen=True)
 class GoalPreview:
@@ -63,6 +78,8 @@ class GoalPreview:
     warning: tuple[str, str, float] | None
     """Dimension, group and its share when nearly everything is in one group."""
     goal: str
+    n_articles: int
+    """Articles that a list of it would have, or that draws would be made from."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +107,20 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
     shown = ArticleList(desk.collection, best, hits.scores[:N_SHOWN], reasons, desk.facts)
-    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic))
+    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
 
 
-def keyword_counts(engine: Engine, topic: Topic) -> list[tuple[str, int]]:
-    """How many articles have each keyword in their text; of a phrase, its rarest word."""
+def keyword_counts(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> list[tuple[str, int]]:
+    """How many articles have each keyword in their text; of a phrase, those of the pages found that have all of it."""
+    parts = dict(list(keyword_parts(topic, engine.layout.language).items())[:MAX_WORDS])
+    has_phrase = len(page_ids) and any(len(words) > 1 for words in parts.values())
+    reasons = find_reasons(engine, topic, page_ids) if has_phrase else None
     counted = []
-    for text, words in list(keyword_parts(topic, engine.layout.language).items())[:MAX_WORDS]:
-        counts = [_frequency(engine, word) for word in words]
-        counted.append((text, min(counts, default=0)))
+    for text, words in parts.items():
+        if reasons is not None and len(words) > 1:
+            counted.append((text, int((reasons.bits >> reasons.words.index(text) & 1).sum())))
+        else:
+            counted.append((text, min((_frequency(engine, word) for word in words), default=0)))
     return counted
 
 
@@ -108,14 +130,14 @@ def _frequency(engine: Engine, word: str) -> int:
     return max(engine.document_frequencies("text", forms), default=0)
 
 
-def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
+def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalPreview | None:
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
         question = desk.asked(fields)
-        candidates, target = find_for(desk, question, 1)
+        candidates, target = find_for(desk, question, task)
     except QuestionError:
         return None
-    mass = group_mass(1, candidates.relevance, candidates.quality_class, candidates.alignment)
+    mass = group_mass(task, candidates.relevance, candidates.quality_class, candidates.alignment)
     mass[0] = 0.0
     field = mass / max(mass.sum(), 1e-12)
     tables = []
@@ -125,10 +147,11 @@ def preview_goal(desk: Desk, fields: Mapping[str, str]) -> GoalPreview | None:
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
-    settings = build_settings(desk, question, 1, is_own=False)
+    settings = build_settings(desk, question, task, is_own=False)
     concentrated = field_concentrations(candidates, target.space, settings)
     found = [(one.dimension, readable(one, target.space), one.share) for one in concentrated]
-    return GoalPreview(tables, found[0] if found else None, question.goal)
+    most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
+    return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:

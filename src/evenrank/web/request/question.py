@@ -37,7 +37,7 @@ from evenrank.web.sources.source import (
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
-MAX_SIZE, MAX_LENGTH = 10_000_000, 1000
+MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 10_000_000_000
 OWN_WEIGHTS = "table"
 """What the form calls an attention model with weights of one's own."""
 LISTS = ("keywords", "dimensions", "importance", "within")
@@ -80,6 +80,10 @@ class Question:
     """Shortest article in bytes."""
     max_size: int = 0
     """Longest article in bytes; 0 for any."""
+    min_views: int = 0
+    """Fewest page views, where the collection knows them."""
+    max_views: int = 0
+    """Most page views; 0 for any."""
     importance: tuple[str, ...] = ()
     """Importance that a project's banner gives; empty for any."""
     length: int = 0
@@ -124,6 +128,8 @@ class Question:
             "best": self.best,
             "min_size": str(self.min_size or ""),
             "max_size": str(self.max_size or ""),
+            "min_views": str(self.min_views or ""),
+            "max_views": str(self.max_views or ""),
             **{f"importance-{name}": "1" for name in self.importance},
             "length": str(self.length or ""),
             **_attention_fields(self.attention),
@@ -194,6 +200,8 @@ def parse_question(
         best=best,
         min_size=_whole("min_size", fields, MAX_SIZE, faults),
         max_size=_whole("max_size", fields, MAX_SIZE, faults),
+        min_views=_whole("min_views", fields, MAX_VIEWS, faults),
+        max_views=_whole("max_views", fields, MAX_VIEWS, faults),
         importance=_chosen("importance", fields, IMPORTANCES),
         length=_whole("length", fields, MAX_LENGTH, faults),
         attention=_attention(fields, faults),

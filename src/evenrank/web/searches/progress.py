@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenrank.metrics.awrf import awrf
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import Balance, draws_balance
@@ -30,6 +31,10 @@ class SearchProgress:
     """EE-L of the first draw alone."""
     proven_loss: float
     """EE-L of the whole plan, as the policy's certificate says."""
+    closeness: float
+    """How close the attention of all draws together is to the goal, from 0 to 1."""
+    first_closeness: float
+    """The same of the first draw alone."""
     balance: Balance
     plot: Plot
 
@@ -51,6 +56,8 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
         loss=losses[-1],
         first_loss=losses[0],
         proven_loss=proven,
+        closeness=awrf(means[-1], search.target),
+        first_closeness=awrf(means[0], search.target),
         balance=draws_balance(desk.collection, page_ids, exposures.sum(axis=0), search.target, desk.space(search)),
         plot=plot(
             points,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenrank.web.pages.i18n import Message
 from evenrank.web.sources.brought import SourceError, WikiArticles
 from evenrank.web.sources.source import Source
+from evenrank.web.sources.wiki_faults import wiki_fault
 from evenrank.wiki.banners import banner_pages
 from evenrank.wiki.categories import category_members
 from evenrank.wiki.client import WikiClient
@@ -32,7 +33,9 @@ class WikiSources:
         except WikiError as error:
             raise SourceError(
                 Message(
-                    "%(source)s: the wiki did not give its articles: %(reason)s.", source=source.label, reason=error
+                    "%(source)s: the wiki did not give its articles: %(reason)s.",
+                    source=source.label,
+                    reason=wiki_fault(error),
                 )
             ) from error
 

@@ -37,11 +37,16 @@ class ModelUsed:
     """Fingerprint of the cross-encoder; None without one."""
 
     @property
+    def words(self) -> str:
+        """The model in words."""
+        return WORDS.get(self.kind, self.kind)
+
+    @property
     def label(self) -> str:
         """The model in words, with its fingerprints."""
         marks = {"model": self.fingerprint, "encoder": self.encoder, "cross-encoder": self.cross_encoder}
         facts = [self.kind, *(f"{name} {mark}" for name, mark in marks.items() if mark)]
-        return f"{WORDS.get(self.kind, self.kind)} ({', '.join(facts)})"
+        return f"{self.words} ({', '.join(facts)})"
 
     def to_json(self) -> str:
         return orjson.dumps(asdict(self)).decode()
