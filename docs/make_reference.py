@@ -112,7 +112,9 @@ def policies_page() -> str:
         tasks = " and ".join(f"Task {task}" for task in policy.tasks)
         lines += [f"## {name}\n", f"{(policy.__doc__ or '').strip()}\n", f"- Serves {tasks}"]
         if policy.paper_runs:
-            lines.append(f"- Stands for the paper's runs {', '.join(policy.paper_runs)}")
+            settings = getattr(policy, "run_settings", {})
+            runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]
+            lines.append(f"- Stands for the paper's runs {', '.join(runs)}")
         if near := getattr(policy, "near_runs", ()):
             lines.append(
                 f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,7 @@ from evenrank.policies.best_of import BestOf
 from evenrank.policies.det_const_sort import DetConstSort, constrained_sort
 from evenrank.policies.epsilon_greedy import EpsilonGreedy
 from evenrank.policies.exposure_lp import ExposureLP, birkhoff
-from evenrank.policies.fa_ir import FaIr, least_protected
+from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure, least_protected
 from evenrank.policies.filter import Filter
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
@@ -42,6 +44,35 @@ def test_every_prefix_of_fa_ir_passes_its_test() -> None:
     assert (np.diff(candidates.relevance[ranking[candidates.alignment.page_type[ranking] == LEFT]]) < 0).all()
     with pytest.raises(EvenrankError, match="significance is 1"):
         FaIr(significance=1.0)
+
+
+def test_a_fair_process_fails_as_often_as_it_was_worked_out() -> None:
+    """Minima 0, 1, 1: it fails when neither of the first two pages is protected."""
+    assert failure(np.array([0, 1, 1]), 0.5) == pytest.approx(0.25)
+    assert failure(np.array([0, 1, 2]), 0.3) == pytest.approx(0.7 * 0.7 + 2 * 0.3 * 0.7 * 0.7)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.7])
+def test_the_adjusted_significance_is_the_largest_that_holds_for_all_prefixes_together(share: float) -> None:
+    """All 1,024 sequences of ten coins are looked at."""
+    coins = np.array(list(product((0, 1), repeat=10)))
+    chance = np.prod(np.where(coins, share, 1.0 - share), axis=1)
+
+    def fails(significance: float) -> float:
+        least = binom.ppf(significance, np.arange(1, 11), share)
+        return float(chance[(np.cumsum(coins, axis=1) < least).any(axis=1)].sum())
+
+    found = adjusted_significance(10, share, 0.1)
+    assert fails(found) <= 0.1 < fails(found + 1e-9)
+
+
+def test_adjusted_fa_ir_moves_fewer_pages() -> None:
+    candidates = pages([LEFT] * 30 + [RIGHT] * 30, np.linspace(0.9, 0.1, 60))
+    request = Request(1, 1, 20)
+    plain = FaIr().rank(candidates, wanting(0.5, 0.5), request, derive(1)).positions[0]
+    adjusted = FaIr(adjusted=True).rank(candidates, wanting(0.5, 0.5), request, derive(1)).positions[0]
+    n_right = [int((candidates.alignment.page_type[ranking] == RIGHT).sum()) for ranking in (plain, adjusted)]
+    assert 0 < n_right[1] < n_right[0]
 
 
 @hypothesis_settings(max_examples=40)

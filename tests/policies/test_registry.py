@@ -151,8 +151,19 @@ def test_runs_of_the_paper_are_all_served() -> None:
     assert set((task1 + " " + task2).split()) <= served
     reproduced = {run for policy in POLICIES.values() for run in policy.paper_runs}
     near = {run for policy in POLICIES.values() for run in getattr(policy, "near_runs", ())}
-    assert near == {"UoGTrRelT1", "UoGTrRelT2", "UoGTrDExpDisLT1", "UoGTrLambT2"}
+    assert near == {
+        *("UoGTrRelT1", "UoGTrRelT2", "UoGTrDExpDisLT1", "UoGTrLambT2"),
+        *("PL_IRLab_05", "PL_IRLab_07"),
+    }
     assert not near & reproduced
+
+
+def test_settings_of_runs_can_be_used() -> None:
+    for policy in POLICIES.values():
+        for run, settings in describe_policy(policy)["run_settings"].items():
+            assert run in policy.paper_runs
+            made = make_policy(f"{policy.name}:{settings}")
+            assert settings == ",".join(f"{k}={v:g}" for k, v in settings_of(made).items() if k in settings)
 
 
 def test_reconstructed_methods_say_so() -> None:

@@ -9,13 +9,16 @@ import pytest
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.policies.inferred import Inferred
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_sequence import sequence_problem
 from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.policy import Request
+from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.groups import cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
+from evenrank.records import Task
 from evenrank.rng import derive
 from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import blend
@@ -110,3 +113,30 @@ def test_unknown_groups_spread_exposure_over_more_pages(golden_collection: Colle
     blind = policy.rank(replace(candidates, beliefs=None), target, request, derive(1))
     aware = policy.rank(candidates, target, request, derive(1))
     assert aware.certificate["n_pages_shown"] > blind.certificate["n_pages_shown"]
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_other_policies_can_rank_by_inferred_groups(golden_collection: Collection, task: Task) -> None:
+    """Over what pages are believed to be, and as ever where everything is known or nothing is believed."""
+    found, request = everything(golden_collection), Request(task, 3, 40)
+    candidates, target = build_candidates(golden_collection, 1, task, found, GEOGRAPHY_ALONE, with_beliefs=True)
+    believed = candidates.beliefs
+    assert believed is not None
+    assert believed.target.space.n_groups == 32
+    seen = replace(candidates, alignment=believed.alignment, beliefs=None)
+    inner = make_policy("exposure-disparity:weight=0.5")
+    ranked = Inferred("exposure-disparity:weight=0.5").rank(candidates, target, request, derive(1)).positions
+    assert (ranked == inner.rank(seen, believed.target, request, derive(1)).positions).all()
+    assert (ranked != inner.rank(candidates, target, request, derive(1)).positions).any()
+    known, known_target = build_candidates(golden_collection, 1, task, found, BuildSettings(), with_beliefs=True)
+    assert known.beliefs is None
+    plain = inner.rank(known, known_target, request, derive(1)).positions
+    assert (
+        Inferred("exposure-disparity:weight=0.5").rank(known, known_target, request, derive(1)).positions == plain
+    ).all()
+
+
+def test_beliefs_in_task_1_are_made_for_policies_that_ask_for_them(golden_collection: Collection) -> None:
+    found = everything(golden_collection)
+    assert build_candidates(golden_collection, 1, 1, found, GEOGRAPHY_ALONE)[0].beliefs is None
+    assert Inferred.needs_beliefs

@@ -37,7 +37,8 @@ MODEL = click.option(
     default="untrained",
     show_default=True,
     metavar="MODEL",
-    help="Relevance: untrained (words), hybrid (and text vectors), learned (by `evenrank learn`), or a model file.",
+    help="Relevance: untrained (words), dph (words as Terrier weighs them), hybrid (and text vectors), learned (by "
+    "`evenrank learn`), or a model file.",
 )
 
 

@@ -36,7 +36,9 @@ def _lines(policy: dict[str, Any]) -> Iterator[str]:
     yield _wrapped("  ", policy["summary"])
     if policy["paper_runs"]:
         mark = ", reconstructed from the run descriptions" if policy["reconstructed"] else ""
-        yield _wrapped("  reproduces: ", ", ".join(policy["paper_runs"]) + mark)
+        settings = policy["run_settings"]
+        runs = [f"{run} ({settings[run]})" if run in settings else run for run in policy["paper_runs"]]
+        yield _wrapped("  reproduces: ", ", ".join(runs) + mark)
     if policy["near_runs"]:
         yield _wrapped("  near: ", f"{', '.join(policy['near_runs'])} ({policy['near_because']})")
     yield _wrapped("  source: ", policy["citation"])

@@ -31,6 +31,11 @@ class Controller:
     name: ClassVar[str] = "controller"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
     paper_runs: ClassVar[tuple[str, ...]] = ("pl_control_0.6", "pl_control_0.8", "pl_control_0.92")
+    run_settings: ClassVar[dict[str, str]] = {
+        "pl_control_0.6": "control=0.6",
+        "pl_control_0.8": "control=0.8",
+        "pl_control_0.92": "control=0.92",
+    }
     citation: ClassVar[str] = (
         "Morik et al., Controlling fairness and bias in dynamic learning-to-rank (FairCo), SIGIR 2020"
     )

@@ -26,7 +26,7 @@ def least_protected(length: int, share: float, significance: float) -> NDArray[n
     """
     from scipy.stats import binom
 
-    return np.clip(binom.ppf(significance, np.arange(1, length + 1), share), 0, length).astype(np.intp)
+    return np.asarray(np.clip(binom.ppf(significance, np.arange(1, length + 1), share), 0, length), np.intp)
 
 
 def failure(least: NDArray[np.intp], share: float) -> float:

@@ -50,6 +50,7 @@ class MMR:
     name: ClassVar[str] = "mmr"
     tasks: ClassVar[tuple[Task, ...]] = (1,)
     paper_runs: ClassVar[tuple[str, ...]] = ("RMITRetRerank_1", "RMITRetRerank_2")
+    run_settings: ClassVar[dict[str, str]] = {"RMITRetRerank_1": "balance=0.5", "RMITRetRerank_2": "balance=0.3"}
     citation: ClassVar[str] = "Carbonell and Goldstein, The use of MMR, SIGIR 1998"
     needs_text: ClassVar[bool] = True
 

@@ -15,6 +15,7 @@ from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.fa_ir import FaIr
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
+from evenrank.policies.inferred import Inferred
 from evenrank.policies.mmr import MMR
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.plackett_luce import PlackettLuce
@@ -45,6 +46,7 @@ _ALL: tuple[type[Policy], ...] = (
     PlackettLuce,
     ExposureLP,
     Fusion,
+    Inferred,
     Optimal,
 )
 POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in _ALL}
@@ -84,6 +86,7 @@ def describe_policy(owner: type[Policy]) -> dict[str, Any]:
             for setting in describe_settings(owner)
         ],
         "paper_runs": list(owner.paper_runs),
+        "run_settings": dict(getattr(owner, "run_settings", {})),
         "near_runs": list(getattr(owner, "near_runs", ())),
         "near_because": str(getattr(owner, "near_because", "")),
         "reconstructed": bool(getattr(owner, "reconstructed", False)),

@@ -31,7 +31,7 @@ class Relevance:
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
     paper_runs: ClassVar[tuple[str, ...]] = ("RMITRet",)
     near_runs: ClassVar[tuple[str, ...]] = ("UoGTrRelT1", "UoGTrRelT2")
-    near_because: ClassVar[str] = "they ranked with Terrier's DPH, which is not available here"
+    near_because: ClassVar[str] = "they ranked with Terrier's DPH: use --model dph, whose words are those of our index"
     citation: ClassVar[str] = "Robertson, The probability ranking principle in IR, 1977"
 
     def rank(

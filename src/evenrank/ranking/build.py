@@ -53,7 +53,7 @@ class BuildSettings:
     """Dimensions in which a page is shared between its groups; in the others it counts fully in each, as in 2021."""
     scored: tuple[str, ...] = ("geography", "gender")
     """Dimensions that the scorer looks at. What the system does not know of them is believed from totals of the
-    collection; only `optimal` uses that, in Task 2."""
+    collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies."""
     within: tuple[str, ...] = ()
     """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
     target: TargetChoice = TRACK_TARGET
@@ -80,14 +80,18 @@ def build_candidates(
     settings: BuildSettings,
     *,
     with_text: bool = False,
+    with_beliefs: bool = False,
 ) -> tuple[Candidates, EstimatedTarget]:
-    """Candidates and estimated target of a topic, from pages found; no judgment is looked at."""
+    """Candidates and estimated target of a topic, from pages found; no judgment is looked at.
+
+    What is believed of groups that the system does not know is worked out in Task 2, and in Task 1 `with_beliefs`.
+    """
     space = known_dimensions(settings.information, collection.known_dimensions)
     if settings.within:
         found = found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
     candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
     target = target_of(candidates, task, space, settings)
-    if task == 2 and len(candidates):
+    if (task == 2 or with_beliefs) and len(candidates):
         rows = collection.rows_of(candidates.page_ids)
         relevance = candidates.relevance ** (settings.sharpness or 1.0)
         mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)

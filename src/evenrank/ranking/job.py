@@ -115,9 +115,17 @@ class RankingJob:
         found = self._found(self.topic(topic_id))
         if not len(found):
             return None
-        with_text = bool(getattr(self.policy, "needs_text", False))
+        task, needs = self.request.task, self.policy
         return Prepared(
-            *build_candidates(self.collection, topic_id, self.request.task, found, self.settings, with_text=with_text)
+            *build_candidates(
+                self.collection,
+                topic_id,
+                task,
+                found,
+                self.settings,
+                with_text=bool(getattr(needs, "needs_text", False)),
+                with_beliefs=bool(getattr(needs, "needs_beliefs", False)),
+            )
         )
 
     def rank_prepared(self, prepared: Prepared) -> TopicRankings:

@@ -63,7 +63,8 @@ def search(
     """The k articles of a collection that the words describe best.
 
     `groups` restricts the search to one group of a dimension, such as `{"geography": "Africa"}`. `model` is
-    `untrained`, `hybrid`, `learned` or a model file. `why` adds the words and features that brought each article.
+    `untrained`, `dph`, `hybrid`, `learned` or a model file. `why` adds the words and features that brought each
+    article.
     """
     if k < 1:
         raise EvenrankError(f"k is {k} (at least 1)")

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, NoModelError
+from evenrank.search.dph import DphModel
 from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encode_index import recorded_encoder
@@ -21,7 +22,7 @@ from evenrank.search.learn.learned_model import LearnedModel, LearnedState, Used
 from evenrank.search.learn.model_file import load, model_fingerprint, model_path
 from evenrank.search.relevance import LexicalModel, RelevanceModel
 
-Kind = Literal["untrained", "hybrid", "learned"]
+Kind = Literal["untrained", "dph", "hybrid", "learned"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class ModelChoice:
     """A relevance model by what identifies it; text vectors are kept beside the index of the collection."""
 
     kind: Kind = "untrained"
-    """`untrained`: words; `hybrid`: words and text vectors, untrained; `learned`: from a model file."""
+    """`untrained`: words; `dph`: words by Terrier's DPH; `hybrid`: words and text vectors, untrained; `learned`: from a
+    model file."""
     file: Path | None = None
     """The file of a learned model."""
     fingerprint: str = ""
@@ -41,6 +43,8 @@ class ModelChoice:
 
     def open(self, lexical: LexicalModel, index_folder: Path) -> RelevanceModel:
         """The model over an index; file and encoder are read once in each process."""
+        if self.kind == "dph":
+            return DphModel(lexical.engine, lexical.settings.candidates)
         used = self.encoder
         dense = None if used is None else open_dense(lexical.engine, used.settings, index_folder)
         reader = None
@@ -69,12 +73,12 @@ UNTRAINED = ModelChoice()
 def choose_model(collection: Collection, name: str, encoder: EncoderSettings | None = None) -> ModelChoice:
     """The model that a word or a file name means; errors come now, and not from the first topic.
 
-    `untrained`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model file.
+    `untrained`, `dph`, `hybrid`, `learned` (the model that `evenrank learn` left in the collection), or a model file.
     """
-    if name == "untrained":
+    if name in ("untrained", "dph"):
         if encoder is not None:
-            raise EvenrankError("the untrained model has no text encoder (use the model hybrid, or a learned one)")
-        return UNTRAINED
+            raise EvenrankError(f"the model {name} has no text encoder (use the model hybrid, or a learned one)")
+        return UNTRAINED if name == "untrained" else ModelChoice("dph")
     if name == "hybrid":
         return ModelChoice("hybrid", encoder=use_encoder(index_encoder(index_folder(collection), encoder)))
     path = model_path(collection) if name == "learned" else Path(name)

@@ -120,6 +120,22 @@ class StoredPage:
     categories: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """How often words occur in one field of some pages, and of all."""
+
+    in_pages: NDArray[np.float64]
+    """Page by word."""
+    lengths: NDArray[np.float64]
+    """Words in the field of each page, rounded as the index rounds them; 0 where a page has none of the words."""
+    in_all: NDArray[np.float64]
+    """Occurrences of each word in all pages."""
+    mean_length: float
+    """Of the field, over all pages; 0 where no page has any of the words."""
+    n_pages: int
+    """All pages of the index."""
+
+
 class Query(NamedTuple):
     """One search: what is asked for, how many pages, and among which."""
 
@@ -205,6 +221,15 @@ class PreparingEngine(Engine, Protocol):
 
     def add_prepared(self, bodies: Iterable[bytes]) -> None:
         """Add pages that were prepared, in order; see `Engine.add`."""
+        ...
+
+
+@runtime_checkable
+class CountingEngine(Engine, Protocol):
+    """An engine that tells how often words occur."""
+
+    def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
+        """Occurrences of analysed words in the field of each page, and in all pages."""
         ...
 
 

@@ -27,10 +27,12 @@ from evenrank.search.engine.protocol import (
     StoredPage,
     TextField,
     WeightedTerm,
+    WordCounts,
     order_of_ties,
     round_scores,
     stored_page,
 )
+from evenrank.search.engine.tantivy_counts import count_words
 from evenrank.search.engine.tantivy_schema import (
     build_analysers,
     build_schema,
@@ -267,6 +269,11 @@ class TantivyEngine:
     def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
         """Number of pages whose field holds each analysed word."""
         return [int(self._searcher.doc_freq(field, word)) for word in words]
+
+    def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
+        """Occurrences of words; see `CountingEngine.count_words`."""
+        addresses = self._addresses(page_ids)
+        return count_words(self._searcher, self._schema, field, words, [addresses.get(page) for page in page_ids])
 
     def page_ids(self) -> NDArray[np.int32]:
         """The ids of all pages, ascending."""

@@ -20,7 +20,7 @@ from evenrank.web.request.question import Question, question_from_json
 from evenrank.web.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.web.storage.store import limit_of, new_token, now
 
-WORDS = {"untrained": "words", "hybrid": "words and text vectors", "learned": "a learned model"}
+WORDS = {"untrained": "words", "dph": "words", "hybrid": "words and text vectors", "learned": "a learned model"}
 """What each kind of model goes by, for visitors."""
 
 
