@@ -24,7 +24,7 @@ from evenrank.formats.faults import FaultLog
 from evenrank.formats.json_lines import read_records
 from evenrank.formats.metadata import read_metadata
 from evenrank.formats.qrels import read_qrels
-from evenrank.formats.runs import read_protocol, read_run
+from evenrank.formats.runs import read_run, record_path
 from evenrank.formats.topics import read_topics
 from evenrank.items.rerank import rerank
 from evenrank.items.score import score
@@ -112,6 +112,14 @@ def _judged_topics(path: Path) -> None:
                 path.with_name(name).unlink(missing_ok=True)
 
 
+def _record(path: Path) -> object:
+    """The record beside a run, which `read_run` looks into."""
+    run = path.with_name("run.tsv")
+    run.write_text("id\tpage_id\n1\t5\n")
+    record_path(run).write_bytes(path.read_bytes())
+    return read_run(run)
+
+
 def _text_articles(path: Path) -> list[object]:
     file = open_articles(path, has_text_ids=True)
     return [file.parse(batch) for batch in read_batches(path, FaultLog(), record_end=b"\n")]
@@ -145,7 +153,7 @@ READERS: dict[str, Reader] = {
     "text_topics": lambda path: read_topics(path, "eval", TextIds()),
     "text_corpus": _text_articles,
     "judged_topics": _judged_topics,
-    "record": lambda path: read_protocol(path.with_suffix("")),
+    "record": _record,
     "subjects": _as_named(read_subjects, ".csv", ".tsv", ".jsonl"),
     "guidelines": read_guidelines,
     "sign_in": _as_named(read_sign_in, ".toml"),
