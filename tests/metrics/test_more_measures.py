@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from evenrank.metrics.awrf_variants import AWRF_HELLINGER, AWRF_TOTAL_VARIATION, KL
+from evenrank.metrics.awrf_variants import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
 from evenrank.metrics.coverage import DISTINCT, SHOWN
 from evenrank.metrics.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
 from evenrank.metrics.exposure_ratio import EXPOSURE_RATIO, IMPACT_RATIO
@@ -51,6 +52,16 @@ def test_other_distances(make_view: ViewMaker) -> None:
     assert AWRF_TOTAL_VARIATION(view) == pytest.approx(0.5)
     assert AWRF_HELLINGER(view) == pytest.approx(1.0 - math.sqrt(1.0 - math.sqrt(0.5)))
     assert math.isnan(KL(make_view([0], target=[0, 0.5, 0.5])))
+
+
+def test_ordinal_distance(make_view: ViewMaker) -> None:
+    """Of three bands the third is wanted; from the second, exposure has half as far to go as from the first."""
+    ordered = [replace(make_view([band, band], target=[0, 0, 0, 1]), is_ordered=True) for band in (1, 2, 3)]
+    assert [AWRF_ORDINAL(view) for view in ordered] == pytest.approx([0.0, 0.5, 1.0])
+    # All in the first band: half must go one step, half two, of two that are possible.
+    both = replace(make_view([1, 1], target=[0, 0, 0.5, 0.5]), is_ordered=True)
+    assert AWRF_ORDINAL(both) == pytest.approx(1.0 - (0.5 * 1 + 0.5 * 2) / 2)
+    assert math.isnan(AWRF_ORDINAL(make_view([1, 1], target=[0, 0.5, 0.5])))
 
 
 def test_ndkl(make_view: ViewMaker) -> None:

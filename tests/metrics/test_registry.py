@@ -31,13 +31,14 @@ N_GROUPS = 5
 
 @st.composite
 def views(draw: st.DrawFn, task: int) -> TopicView:
-    """Any rankings of distinct pages in any groups, with any relevance and any target."""
+    """Any rankings of distinct pages in any groups, with any relevance and any target, empty ones included."""
     n_rankings = 1 if task == 1 else draw(st.integers(1, 4))
     lengths = [draw(st.integers(0, 8)) for _ in range(n_rankings)]
     n_pages = sum(lengths)
     relevant = draw(st.lists(st.booleans(), min_size=n_pages, max_size=n_pages))
     groups = draw(st.lists(st.integers(0, N_GROUPS - 1), min_size=n_pages, max_size=n_pages))
-    target = np.array(draw(st.lists(st.floats(0.01, 1.0), min_size=N_GROUPS, max_size=N_GROUPS)))
+    shares = st.one_of(st.just(0.0), st.floats(0.01, 1.0))
+    target = np.array(draw(st.lists(shares, min_size=N_GROUPS, max_size=N_GROUPS)))
     protocol = PROTOCOLS[draw(st.sampled_from(list(PROTOCOLS)))]
     pages = np.concatenate([draw(st.permutations(range(1, 9)))[:n] for n in lengths] or [[]]).astype(np.int32)
     return TopicView(
@@ -52,13 +53,14 @@ def views(draw: st.DrawFn, task: int) -> TopicView:
         is_relevant=np.array(relevant, bool),
         n_relevant=8 + draw(st.integers(0, 5)),
         alignment=Alignment(np.eye(N_GROUPS), np.array(groups, np.intp)),
-        full_target=target / target.sum(),
+        full_target=target / max(target.sum(), 1e-9),
         relevant=Relevant(
             np.arange(1, 9, dtype=np.int32),
             np.array(draw(st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))),
             Alignment(np.eye(N_GROUPS), np.array(draw(st.lists(st.integers(0, 4), min_size=8, max_size=8)), np.intp)),
         ),
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1,
+        is_ordered=draw(st.booleans()),
     )
 
 

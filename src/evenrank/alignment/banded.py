@@ -20,6 +20,7 @@ def named_dimension(
     has_unknown: bool = True,
     counts: bool = False,
     is_personal: bool = False,
+    is_ordered: bool = False,
     label: str = "",
 ) -> Dimension:
     """A dimension with the groups `Unknown` and `known`; `also` gives other names of groups.
@@ -48,6 +49,7 @@ def named_dimension(
         has_unknown=has_unknown,
         encode_counts=count if counts else None,
         is_personal=is_personal,
+        is_ordered=is_ordered,
     )
 
 

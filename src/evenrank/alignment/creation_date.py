@@ -9,4 +9,5 @@ CREATION_DATE = named_dimension(
     field="creation_date_category",
     known=("2001-2006", "2007-2011", "2012-2016", "2017-2022"),
     has_unknown=False,
+    is_ordered=True,
 )

@@ -10,4 +10,5 @@ FIRST_LETTER = named_dimension(
     known=("a-d", "e-k", "l-r", "s-"),
     also={"s-z": "s-"},
     has_unknown=False,
+    is_ordered=True,
 )

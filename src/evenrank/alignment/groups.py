@@ -44,6 +44,8 @@ class Dimension:
     """Metadata value → how often each group (by its number) occurs; None when a page is in a group or is not."""
     is_personal: bool = False
     """Whether it describes a person: shown as totals only, never beside an article."""
+    is_ordered: bool = False
+    """Whether the known groups come in an order that means something, as bands of a number do."""
 
     def __post_init__(self) -> None:
         if self.background is not None and len(self.background) != len(self.groups) - 1:
@@ -133,6 +135,11 @@ class GroupSpace:
     def is_blended(self) -> bool:
         """Whether targets are blended with a background in every dimension."""
         return all(dimension.is_blended for dimension in self.dimensions)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether all scored groups come in an order that means something: those of one ordered dimension."""
+        return len(self.dimensions) == 1 and self.dimensions[0].is_ordered and not self.dimensions[0].has_unknown
 
     def names_of(self, cells: NDArray[np.int64]) -> list[str]:
         """Names of some groups, where there are too many to name all."""

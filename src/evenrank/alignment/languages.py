@@ -9,4 +9,5 @@ LANGUAGES = named_dimension(
     field="num_sitelinks_category",
     known=("English only", "2-4 languages", "5+ languages"),
     has_unknown=False,
+    is_ordered=True,
 )

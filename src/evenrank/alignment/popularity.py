@@ -9,4 +9,5 @@ POPULARITY = named_dimension(
     field="relative_pageviews_category",
     known=("Low", "Medium-Low", "Medium-High", "High"),
     has_unknown=False,
+    is_ordered=True,
 )

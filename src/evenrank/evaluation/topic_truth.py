@@ -213,6 +213,7 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         alignment=ranked.alignment,
         full_target=truth.wanted_exposure(task),
         relevant=truth.relevant,
+        is_ordered=truth.space.is_ordered,
         published=_published_view(task, ranked, truth),
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
     )

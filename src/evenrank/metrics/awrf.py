@@ -47,17 +47,20 @@ def _relative_entropy(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
 
 
 def _compute(view: TopicView) -> float:
-    if view.wants_nothing:
-        return math.nan
-    if not view.exposes_nothing:
+    if not view.exposes_nothing and not view.wants_nothing:
         if view.groups.published is not None:
             return view.groups.published.awrf(view.protocol.log_base)
         return awrf(view.exposure, view.target, view.protocol.log_base, view.groups.unexposed_target)
-    return _without_exposure(view)
+    return _without_comparison(view)
 
 
-def _without_exposure(view: TopicView) -> float:
-    """AWRF of rankings that expose no group: 0, undefined, or that of a uniform distribution, by the protocol."""
+def _without_comparison(view: TopicView) -> float:
+    """AWRF of rankings that expose no group: 0, undefined, or that of a uniform distribution, by the protocol.
+
+    Without a target it is undefined.
+    """
+    if view.wants_nothing:
+        return math.nan
     if view.protocol.no_exposure == "zero":
         return 0.0
     if view.protocol.no_exposure == "undefined" or isinstance(view.full_target, SparseTarget):
@@ -73,7 +76,7 @@ AWRF = Measure(
     higher_is_better=True,
     low=0.0,
     high=1.0,
-    if_empty=_without_exposure,
+    if_empty=_without_comparison,
     citation="Sapiezynski et al. 2019, Raj et al. 2020; the paper, section 4.2",
     compute=_compute,
     official_in=(1,),

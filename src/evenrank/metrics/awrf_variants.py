@@ -1,4 +1,4 @@
-"""AWRF with other distances between exposure and target: Kullback–Leibler, Hellinger, total variation."""
+"""AWRF with other distances of exposure from the target: Kullback–Leibler, Hellinger, total variation, ordinal."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def hellinger(p: Distribution, q: Distribution, rest: float = 0.0) -> float:
 def total_variation(p: Distribution, q: Distribution, rest: float = 0.0) -> float:
     """Half the sum of the differences, 0 to 1; `rest` is what q has in groups that are not listed."""
     return 0.5 * (float(np.abs(p - q).sum()) + rest)
+
+
+def match_distance(p: Distribution, q: Distribution, rest: float = 0.0) -> float:
+    """How far shares must be carried to turn p into q, of the largest distance there is; 0 to 1, for ordered groups."""
+    return float(np.abs(np.cumsum(p - q)[:-1]).sum()) / max(1, len(p) - 1)
 
 
 def _distance(distance: Callable[[Distribution, Distribution, float], float]) -> Callable[[TopicView], float]:
@@ -79,5 +84,25 @@ AWRF_TOTAL_VARIATION = Measure(
     if_empty=math.nan,
     citation="Sapiezynski et al. 2019 leave the distance open",
     compute=lambda view: 1.0 - _distance(total_variation)(view),
+    on_request=True,
+)
+
+
+def _ordinal(view: TopicView) -> float:
+    """Undefined where the groups have no order: in several dimensions, or of regions, genders and occupations."""
+    return 1.0 - _distance(match_distance)(view) if view.is_ordered else math.nan
+
+
+AWRF_ORDINAL = Measure(
+    name="AWRF-OD",
+    tasks=(1,),
+    label="AWRF with an ordinal distance: exposure in a neighbouring group is less wrong; for one dimension of bands",
+    formula="1 − Σ_i |Σ_{j ≤ i} (e_j − t_j)| / (n − 1) over n groups in their order",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=math.nan,
+    citation="normalised match distance: Werman et al. 1985; for ordered groups Sakai 2021 and Sakai et al. 2023",
+    compute=_ordinal,
     on_request=True,
 )

@@ -17,6 +17,8 @@ def ee_share(exposure: NDArray[np.float64], target: NDArray[np.float64]) -> floa
 
 
 def _compute(view: TopicView) -> float:
+    if view.wants_nothing:
+        return math.nan
     if not view.groups.unexposed_squares:
         return ee_share(view.exposure, view.target)
     return EE_LOSS(view) / view.groups.squared_target
@@ -30,7 +32,7 @@ EE_SHARE = Measure(
     higher_is_better=False,
     low=0.0,
     high=math.inf,
-    if_empty=1.0,
+    if_empty=lambda view: math.nan if view.wants_nothing else 1.0,
     citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
     compute=_compute,
 )

@@ -152,6 +152,8 @@ class TopicView:
     """The relevant pages one by one."""
     drops_unknown: bool
     """Whether the first group, of pages of which nothing is known, does not count."""
+    is_ordered: bool = False
+    """Whether the groups come in an order that means something, as bands of popularity do."""
     published: PublishedView | None = None
     """Pages and target, where scores must be rounded as in the published code."""
     values: dict[str, float] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.metrics.awrf import AWRF
-from evenrank.metrics.awrf_variants import AWRF_HELLINGER, AWRF_TOTAL_VARIATION, KL
+from evenrank.metrics.awrf_variants import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
 from evenrank.metrics.coverage import DISTINCT, SHOWN
 from evenrank.metrics.ee_disparity import EE_DISPARITY
 from evenrank.metrics.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
@@ -46,6 +46,7 @@ MEASURES: tuple[Measure, ...] = (
     KL,
     AWRF_HELLINGER,
     AWRF_TOTAL_VARIATION,
+    AWRF_ORDINAL,
     NDKL,
     RKL,
     RND,
