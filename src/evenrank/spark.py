@@ -47,7 +47,8 @@ def start_spark(
     builder = SparkSession.builder.appName("evenrank")
     builder = builder.remote(remote) if remote else builder.master(master) if master else builder
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(RECORDS_PER_BATCH))
-    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+    if not remote:  # a server of Spark Connect refuses to change this
+        builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     for name, value in (settings or {}).items():
         builder = builder.config(name, value)
     try:

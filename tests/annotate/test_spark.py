@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bz2
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from threading import Thread
 
 import pytest
-from dump_sample import write_sample
+from dump_sample import HEAD, TAIL, page, write_sample
 from tests.spark_cluster import SPLIT_BYTES
 
 from evenrank.annotate.labeller import annotate
@@ -114,3 +116,67 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, in
     here = tmp_path / "here.json.gz"
     annotate(here, inputs, n_workers=1)
     assert out.read_bytes() == here.read_bytes()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_session, tmp_path, monkeypatch):
+    from evenrank.annotate.many_wikis import annotate_wikis
+    from evenrank.annotate.spark import annotate as module
+    from evenrank.annotate.spark import many_wikis
+
+    inputs = Inputs(*write_sample(tmp_path))
+    german = tmp_path / "dewiki.xml"
+    head = HEAD.replace("//en.", "//de.").replace("Category", "Kategorie")
+    german.write_text(head + page(71, "Ada Example", "Text. [[Kategorie:Eins]]") + TAIL, "utf-8")
+    both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": Inputs(german, inputs.wikidata)}
+    here, there = tmp_path / "here", tmp_path / "there"
+    annotate_wikis(here, both, n_workers=1)
+    read, read_stage = [], module.read_stage
+    monkeypatch.setattr(module, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
+
+    def stop_at_german(out, *arguments, **options):
+        if "dewiki" in out.name:
+            raise KeyboardInterrupt
+        return module.annotate_on_spark(out, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(many_wikis, "annotate_on_spark", stop_at_german)
+        with pytest.raises(KeyboardInterrupt):
+            many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
+    reports = many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
+    assert set(reports) == {"dewiki"}
+    assert sorted(read) == sorted([inputs.wikidata.name, inputs.dump.name, german.name])
+    contents = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (here, there)]
+    assert len(contents[0]) == 4
+    assert contents[0] == contents[1]
+
+
+CONNECT = """
+import sys
+from pathlib import Path
+
+from evenrank.annotate.settings import Inputs
+from evenrank.annotate.spark.annotate import annotate_on_spark
+from evenrank.spark import is_connect, start_spark
+
+if __name__ == "__main__":
+    session = start_spark(remote="local[2]", settings={"spark.sql.shuffle.partitions": "2"})
+    assert is_connect(session)
+    annotate_on_spark(Path(sys.argv[1]), Inputs(*map(Path, sys.argv[2:])), session=session)
+    session.stop()
+"""
+
+
+@pytest.mark.long
+def test_spark_connect_gives_the_same_bytes(inputs, tmp_path):
+    """In a process of its own, which starts a server: a process has sessions of one kind."""
+    for package in ("grpc", "grpc_status", "zstandard"):
+        pytest.importorskip(package, reason="needs the packages of Spark Connect: pip install 'pyspark[connect]'")
+    here, there, script = tmp_path / "here.json.gz", tmp_path / "there.json.gz", tmp_path / "connect.py"
+    annotate(here, inputs, n_workers=1)
+    script.write_text(CONNECT, "utf-8")
+    files = [inputs.dump, inputs.wikidata, inputs.wikidata_ids]
+    done = subprocess.run([sys.executable, script, there, *files], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert there.read_bytes() == here.read_bytes()

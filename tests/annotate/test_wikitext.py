@@ -6,6 +6,7 @@ import pytest
 
 from evenrank.annotate.links import Namespaces
 from evenrank.annotate.wikitext import PageText, Section, has_markup, parse_wikitext
+from evenrank.search.engine.indexing import infobox_names
 
 PAGE = """{{Short description|A town}}
 {{Infobox settlement
@@ -185,6 +186,59 @@ def test_names_of_another_language() -> None:
     assert page.categories == ("Ort", "B")
     assert page.captions == ("Ein Haus",)
     assert page.counts.n_media == 1
+
+
+PAGES = {
+    "de": """[[Bild:A.jpg|mini|hochkant=1.2|Ein [[Fluss]]]] [[Datei:B.jpg|links]] {{Infobox Fluss|LAGE=Bayern}}
+Die Isar.{{FN|1}}<ref>x</ref>
+== Lauf ==
+[[Kategorie:Fluss in Europa]]""",
+    "fr": """{{Infobox Rivière|nom=Loire}} [[Fichier:A.jpg|vignette|Un fleuve]] [[Image:B.jpg|gauche]]
+La Loire.{{Sfn|Dupont|2001|p=3}}<ref>x</ref>
+== Cours ==
+[[Catégorie:Fleuve en Europe]]""",
+    "es": """{{Ficha de río|nombre=Ebro}} [[Archivo:A.jpg|miniaturadeimagen|Un río]] [[Imagen:B.jpg|derecha]]
+El Ebro.{{harvnp|Ruiz|2001}}<ref>x</ref>
+== Curso ==
+[[Categoría:Ríos]]""",
+    "ru": """{{Карточка реки|название=Волга}} [[Файл:A.jpg|мини|Река]] [[Изображение:B.jpg|справа]]
+Волга.{{sfn0|Иванов|2001}}<ref>x</ref>
+== Течение ==
+[[Категория:Реки]]""",
+    "vi": """{{Thông tin sông|tên=Hồng}} [[Tập tin:A.jpg|nhỏ|Sông]] [[Hình:B.jpg|phải]]
+Sông Hồng.{{sfn|Nam|2001}}<ref>x</ref>
+== Dòng chảy ==
+[[Thể_loại:Sông]]""",
+    "ja": """{{基礎情報 川|名=信濃川}} [[ファイル:A.jpg|サムネイル|川]] [[画像:B.jpg|右]]
+信濃川。{{Refnest|注}}<ref>x</ref>
+== 流れ ==
+[[カテゴリ:川]]""",
+    "ltg": """{{Infoskreine Upe|nūsaukums=Daugova}} [[Fails:A.jpg|thumb|Upe]] [[Image:B.jpg|right]]
+Daugova.{{sfn|Rancāns}}<ref>x</ref>
+== Tecieņš ==
+[[Kategoreja:Upis]]""",
+}
+
+
+@pytest.mark.parametrize("language", PAGES)
+def test_a_page_in_another_language_counts_like_an_english_one(language: str) -> None:
+    """Also without the names that a dump lists, as in a corpus of JSON lines."""
+    page = parse_wikitext(PAGES[language], Namespaces.local(language=language))
+    counts = page.counts
+    found = (counts.n_media, counts.headings(2), counts.n_references, counts.n_short_footnotes, counts.n_categories)
+    assert found == (2, 1, 1, 1, 1)
+    assert len(page.infobox) == 1
+    assert len(page.captions) == 1
+    assert infobox_names(PAGES[language], language)
+    english = parse_wikitext(PAGES[language])
+    assert english.counts.n_categories == 0
+
+
+def test_infoboxes_say_what_a_page_is_in_their_language() -> None:
+    assert infobox_names(PAGES["ru"], "ru") == "реки"
+    assert infobox_names("{{Info/Rio|x=1}}", "pt") == "Rio"
+    assert infobox_names("{{Rzeka infobox|x=1}}", "pl") == "Rzeka"
+    assert infobox_names("{{Infobox river|x=1}} {{Navbox}}") == "river"
 
 
 MARKS = (

@@ -20,7 +20,7 @@ from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.ranking.rank import rank
 from evenrank.search.engine.indexing import build_index, page_fields, prepare_pages
-from evenrank.search.engine.protocol import IndexLayout
+from evenrank.search.engine.protocol import IndexLayout, WeightedTerm
 from evenrank.spark import map_on_spark
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -84,3 +84,30 @@ def test_spark_connect_says_what_it_needs(tmp_path: Path) -> None:
     script.write_text(CONNECT)
     said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
     assert "pip install 'pyspark[connect]'" in said
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_an_index_on_opensearch_is_loaded_through_executors(spark_session: Any, tmp_path: Path) -> None:
+    """On live clusters: the same answers as an index that this machine loads, and as tantivy's."""
+    from tests.search.engine.cluster import opensearch_address
+
+    settings = GenerateSettings(n_pages=900, n_train_topics=2, n_eval_topics=2)
+    generate_collection(tmp_path / "wiki", settings)
+    address, answers = opensearch_address(), []
+    for engine, session in (
+        ("tantivy", None),
+        (f"{address}/spark-here", None),
+        (f"{address}/spark-there", spark_session),
+    ):
+        index = build_index(tmp_path / "wiki", engine=engine, commit_every=300, spark=session)
+        terms = [WeightedTerm("text", (word,)) for word in index.analyse("text", "history of the river harvest")]
+        answers.append((index.page_ids().tolist(), index.search(terms, 300)))
+        index.close()
+    (pages, ours), (pages_here, here), (pages_there, there) = answers
+    assert len(pages) == 900
+    assert pages == pages_here == pages_there
+    assert len(ours.page_ids) > 50
+    assert ours.page_ids.tolist() == here.page_ids.tolist() == there.page_ids.tolist()
+    assert here.scores.tolist() == there.scores.tolist()
+    assert there.scores == pytest.approx(ours.scores, rel=1e-4)

@@ -21,7 +21,7 @@ _DAY = re.compile(rb"<timestamp>(\d{4}-\d\d-\d\d)")
 def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
     """Rows of `pages` and `redirects` for a batch of pages. A pure function, for any engine to map."""
     parsed = parse_dump(batch, site)
-    namespaces = Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"))
+    namespaces = site_names(site)
     pages = [
         (article.page_id, article.title, *quality_counts(parse_wikitext(article.text, namespaces).counts))
         for article in parsed.articles
@@ -36,6 +36,11 @@ def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
         "closed": batch.data.count(b"</mediawiki>"),
     }
     return StageBatch({"pages": pages, "redirects": redirects}, tally, parsed.faults.faults)
+
+
+def site_names(site: Site) -> Namespaces:
+    """What the wiki of a dump calls files and categories, by its own list and by its language."""
+    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"), site.language)
 
 
 def find_redirects(data: bytes) -> list[tuple[str, str]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
+
+from evenrank.annotate.facts import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +17,36 @@ class Namespaces:
     """Prefixes of images, sound and video."""
     category: frozenset[str] = frozenset({"category"})
     """Prefixes of categories."""
+    options: frozenset[str] = frozenset()
+    """Words of a link to a file that say how it is shown, beside the English ones; what else it says is a caption."""
+    language: str = "en"
+    """Code of the language, which decides what templates are called (`templates.template_rules`)."""
 
     @classmethod
-    def local(cls, file: str, category: str) -> Namespaces:
-        """The names of a wiki that calls them `file` and `category`."""
-        english = cls()
-        return cls(english.file | {file.lower()}, english.category | {category.lower()})
+    def local(cls, file: str = "file", category: str = "category", language: str = "en") -> Namespaces:
+        """The names of a wiki in a language that calls them `file` and `category`, with the old ones it also knows."""
+        english, known = cls(), names_in(language)
+        return cls(
+            english.file | {file.lower(), *known.get("file", ())},
+            english.category | {category.lower(), *known.get("category", ())},
+            frozenset(known.get("options", ())),
+            language,
+        )
 
 
 ENGLISH = Namespaces()
+
+
+def names_in(language: str) -> dict[str, list[str]]:
+    """What wikis in a language call things; empty for a language that the table does not have."""
+    known = _names_by_language()
+    return known.get(language) or known.get(language.partition("-")[0]) or {}
+
+
+@cache
+def _names_by_language() -> dict[str, dict[str, list[str]]]:
+    table: dict[str, dict[str, list[str]]] = read_toml("wikis.toml")
+    return table | {"nb": table["no"], "nn": table["no"]}
 
 
 MAX_NESTING = 4
@@ -30,7 +54,7 @@ MAX_NESTING = 4
 
 _LINK = re.compile(r"\[\[([^\[\]{}|]+)(\|[^\[\]{}]*)?\]\]")
 _LINK_WITH_BRACKETS = re.compile(r"\[\[([^\[\]|]+)(\|(?:[^\[\]]|\[(?!\[)|\](?!\](?!\])))*+)?\]\]")
-_PREFIX = re.compile(r"\[\[\s*(\w+)\s*:")
+_PREFIX = re.compile(r"\[\[\s*(\w+(?:[ _]\w+)?)\s*:")
 _EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|mailto|irc|news):|//)[^\s\[\]<>]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*$")
 _FILE_OPTION = re.compile(
@@ -79,10 +103,10 @@ def resolve_links(text: str, fields: LinkFields, *, is_last: bool = False) -> st
 def _prefixed(target: str, label: str | None, fields: LinkFields) -> str:
     """Words shown for a link that may lead to another namespace, language or project."""
     prefix, _, name = target.partition(":")
-    prefix = prefix.strip().lower()
+    prefix = prefix.strip().lower().replace("_", " ")
     if prefix in fields.namespaces.file:
         fields.n_files += 1
-        if caption := file_caption(label):
+        if caption := file_caption(label, fields.namespaces):
             fields.captions.append(caption)
         return ""
     if prefix in fields.namespaces.category:
@@ -98,12 +122,13 @@ def _prefixed(target: str, label: str | None, fields: LinkFields) -> str:
 def count_links(text: str, namespaces: Namespaces) -> int:
     """Number of links to pages in a text."""
     others = namespaces.file | namespaces.category
-    return text.count("[[") - sum(1 for prefix in _PREFIX.findall(text) if prefix.lower() in others)
+    return text.count("[[") - sum(1 for prefix in _PREFIX.findall(text) if prefix.lower().replace("_", " ") in others)
 
 
-def file_caption(options: str | None) -> str:
-    """The caption among a file link's `|` options: the last one that is no known option."""
+def file_caption(options: str | None, namespaces: Namespaces = ENGLISH) -> str:
+    """The caption among a file link's `|` options: the last one, if it is no known option."""
     if not options:
         return ""
     last = options.rpartition("|")[2].strip()
-    return "" if _FILE_OPTION.match(last) else last
+    is_option = _FILE_OPTION.match(last) or last.partition("=")[0].strip().lower() in namespaces.options
+    return "" if is_option else last

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from evenrank.annotate.entities import annotate_for_wikis
 from evenrank.annotate.labeller import (
@@ -49,7 +50,7 @@ def annotate_wikis(
     """
     settings = settings or AnnotateSettings()
     quality_model(settings)
-    wikidata = _shared_dump(inputs)
+    wikidata = shared_dump(inputs)
     for wanted in inputs.values():
         check_inputs(wanted)
     with only_run(folder / "wikis"):
@@ -57,7 +58,7 @@ def annotate_wikis(
         entities = WorkStore(work / "rows.sqlite")
         try:
             _check_purpose(entities, work, inputs, settings)
-            stage = _stage(wikidata, tuple(inputs), settings, batch_bytes)
+            stage = entities_stage(wikidata, tuple(inputs), settings, batch_bytes)
             _read_once(stage, entities, work, n_workers)
             reports = {}
             for wiki, files in inputs.items():
@@ -75,7 +76,7 @@ def annotate_wikis(
     return reports
 
 
-def _shared_dump(inputs: Mapping[str, Inputs]) -> Path:
+def shared_dump(inputs: Mapping[str, Inputs]) -> Path:
     """The Wikidata dump that all wikis name."""
     dumps = {files.wikidata for files in inputs.values()}
     dump = dumps.pop() if len(dumps) == 1 else None
@@ -88,8 +89,7 @@ def _shared_dump(inputs: Mapping[str, Inputs]) -> Path:
 
 def _check_purpose(store: WorkStore, work: Path, inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> None:
     """Refuse to resume work on other inputs or with other settings."""
-    files = {wiki: wanted.facts() for wiki, wanted in inputs.items()}
-    purpose = {"inputs": files, "settings": settings.facts()}
+    purpose = purpose_of(inputs, settings)
     kept = store.get("purpose")
     if kept is None:
         store.put("purpose", purpose)
@@ -97,7 +97,15 @@ def _check_purpose(store: WorkStore, work: Path, inputs: Mapping[str, Inputs], s
         raise unfinished_work(work)
 
 
-def _stage(wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, batch_bytes: int) -> Stage:
+def purpose_of(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> dict[str, Any]:
+    """What work is for: it resumes on the same inputs with the same settings only."""
+    return {"inputs": {wiki: files.facts() for wiki, files in inputs.items()}, "settings": settings.facts()}
+
+
+def entities_stage(
+    wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, batch_bytes: int = BATCH
+) -> Stage:
+    """The reading of Wikidata for the pages of several wikis."""
     function = partial(annotate_for_wikis, wikis=wikis, with_gender=settings.with_gender)
     return Stage(ENTITIES, wikidata, b"\n", function, b"", batch_bytes, *OF_WIKIDATA)
 

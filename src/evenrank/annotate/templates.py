@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from evenrank.annotate.inline import decode_references, strip_markup, table_words
-from evenrank.annotate.links import LinkFields, resolve_links
+from evenrank.annotate.links import LinkFields, names_in, resolve_links
 
 MAX_DEPTH = 40
 """Templates nested deeper are left out, as MediaWiki does; this also keeps the pass linear."""
@@ -54,26 +54,37 @@ class TemplateRules:
     shown: dict[str, Shown]
     shown_prefixes: tuple[str, ...]
     footnote: re.Pattern[str]
+    kind: re.Pattern[str]
+    """An infobox whose name says what it is for, in one of two groups: `Infobox river`, `Rzeka infobox`."""
 
 
 @cache
-def template_rules() -> TemplateRules:
-    """Which templates show text."""
+def template_rules(language: str = "en") -> TemplateRules:
+    """Which templates show text on a wiki in a language."""
     table = tomllib.loads(files("evenrank.annotate").joinpath("templates.toml").read_text("utf-8"))
-    shown_table, infobox = table["shown"], table["infobox"]
+    shown_table, infobox, local = table["shown"], table["infobox"], names_in(language)
     shown: dict[str, Shown] = {name: _literal(text) for name, text in shown_table["literal"].items()}
     choices: dict[str, Shown] = {"first": _first, "second": _second, "last": _last, "both": _both, "all": " ".join}
     for choice, function in choices.items():
         shown |= dict.fromkeys(shown_table[choice], function)
-    starts, ends = ("|".join(map(re.escape, infobox[side])) for side in ("starts", "ends"))
+    local_starts = local.get("infobox", [])
+    starts, ends = _either([*infobox["starts"], *local_starts]), _either(infobox["ends"])
+    kinds = _either([*infobox["kinds"], *local_starts])
+    ended = rf"|([^|{{}}\n<]{{1,80}}?)[ _]+(?:{ends})\s{{0,20}}[|\n}}]" if local else ""
+    footnotes = _either([*table["footnotes"]["names"], *local.get("footnotes", ())])
     return TemplateRules(
         infobox_name=re.compile(
             rf"\s{{0,20}}(?:(?:{starts})\b|[^|{{}}\n]{{0,60}}\b(?:{ends})\s{{0,20}}[|\n}}])", re.IGNORECASE
         ),
         shown=shown,
         shown_prefixes=tuple(shown_table["starts"]),
-        footnote=re.compile(rf"\{{\{{\s*(?:{'|'.join(table['footnotes']['names'])})\s*\|", re.IGNORECASE),
+        footnote=re.compile(rf"\{{\{{\s*(?:{footnotes})\s*\|", re.IGNORECASE),
+        kind=re.compile(rf"\{{\{{\s{{0,20}}(?:(?:{kinds})(?:[ _]+|(?<=/))([^|{{}}\n<]{{1,80}}){ended})", re.IGNORECASE),
     )
+
+
+def _either(names: list[str]) -> str:
+    return "|".join(map(re.escape, dict.fromkeys(names)))
 
 
 def _literal(text: str) -> Shown:
@@ -101,13 +112,15 @@ def lift_templates(text: str, fields: TemplateFields) -> str:
     stack = [_Frame("")]
     n_open = {"{{": 0, "{|": 0}
     position = 0
+    rules = template_rules(fields.links.namespaces.language)
     brackets = _BRACKET_OR_TABLE if "{|" in text else _BRACKET
     for bracket in brackets.finditer(text):
         stack[-1].parts.append(text[position : bracket.start()])
         position = bracket.end()
         mark = bracket[0][-2:]
         if mark in n_open:
-            stack.append(_open_frame(mark, text, position, stack[-1].is_data))
+            is_infobox = mark == "{{" and rules.infobox_name.match(text, position) is not None
+            stack.append(_Frame(mark, is_infobox, stack[-1].is_data or is_infobox or mark == "{|"))
             n_open[mark] += 1
         elif n_open[kind := _OPENING_OF[mark]]:
             frames = _close(stack, kind, n_open)
@@ -115,11 +128,6 @@ def lift_templates(text: str, fields: TemplateFields) -> str:
                 stack[-1].parts.append(_read(frames, stack[-1].is_data, fields))
     stack[-1].parts.append(text[position:])
     return _content(stack)
-
-
-def _open_frame(mark: str, text: str, position: int, in_data: bool) -> _Frame:
-    is_infobox = mark == "{{" and template_rules().infobox_name.match(text, position) is not None
-    return _Frame(mark, is_infobox, in_data or is_infobox or mark == "{|")
 
 
 def _close(stack: list[_Frame], kind: str, n_open: dict[str, int]) -> list[_Frame]:

@@ -217,7 +217,7 @@ def page_counts(text: str, visible: Visible, links: LinkFields, sections: tuple[
         n_media=links.n_files + _file_arguments(visible.text) + sum(map(_gallery_files, visible.galleries)),
         n_headings=tuple(levels.count(level) for level in range(1, 7)),
         n_references=visible.n_references,
-        n_short_footnotes=len(template_rules().footnote.findall(visible.text)),
+        n_short_footnotes=len(template_rules(links.namespaces.language).footnote.findall(visible.text)),
         n_links=len(links.anchors) + count_links(visible.references, links.namespaces),
         n_categories=len(links.categories),
     )

@@ -95,9 +95,20 @@ def command(
         check_figure(figure)
     inputs, settings = _inputs(wiki, dumps, wikidata, wikidata_ids, histories), _settings(**choices)
     if len(inputs) > 1:
-        if engine == "spark" or figure is not None or subjects is not None:
-            raise click.UsageError("several wikis are annotated on this machine, without --figure and --subjects")
-        _annotate_wikis(out, inputs, settings, workers, fresh)
+        if figure is not None or subjects is not None:
+            raise click.UsageError("several wikis are annotated without --figure and --subjects")
+        if out.exists() and not out.is_dir():
+            raise input_error(out, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
+        if engine == "spark":
+            from evenrank.annotate.spark.many_wikis import annotate_wikis_on_spark
+
+            session = spark_session(spark_master, spark_remote, spark_pairs)
+            reports = annotate_wikis_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
+        else:
+            from evenrank.annotate.many_wikis import annotate_wikis
+
+            reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
+        _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
     _refuse_output(out, files.files().values())
@@ -146,14 +157,10 @@ def _inputs(
     return {name: Inputs(dump, wikidata, page_props, history) for name, dump, page_props, history in rows}
 
 
-def _annotate_wikis(
-    folder: Path, inputs: dict[str, Inputs], settings: AnnotateSettings, workers: int | None, fresh: bool
-) -> None:
-    from evenrank.annotate.many_wikis import annotate_wikis, output_of
+def _print_reports(folder: Path, reports: dict[str, Report]) -> None:
+    from evenrank.annotate.many_wikis import output_of
 
-    if folder.exists() and not folder.is_dir():
-        raise input_error(folder, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
-    for name, report in annotate_wikis(folder, inputs, settings, n_workers=workers, is_fresh=fresh).items():
+    for name, report in reports.items():
         click.echo(name)
         _print_report(output_of(folder, name), report)
 

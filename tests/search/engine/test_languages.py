@@ -107,3 +107,5 @@ def test_a_whole_wiki_without_a_stemmer_from_its_dump_to_a_search(tmp_path: Path
     assert any("Rēzne" in line for line in found)
     with_categories = [known for known in engine.stored(engine.page_ids().tolist()) if known and known.categories]
     assert len(with_categories) > 400
+    (n_districts,) = engine.document_frequencies("kind", ["nuvods"])  # {{Infoskreine Latvejis nūvods}}
+    assert n_districts > 150

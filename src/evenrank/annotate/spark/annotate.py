@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.annotate.labeller import (
+    ENTITIES,
     Counted,
     check_inputs,
     only_run,
@@ -21,6 +22,7 @@ from evenrank.annotate.quality import QualityModel
 from evenrank.annotate.record import Scope
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.spark.joins import (
+    Frames,
     count_ways,
     countries_of_places,
     items_of_pages,
@@ -47,12 +49,14 @@ def annotate_on_spark(
     *,
     session: SparkSession,
     is_fresh: bool = False,
+    entities: Path | None = None,
 ) -> Report:
     """Write the metadata file `out` and its sidecar; the session's executors read, join and write.
 
     The tables of finished inputs are kept in a folder beside `out` until the end: after a crash the same call
     resumes with the first unfinished input. A second run on the same output is refused. Executors must see that folder
-    and the dumps under the same paths.
+    and the dumps under the same paths. What Wikidata says is taken from the folder `entities` where it was read before
+    (`annotate_wikis_on_spark`).
     """
     from pyspark.errors import PySparkException
 
@@ -61,13 +65,16 @@ def annotate_on_spark(
     check_inputs(inputs)
     with only_run(out):
         work = work_folder(out, is_fresh)
-        _check_purpose(work, inputs, settings)
+        check_purpose(work, {"inputs": inputs.facts(), "settings": settings.facts()})
         send_package(session)
         to_do = stages(inputs, settings)
         folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
+        if entities is not None:
+            folders[ENTITIES] = entities
         try:
-            tallies = {stage.name: _read(session, stage, folders[stage.name]) for stage in to_do}
-            report = _write(session, out, folders, tallies, inputs, settings, model)
+            tallies = {stage.name: read_tables(session, stage, folders[stage.name]) for stage in to_do}
+            frames = read_frames(session, folders, settings.wiki if entities is not None else None)
+            report = _write(session, out, frames, tallies, inputs, settings, model)
         except InputError:
             shutil.rmtree(work, ignore_errors=True)
             raise
@@ -77,7 +84,8 @@ def annotate_on_spark(
     return report
 
 
-def _read(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
+def read_tables(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
+    """Read a stage's file, unless its tables are in the folder already; gives what was counted."""
     if not is_read(folder):
         read_stage(session, stage, folder)
     return gather_tally(session, stage, folder)
@@ -86,13 +94,12 @@ def _read(session: SparkSession, stage: Stage, folder: Path) -> dict[str, Any]:
 def _write(
     session: SparkSession,
     out: Path,
-    folders: dict[str, Path],
+    frames: Frames,
     tallies: dict[str, dict[str, Any]],
     inputs: Inputs,
     settings: AnnotateSettings,
     model: QualityModel,
 ) -> Report:
-    frames = read_frames(session, folders)
     joined = items_of_pages(frames).cache()
     n_with_item = count_ways(joined)
     wiki = settings.percentiles == "wiki"
@@ -121,9 +128,9 @@ def _write(
     )
 
 
-def _check_purpose(work: Path, inputs: Inputs, settings: AnnotateSettings) -> None:
+def check_purpose(work: Path, wanted: dict[str, Any]) -> None:
     """Refuse to resume work on other inputs or with other settings."""
-    purpose = json.dumps({"inputs": inputs.facts(), "settings": settings.facts()}, sort_keys=True)
+    purpose = json.dumps(wanted, sort_keys=True)
     path = work / PURPOSE
     if path.exists() and path.read_text("utf-8") != purpose:
         raise unfinished_work(work)

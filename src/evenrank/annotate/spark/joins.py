@@ -33,13 +33,17 @@ class Frames(NamedTuple):
     creation_dates: DataFrame
 
 
-def read_frames(session: SparkSession, folders: dict[str, Path]) -> Frames:
-    """The tables under the stages' folders; a table whose input was not given is empty."""
+def read_frames(session: SparkSession, folders: dict[str, Path], wiki: str | None = None) -> Frames:
+    """The tables under the stages' folders; a table whose input was not given is empty.
+
+    With `wiki`, the items are those of one wiki among several that Wikidata was read for.
+    """
 
     def rows(stage: str, name: str) -> DataFrame:
         return spark_table(session, folders.get(stage), name)
 
-    items = first_rows(rows("entities", "items"), "number")
+    found = rows("entities", "items") if wiki is None else rows("entities", "wiki_items")
+    items = first_rows(found if wiki is None else found.filter(found["more"] == wiki), "number")
     return Frames(
         pages=first_rows(rows("pages", "pages"), "number").selectExpr("number page_id", "text title", "payload counts"),
         redirects=first_rows(rows("pages", "redirects"), "text").selectExpr("text title", "more target"),

@@ -116,6 +116,7 @@ _COLUMNS: dict[str, Callable[[Sequence[Any]], tuple[Any, ...]]] = {
     "pages": lambda row: (row[0], None, row[1], None, pickle.dumps(tuple(row[2:]))),
     "redirects": lambda row: (None, None, row[0], row[1], None),
     "items": lambda row: (row[0], int(row[2]), row[1], None, row[3]),
+    "wiki_items": lambda row: (row[1], int(row[3]), row[2], row[0], row[4]),
     "place_countries": _pair,
     "superclasses": _pair,
     "page_props": _pair,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,7 +15,9 @@ import orjson
 
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
+from evenrank.annotate.dump_pages import site_names
 from evenrank.annotate.links import ENGLISH, Namespaces
+from evenrank.annotate.templates import template_rules
 from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikitext
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
@@ -117,7 +118,7 @@ def _build(
         if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus, ids_folder=collection.ids_folder)
         else n_threads
     )
-    fields = partial(page_fields, namespaces=namespaces_of(collection.corpus))
+    fields = partial(page_fields, namespaces=namespaces_of(collection.corpus, collection.manifest.language))
     path = collection.path.absolute()
     function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
     batches: Iterator[MappedBatch[Any]] = map_articles(
@@ -273,9 +274,6 @@ def _collection(path: Path) -> Collection:
     return Collection.open(path)
 
 
-_INFOBOX_NAME = re.compile(r"\{\{\s{0,20}infobox[ _]+([^|{}\n<]{1,80})", re.IGNORECASE)
-
-
 class PageFields(NamedTuple):
     """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
 
@@ -293,10 +291,10 @@ def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH)
     return [_fields(article, namespaces) for article in articles]
 
 
-def namespaces_of(corpus: Path) -> Namespaces:
-    """The namespaces of the wiki that a corpus comes from: a dump names them in its own language."""
-    site = open_articles(corpus).site
-    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"))
+def namespaces_of(corpus: Path, language: str) -> Namespaces:
+    """The names of the wiki that a corpus comes from: a dump lists them, the language of other files suggests them."""
+    source = open_articles(corpus)
+    return site_names(source.site if source.kind == "dump" else replace(source.site, language=language))
 
 
 def _fields(article: Article, namespaces: Namespaces) -> PageFields:
@@ -304,11 +302,12 @@ def _fields(article: Article, namespaces: Namespaces) -> PageFields:
         return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "", "")
     page = parse_wikitext(article.text, namespaces)
     boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
-    filed, kind = "\n".join(page.categories), infobox_names(article.text)
+    filed, kind = "\n".join(page.categories), infobox_names(article.text, namespaces.language)
     return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
 
 
-def infobox_names(wikitext: str) -> str:
+def infobox_names(wikitext: str, language: str = "en") -> str:
     """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
-    names = (" ".join(name.replace("_", " ").split()) for name in _INFOBOX_NAME.findall(wikitext))
+    found = (match[match.lastindex or 0] for match in template_rules(language).kind.finditer(wikitext))
+    names = (" ".join(name.replace("_", " ").split()) for name in found)
     return "\n".join(dict.fromkeys(filter(None, names)))

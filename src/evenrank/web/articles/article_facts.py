@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,12 @@ def count_articles(collection: Collection, corpus: Path, n_workers: int | None =
     bar = progress_bar(corpus.stat().st_size, "counting what articles have", "B", scale=True)
     try:
         for batch in map_articles(
-            count_batch, corpus, FaultLog(), n_workers=n_workers, progress=bar, ids_folder=collection.ids_folder
+            partial(count_batch, language=collection.manifest.language),
+            corpus,
+            FaultLog(),
+            n_workers=n_workers,
+            progress=bar,
+            ids_folder=collection.ids_folder,
         ):
             page_ids, found = batch.result
             rows = collection.rows_of(page_ids)
@@ -96,13 +102,14 @@ def count_articles(collection: Collection, corpus: Path, n_workers: int | None =
     return counts
 
 
-def count_batch(articles: tuple[Record, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def count_batch(articles: tuple[Record, ...], language: str = "en") -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Page ids and counts of a batch; a pure function, for any process."""
+    from evenrank.annotate.links import Namespaces
     from evenrank.annotate.wikitext import parse_wikitext
 
-    found = []
+    names, found = Namespaces.local(language=language), []
     for article in articles:
-        counts = parse_wikitext(article.text).counts
+        counts = parse_wikitext(article.text, names).counts
         sources = counts.n_references + counts.n_short_footnotes
         found.append((counts.n_bytes, sum(counts.n_headings), sources, counts.n_media, counts.n_links))
     page_ids = np.array([article.page_id for article in articles], np.int32)

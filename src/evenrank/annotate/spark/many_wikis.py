@@ -1,0 +1,72 @@
+"""Metadata of several wikis on a Spark cluster, from one reading of Wikidata; the same bytes as on one machine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenrank.annotate.labeller import check_inputs, only_run, quality_model, work_folder
+from evenrank.annotate.many_wikis import entities_stage, output_of, purpose_of, shared_dump
+from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.spark.annotate import annotate_on_spark, check_purpose, read_tables
+from evenrank.annotate.write import Report
+from evenrank.errors import EvenrankError, InputError
+from evenrank.spark import first_line, send_package
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def annotate_wikis_on_spark(
+    folder: Path,
+    inputs: Mapping[str, Inputs],
+    settings: AnnotateSettings | None = None,
+    *,
+    session: SparkSession,
+    is_fresh: bool = False,
+) -> dict[str, Report]:
+    """Write a metadata file for each wiki into a folder, as `annotate.many_wikis.annotate_wikis` does.
+
+    What executors have read of Wikidata is kept in a folder beside the output until all wikis are written: after a
+    crash the same call resumes with the first wiki that is missing.
+    """
+    settings = settings or AnnotateSettings()
+    quality_model(settings)
+    wikidata = shared_dump(inputs)
+    for wanted in inputs.values():
+        check_inputs(wanted)
+    with only_run(folder / "wikis"):
+        work = work_folder(folder / "wikis", is_fresh)
+        check_purpose(work, purpose_of(inputs, settings))
+        entities = _read_once(session, wikidata, tuple(inputs), settings, work)
+        reports = {}
+        for wiki, files in inputs.items():
+            out, is_written = output_of(folder, wiki), work / f"{wiki}.written"
+            if is_written.exists() and out.exists():
+                continue
+            own = replace(settings, wiki=wiki)
+            reports[wiki] = annotate_on_spark(out, files, own, session=session, is_fresh=is_fresh, entities=entities)
+            is_written.touch()
+        shutil.rmtree(work)
+    return reports
+
+
+def _read_once(
+    session: SparkSession, wikidata: Path, wikis: tuple[str, ...], settings: AnnotateSettings, work: Path
+) -> Path:
+    """The folder with what Wikidata says about the pages of all wikis."""
+    from pyspark.errors import PySparkException
+
+    send_package(session)
+    folder = work / "entities"
+    try:
+        read_tables(session, entities_stage(wikidata, wikis, settings), folder)
+    except InputError:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    except PySparkException as error:
+        raise EvenrankError(f"Spark failed: {first_line(error)} (run the same command again)") from error
+    return folder
