@@ -73,8 +73,17 @@ class Watched:
 @contextmanager
 def running(collection: Path, store: Path) -> Iterator[str]:
     """The address of a server that runs in a thread."""
+    subjects = store.with_name("subjects.csv")
+    subjects.write_text(
+        "item,label,description,wikis\nQ11,Vera of Chess,chess grandmaster,12\nQ12,Pawns of Lima,chess club,3\n"
+    )
     settings = WebSettings(
-        store=store, reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0, has_admin_link=True
+        store=store,
+        subjects=subjects,
+        reads_per_second=1e6,
+        writes_per_second=1e6,
+        relevance_floor=0.0,
+        has_admin_link=True,
     )
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -23,7 +23,7 @@ def addresses(browser, address: str, admin_link: str) -> dict[str, str]:
     page.goto(found["ask for a list"])
     page.get_by_role("button", name="Make the list").click()
     found.update({"list": page.url, "fairness": f"{page.url}/fairness", "nothing passes": f"{page.url}?q=zzzzz"})
-    found |= {part: f"{page.url}/{part}" for part in ("campaign", "manage", "refresh", "publish")}
+    found |= {part: f"{page.url}/{part}" for part in ("campaign", "manage", "refresh", "publish", "missing")}
     page.get_by_role("button", name="Claim").first.click()
     page.get_by_role("button", name="Start").first.wait_for()
     page.goto(found["refresh"])
@@ -37,14 +37,15 @@ def addresses(browser, address: str, admin_link: str) -> dict[str, str]:
         page.get_by_role("button", name="Give me").click()
     page.get_by_role("button", name="Done").first.click()
     page.get_by_role("button", name="Undo").wait_for()
-    found["draw"] = page.url
+    found |= {"draw": page.url, "changed campaign": found["changes"].replace("/changes", "/campaign")}
     [found["cookie"]] = [cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "desk"]
     page.close()
     return found
 
 
-LOOKS = [("desktop", "dark", "de"), ("phone", "light", "ar")]
-LONGER = [pytest.param(*look, marks=pytest.mark.long) for look in (("desktop", "light", "en"), ("phone", "dark", "en"))]
+LOOKS = [("desktop", "dark", "ar"), ("phone", "light", "de")]
+OTHERS = (("desktop", "light", "en"), ("phone", "dark", "en"), ("phone", "light", "ar"), ("desktop", "dark", "fr"))
+LONGER = [pytest.param(*look, marks=pytest.mark.long) for look in OTHERS]
 
 
 @pytest.mark.parametrize("size, scheme, language", [*LOOKS, *LONGER])

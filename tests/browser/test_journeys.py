@@ -59,6 +59,7 @@ def test_a_coordinator_makes_a_list(open_page: Callable[..., Page], size: str, s
     target = page.get_by_role("link", name="Wikitext, sortable table").get_attribute("href")
     assert target is not None
     assert '{| class="wikitable sortable"' in page.request.get(target).text()
+    page.get_by_text("Download").click()
 
     page.get_by_role("link", name="How fair is this list?").click()
     expect(page.get_by_role("table", name="Share of the attention: Region")).to_contain_text("Africa")
@@ -110,6 +111,22 @@ def test_an_editor_draws_and_marks(open_page: Callable[..., Page], size: str, sc
     expect(page.get_by_role("heading", name="All draws together")).to_be_visible()
     expect(page.get_by_role("img", name="Distance from the goal after each draw")).to_be_visible()
     assert fits(page)
+
+
+def test_the_goal_follows_the_words_and_the_choice(open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto("/lists/new")
+    goal = page.get_by_role("region", name="What the goal means")
+    expect(goal).to_contain_text("Once there are words")
+    page.get_by_label("Title of the project").press_sequentially("Chess")
+    expect(goal).to_contain_text("The list would have")
+    expect(goal.get_by_role("row", name="Asia")).to_be_visible()
+    before = goal.inner_text()
+    page.get_by_label("The same for every group").check()
+    expect(goal).not_to_have_text(before, use_inner_text=True)
+    page.get_by_label("Most articles").fill("7")
+    page.get_by_label("Most articles").press("Tab")
+    expect(goal).to_contain_text("The list would have 7 articles")
 
 
 def test_the_preview_follows_the_words(open_page: Callable[..., Page]) -> None:
@@ -213,6 +230,7 @@ def test_back_keeps_the_form(open_page: Callable[..., Page]) -> None:
     page.get_by_role("button", name="Make the list").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Chess")
     page.go_back()
+    expect(page.get_by_label("Title of the project")).to_have_value("Chess")
     expect(page.get_by_label("Keywords")).to_have_value("chess, pawns")
     expect(page.get_by_role("button", name="Make the list")).to_be_enabled()
 

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import mwparserfromhell
 import pytest
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.desk_collections import HOSTILE_TITLES
+from tests.desk_collections import HOSTILE_TITLES, QUESTION
 from tests.web.conftest import posted
 
 from evenrank.cli.publish import command as publish
@@ -186,3 +187,18 @@ def test_a_saved_list_is_printed_by_the_command(client: TestClient, desk: Desk, 
     assert re.search(r"\[https://desk.example.org/evenrank/lists/\S+/refresh regenerate\]", result.output)
     titles = client.get(f"{list_path}.txt").text.splitlines()[:20]
     assert re.findall(r"^\| \[\[:(.+?)\]\]", result.output, re.M) == titles
+
+
+@pytest.mark.parametrize(
+    "title, name",
+    [
+        ("Tour de France", "Tour_de_France.csv"),
+        ('Música / Ärzte: "x"', "Música_Ärzte_x.csv"),
+        ("../../etc/passwd", "etc_passwd.csv"),
+    ],
+)
+def test_files_are_named_after_the_list(client: TestClient, title: str, name: str) -> None:
+    path = posted(client, "/lists", {**QUESTION, "title": title})
+    disposition = client.get(f"{path}.csv").headers["content-disposition"]
+    assert disposition.endswith(f"filename*=UTF-8''{quote(name, safe='')}")
+    assert disposition.isascii()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -13,6 +15,9 @@ from evenrank.web.exports.delimited import csv_text, tsv_text
 from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
 from evenrank.web.pages.i18n import Message
+
+MAX_FILE_NAME = 80
+"""Characters of a title that the name of a file has."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,17 @@ def format_of(suffix: str) -> Format:
     return FORMATS[suffix]
 
 
+def file_name(listing: Listing) -> str:
+    """The title as a name that every system takes: letters, digits and a few marks; a number where none is left."""
+    words = re.sub(r"[^\w.()-]+", " ", listing.title).split()
+    name = "_".join(words).strip("._-")[:MAX_FILE_NAME]
+    return name or f"{'list' if listing.task == 1 else 'draw'}-{listing.topic}"
+
+
 def export_listing(listing: Listing, suffix: str) -> Response:
     """The list as a file."""
     form = format_of(suffix)
-    name = f"{'list' if listing.task == 1 else 'draw'}-{listing.topic}.{suffix}"
-    headers = {"Content-Disposition": f'inline; filename="{name}"'}
+    name = f"{file_name(listing)}.{suffix}"
+    plain = name.encode("ascii", "replace").decode().replace("?", "_")
+    headers = {"Content-Disposition": f"inline; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(form.write(listing), media_type=f"{form.media_type}; charset=utf-8", headers=headers)

@@ -1,4 +1,5 @@
-// Small helps on top of pages that work without script: trouble is said, buttons show that they work, links are copied.
+// Small helps on top of pages that work without script: trouble is said, buttons show that they work, menus close, links
+// are copied.
 (function () {
   "use strict";
   var trouble = document.getElementById("trouble");
@@ -27,6 +28,17 @@
       button.textContent = button.dataset.label;
       delete button.dataset.label;
     });
+  });
+
+  function closeMenus(kept) {
+    document.querySelectorAll("details.exports[open]").forEach(function (menu) {
+      if (menu !== kept) { menu.open = false; }
+    });
+  }
+  document.addEventListener("click", function (event) { closeMenus(event.target.closest("details.exports")); });
+  document.addEventListener("keydown", function (event) {
+    var menu = event.key === "Escape" && document.querySelector("details.exports[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
   });
 
   document.querySelectorAll("button[data-copy]").forEach(function (button) {
