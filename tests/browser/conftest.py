@@ -58,7 +58,8 @@ class Watched:
         context.on("requestfailed", self._on_failure)
 
     def _on_console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        is_unsent = message.text.startswith(("htmx:afterRequest", "htmx:sendError"))  # `_on_failure` knows why
+        if message.type in ("error", "warning") and not is_unsent:
             self.faults.append(f"console: {message.text}")
 
     def _on_failure(self, request: Request) -> None:
