@@ -100,7 +100,10 @@ def take(
         page.goto(addresses[kind])
         if kind == "fairness":
             page.locator(".plot").wait_for()
-        page.screenshot(path=output / f"{kind}-{size}-{scheme}.png", full_page=kind not in ("list", "draw"))
+        is_whole = kind not in ("list", "draw")
+        height = page.evaluate("document.documentElement.scrollHeight") if is_whole else SIZES[size]["height"]
+        page.set_viewport_size({"width": SIZES[size]["width"], "height": height})  # what sticks to the edge stays there
+        page.screenshot(path=output / f"{kind}-{size}-{scheme}.png")
     context.close()
 
 

@@ -11,7 +11,9 @@ from evenrank.wiki.publish import ADVICE, RefusedError
 
 
 def test_errors_are_translated_with_their_values() -> None:
-    error = WikiUnreachableError("%(host)s took longer than %(seconds)s seconds for one answer", host="w.org", seconds="9")
+    error = WikiUnreachableError(
+        "%(host)s took longer than %(seconds)s seconds for one answer", host="w.org", seconds="9"
+    )
     assert str(error) == str(wiki_fault(error)) == "w.org took longer than 9 seconds for one answer"
     assert wiki_fault(error).in_language("de") == "w.org hat für eine Antwort länger als 9 Sekunden gebraucht"
 

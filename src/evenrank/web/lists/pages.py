@@ -172,7 +172,7 @@ def routes() -> list[BaseRoute]:
         Route("/lists/new", ask_for_list),
         Route("/lists/check", with_form(check_list), methods=["POST"]),
         Route("/lists/preview", show_preview),
-        Route("/lists/goal", show_goal),
+        Route("/lists/goal", with_form(show_goal), methods=["POST"]),
         Route("/lists", with_form(create_list), methods=["POST"]),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),

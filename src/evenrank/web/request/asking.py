@@ -111,8 +111,8 @@ def show_preview(request: Request) -> Response:
     return page(request, "preview.html", preview=make_preview(desk_of(request), request.query_params))
 
 
-def show_goal(request: Request) -> Response:
-    """What the goal would mean for the words so far, for the page that is open."""
+def show_goal(request: Request, fields: Fields) -> Response:
+    """What the goal would mean for the form as it is, for the page that is open."""
     area = "lists" if request.url.path.endswith("/lists/goal") else "searches"
-    goal = preview_goal(desk_of(request), request.query_params, 1 if area == "lists" else 2)
+    goal = preview_goal(desk_of(request), fields, 1 if area == "lists" else 2)
     return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,28 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
-from evenrank.ranking.build import field_concentrations
+from evenrank.ranking.groups import restricted_dimensions
 from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
-from evenrank.targets.choice import Concentration
+from evenrank.targets.choice import Concentration, concentrations
 from evenrank.targets.estimated import group_mass
 from evenrank.web.articles.article import ArticleList, ListedArticle
-from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
+from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import (
     MAX_SCOPE,
     MAX_TITLE,
+    Question,
     QuestionError,
     clean_text,
     split_keywords,
 )
-from evenrank.web.sources.brought import SourceReport
+from evenrank.web.sources.brought import Brought, SourceReport
 
 N_SHOWN = 10
 MOST_COUNTED = 2000
 MAX_WORDS = 12
+ONE_GROUP = 0.8
+"""Share of the relevant articles from which on one group is nearly everything."""
+SECONDS_RECENT = 60
+"""How long articles that a form brings are remembered, so that each change of it does not ask the wiki again."""
 NOTICEABLE = 0.02
 """Smallest difference of shares that is put into words."""
 
@@ -134,7 +140,8 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
         question = desk.asked(fields)
-        candidates, target = find_for(desk, question, task)
+        brought = recent_articles(desk, question)
+        candidates, target = find_for(desk, question, task, brought)
     except QuestionError:
         return None
     mass = group_mass(task, candidates.relevance, candidates.quality_class, candidates.alignment)
@@ -147,8 +154,8 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
-    settings = build_settings(desk, question, task, is_own=False)
-    concentrated = field_concentrations(candidates, target.space, settings)
+    restricted = restricted_dimensions(question.within)
+    concentrated = [one for one in concentrations(mass, target.space, ONE_GROUP) if one.dimension not in restricted]
     found = [(one.dimension, readable(one, target.space), one.share) for one in concentrated]
     most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
     return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
@@ -160,11 +167,19 @@ def readable(one: Concentration, space: GroupSpace) -> str:
     return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
+def recent_articles(desk: Desk, question: Question) -> Brought | None:
+    """The articles that a question brings, as they were within the last minute."""
+    if not question.sources:
+        return None
+    moment = int(time.monotonic() // SECONDS_RECENT)
+    return desk.recent.get(("brought", question.sources, desk.data, moment), lambda: bring_articles(desk, question))
+
+
 def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:
     """What the sources of a form match; None when it has none."""
     titled = {**fields, "title": fields.get("title") or "untitled"}
     question = desk.asked(titled)
-    brought = bring_articles(desk, question)
+    brought = recent_articles(desk, question)
     if brought is None:
         return None
     return BroughtPreview(len(brought.page_ids), brought.reports, brought.is_restricting)

@@ -156,7 +156,7 @@ def routes() -> list[BaseRoute]:
         Route("/searches/new", ask_for_search),
         Route("/searches/check", with_form(check_search), methods=["POST"]),
         Route("/searches/preview", show_preview),
-        Route("/searches/goal", show_goal),
+        Route("/searches/goal", with_form(show_goal), methods=["POST"]),
         Route("/searches", with_form(create_search), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),

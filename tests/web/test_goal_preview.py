@@ -1,0 +1,34 @@
+"""What a goal means, beside the form: for the words, for the articles that people bring, and when it does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+
+from evenrank.web.desk import Desk
+
+ALL = {"best": "FA", "dimension-geography": "1"}
+
+
+def titles_in(desk: Desk, group: int, n: int = 12) -> str:
+    """Titles of articles that are in one region alone."""
+    rows = np.flatnonzero(np.asarray(desk.collection.masks["geography"]) == 1 << group)[:n]
+    return "\n".join(desk.titles_of(desk.collection.page_ids[rows].tolist()))
+
+
+def test_the_goal_is_about_the_articles_that_are_brought(desk: Desk, client: TestClient) -> None:
+    europe = desk.collection.dimensions[0].groups.index("Europe")
+    brought = {"title": "Ours", "text-1": titles_in(desk, europe), "kind-1": "titles", "role-1": "in", **ALL}
+    html = client.post("/lists/goal", data=brought).text
+    assert "The list would have 12 articles." in html
+    assert "100\u00a0% of the relevant articles are in one group: Europe" in html
+    assert 'name="goal" value="field"' in html
+    assert "in one group" not in client.post("/lists/goal", data={**brought, "goal": "field"}).text
+    assert "in one group" not in client.post("/lists/goal", data={**brought, "within-geography": "Europe"}).text
+
+
+def test_the_goal_of_a_search_says_what_draws_are_made_from(client: TestClient) -> None:
+    html = client.post("/searches/goal", data={**QUESTION, **ALL}).text
+    assert "Draws would be made from" in html
+    assert "Once there are words" in client.post("/searches/goal", data={}).text
