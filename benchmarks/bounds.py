@@ -122,7 +122,12 @@ def check_sequence(rng: np.random.Generator, number: int) -> list[tuple[str, flo
     of_pages = np.zeros((len(every), n_pages))
     np.put_along_axis(of_pages, every, np.broadcast_to(weights, every.shape), axis=1)
     reward = candidates.relevance * (0.7 + 0.3 * candidates.work_needed)
-    worth = WORTH_OF_RELEVANCE * weights.sum() ** 2 / fairness / (np.sort(reward)[::-1][:length] @ weights)
+    worth = (
+        WORTH_OF_RELEVANCE
+        * weights.sum() ** 2
+        / (fairness * min(fairness, 1.0))
+        / (np.sort(reward)[::-1][:length] @ weights)
+    )
     fair = candidates.relevance / candidates.relevance.sum() * weights.sum()  # all pages are of one quality class
     centre = fair + worth * reward / (2.0 * spread)
     constant = spread * float(fair @ fair - centre @ centre)

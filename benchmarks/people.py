@@ -55,7 +55,7 @@ DRAWS = (
     *("controller", "controller:control=0.92", "plackett-luce", "plackett-luce:balance=0.5"),
     *("plackett-luce:balance=0.7", "epsilon-greedy", "exposure-lp", "fusion"),
 )
-CURVE = tuple(f"optimal:fairness={weight}" for weight in (0.1, 0.3, 0.5, 2, 4))
+CURVE = tuple(f"optimal:fairness={weight}" for weight in (0.32, 0.55, 0.71, 2, 4))
 """Weights of fairness along which the curve of EE-L against precision is drawn."""
 INFORMATION = {"known": ("geography", "gender"), "unknown": ("geography",)}
 Scores = dict[str, dict[str, list[float]]]

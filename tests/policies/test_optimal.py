@@ -230,6 +230,20 @@ def test_probable_pages_are_shown_at_least_once() -> None:
     assert len(few) < len(shown)
 
 
+def test_a_light_strength_stays_near_the_order_by_relevance() -> None:
+    """Though the target asks for a group whose pages are hardly relevant; the loss falls as fairness rises."""
+    relevance = [*np.linspace(0.95, 0.5, 100), *np.linspace(0.1, 0.05, 100)]
+    candidates = pages([LEFT] * 100 + [RIGHT] * 100, relevance)
+    found = [
+        ranked(candidates, Request(2, 100, 20), wanting(0.5, 0.5), fairness=fairness, reach=0.0).certificate
+        for fairness in (0.1, 0.3, 1.0, 3.0)
+    ]
+    assert found[0]["relevance_share"] > 0.75  # in proportion to fairness it would be 0.58, little more than evenly
+    assert np.all(np.diff([one["relevance_share"] for one in found]) < 0.0)
+    assert np.all(np.diff([one["EE-L"] for one in found]) < 0.0)
+    assert found[2]["EE-L"] < 0.05 * found[0]["EE-L"]
+
+
 def test_head_depth_serves_the_first_ranks() -> None:
     """With `head_depth` the first ranks are nearer to the whole target, the rest makes up for it as far as it can."""
     candidates = make_candidates(800)

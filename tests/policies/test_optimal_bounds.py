@@ -107,7 +107,7 @@ def test_no_mixture_of_rankings_is_below_the_lower_bound(seed: int, relevant_onl
     weights, wanted = discounts(3), target.values * discounts(3).sum()
     counted = candidates.relevance if relevant_only else np.ones(6)
     reward = candidates.relevance * (0.7 + 0.3 * candidates.work_needed)
-    worth = WORTH_OF_RELEVANCE * weights.sum() ** 2 / 0.2 / (np.sort(reward)[::-1][:3] @ weights)
+    worth = WORTH_OF_RELEVANCE * weights.sum() ** 2 / 0.2**2 / (np.sort(reward)[::-1][:3] @ weights)
     fair = candidates.relevance / candidates.relevance.sum() * weights.sum()  # all pages are of one quality class
     every = np.array(list(permutations(range(6), 3)))
     of_pages = np.zeros((len(every), 6))

@@ -36,7 +36,8 @@ class Optimal:
 
     fairness: float = 1.0
     """Weight of fairness against relevance. 0 is the order by relevance. In Task 1 it is the exponent of AWRF (1 is
-    the measure itself); in Task 2 all of the relevance is worth 1.25 % of the squared exposure, divided by this."""
+    the measure itself); in Task 2 all of the relevance is worth 1.25 % of the squared exposure, divided by this, or
+    by its square where that is less."""
     min_precision: float = 0.0
     """Smallest expected share of relevant pages in what is shown: in Task 1 up to `precision_rank`, in Task 2 in all
     rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""

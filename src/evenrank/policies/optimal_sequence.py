@@ -31,7 +31,7 @@ WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""
 MOST_MOVED = 0.25
 """Share of a page type's exposure that may move to probable pages that would not be shown otherwise, at a fairness of 1
-and above; below that, in proportion to fairness."""
+and above; below that, in proportion to its weight."""
 LEAST_FAIRNESS = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 
@@ -140,12 +140,18 @@ def fair_exposure(candidates: Candidates, total: float, attention: Attention) ->
     return np.asarray(fair * total / most) if most > 0.0 else np.full(len(candidates), total / len(candidates))
 
 
+def _weight(fairness: float) -> float:
+    """Of the loss against relevance; below 1 the square. In proportion, a tenth of the fairness would still give up
+    half of the relevance where a target asks for groups that a field hardly has."""
+    return fairness * min(fairness, 1.0)
+
+
 def _gain(
     settings: SequenceSettings, candidates: Candidates, weights: NDArray[np.float64], total: float
 ) -> NDArray[np.float64]:
     """Reward of a unit of exposure of each page: its relevance, more of it for pages that need more work."""
     reward = candidates.relevance * (1.0 - settings.work_weight + settings.work_weight * candidates.work_needed)
-    worth = WORTH_OF_RELEVANCE * total**2 / max(settings.fairness, LEAST_FAIRNESS)
+    worth = WORTH_OF_RELEVANCE * total**2 / max(_weight(settings.fairness), LEAST_FAIRNESS)
     return np.asarray(worth * reward / (support(reward, weights) or 1.0))
 
 
@@ -162,7 +168,7 @@ def _solve(
     n_above = 0 if above is None else above.shape[1]
     length = min(len(loss.discounts) + n_above, len(loss.gain))
     probable = np.flatnonzero(problem.relevance >= settings.include_above)
-    least, most = float(loss.discounts[-1]) / n_rankings, MOST_MOVED * min(1.0, settings.fairness)
+    least, most = float(loss.discounts[-1]) / n_rankings, MOST_MOVED * min(1.0, _weight(settings.fairness))
     exposure = include_probable(best.exposure, problem.page_type, problem.relevance, probable, least, most)
     shown = TypedPages.of(exposure, problem.counted, problem.page_type, problem.rows, length)
     positions = round_exposure(shown, loss.discounts, n_rankings, above)
