@@ -19,7 +19,8 @@ from evenrank.collection.collection import Collection
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.protocol_settings import protocol_space
 from evenrank.evaluation.ranked_pages import align_pages
-from evenrank.evaluation.results import Results
+from evenrank.evaluation.results import Results, measure_interval
+from evenrank.evaluation.sensitivity import sensitivity
 from evenrank.evaluation.topic_stats import topic_stats
 from evenrank.evaluation.topic_targets import topic_targets
 from evenrank.evaluation.topic_truth import TopicTruth
@@ -249,3 +250,36 @@ def test_topic_statistics(scored: Callable[[int, str], Results], task: int) -> N
     for topic, *values in rows:
         for measure, statistic, value in zip(measures[1:], statistics[1:], values, strict=True):
             assert stats[int(topic)][measure][statistic] == pytest.approx(float(value), abs=CLOSE)
+
+
+def test_every_measure_has_an_interval_or_a_note(collection: Collection, recwarn: pytest.WarningsRecorder) -> None:
+    """KL is infinite where a group that nobody wants gets exposure; the ordinal distance is undefined here."""
+    runs = sorted((FOLDER / "runs" / "2022").glob("*/*.gz"))
+    results = evaluate(collection, runs, "official-2022", measures="all", n_resamples=99)
+    for run in results.runs:
+        for name, mean in run.scores.items():
+            interval = measure_interval(run, name, results.protocol)
+            values = [scores[name] for scores in run.topics.values()]
+            if not np.isfinite(values).all():
+                assert any(note.startswith(f"{name} is ") for note in run.notes)
+            if math.isfinite(mean):
+                assert interval.low <= mean <= interval.high
+    assert not recwarn.list
+
+
+def test_sensitivity_of_2022(collection: Collection) -> None:
+    """Pages without metadata are counted as unknown in one variant, in dimensions with counts, too."""
+    runs = sorted((FOLDER / "runs" / "2022" / "coordinators").glob("*.gz"))
+    found = sensitivity(collection, runs, "official-2022", "source-region").scores[1]
+    assert found["as scored"]["aBeta1"] != found["unlisted unknown"]["aBeta1"]
+    assert found["as scored"]["Balpha1"] == found["unlisted unknown"]["Balpha1"]
+
+
+def test_a_table_of_attention_with_ranks_that_nobody_reads(collection: Collection) -> None:
+    runs = sorted((FOLDER / "runs" / "2022" / "coordinators").glob("*.gz"))
+    settings = {"attention": "table:1,0.5", "n_resamples": 2}
+    published, any_order = (
+        evaluate(collection, runs, "official-2022", operation_order=order, **settings) for order in ("published", "any")
+    )
+    for one, other in zip(published.runs, any_order.runs, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=CLOSE)

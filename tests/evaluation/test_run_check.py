@@ -53,7 +53,7 @@ def test_interleaved_and_missing_topics(golden_collection: Collection, tmp_path:
     found = faults_of(golden_collection, tmp_path, moved)
     assert (1001, "topic 101 continues here") in found
     assert (1002, "topic 102 continues here") in found
-    assert (0, "no ranking for topics 107") in found
+    assert (0, "no ranking for topic 107") in found
 
 
 def test_missing_extra_and_interleaved_rankings(golden_collection: Collection, tmp_path: Path) -> None:

@@ -23,8 +23,10 @@ class GroupCounts:
         sizes = groups.sizes
         within = np.arange(len(groups.groups)) - np.repeat(groups.starts[:-1], sizes)
         row_of_entry = np.repeat(rows, sizes)
-        counts = self.values[self.starts[row_of_entry].astype(np.int64) + within * (row_of_entry >= 0)]
-        return Memberships(groups.starts, groups.groups, np.where(row_of_entry >= 0, counts, groups.shares))
+        is_listed = row_of_entry >= 0
+        shares = groups.shares.astype(np.float64)
+        shares[is_listed] = self.values[self.starts[row_of_entry[is_listed]].astype(np.int64) + within[is_listed]]
+        return Memberships(groups.starts, groups.groups, shares)
 
 
 def counts_files(dimension: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ Written out here because importing scipy.stats takes longer than scoring a run."
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -52,9 +53,12 @@ def bca_interval(
 ) -> Interval:
     """Bias-corrected and accelerated interval of the mean (Efron 1987).
 
-    Fewer than two values, or values that are all equal, have no spread: the interval is the mean itself.
+    Fewer than two values, or values that are all equal, have no spread: the interval is the mean itself. With an
+    infinite value there is no interval.
     """
     n_values = len(values)
+    if not np.isfinite(values).all():
+        return Interval(math.nan, math.nan, math.nan)
     mean = float(values.mean()) if n_values else float("nan")
     if n_values < 2 or np.ptp(values) == 0.0:
         return Interval(mean, mean, 0.0)

@@ -14,7 +14,7 @@ from evenrank.errors import Fault
 from evenrank.evaluation.protocol_settings import settle_protocol
 from evenrank.formats.faults import first_faults
 from evenrank.formats.run_rows import RunRows, read_rows
-from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 
 INTERLEAVED_LINES = 50
 """Resumed rankings up to which each is a fault of its own."""
@@ -126,6 +126,11 @@ class _Check:
     def _lengths(self) -> Iterator[Fault]:
         wanted = self.protocol.length(self.rows.task)
         _, first, counts = np.unique(self._key, return_index=True, return_counts=True)
+        others = [p.name for p in PROTOCOLS.values() if p.length(self.rows.task) == counts[0]]
+        if others and len(counts) > 1 and (counts == counts[0]).all() and counts[0] != wanted:
+            found = f"all {len(counts):,} rankings have {counts[0]} pages, as runs for {' and '.join(others)} have"
+            yield Fault(self.path, 0, f"{found}; {self.protocol.name} asks for {wanted}", "check it with --protocol")
+            return
         for row, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
             if count != wanted:
                 fix = "shorten it" if count > wanted else f"add {wanted - count}"
@@ -151,7 +156,8 @@ class _Check:
         splits = {known[topic] for topic in answered}
         missing = [topic for topic, split in known.items() if split in splits and topic not in answered]
         if missing:
-            found = f"no ranking for topics {_ranges(np.array(sorted(missing)))}"
+            topics = "topic" if len(missing) == 1 else "topics"
+            found = f"no ranking for {topics} {_ranges(np.array(sorted(missing)))}"
             yield Fault(self.path, 0, found, "answer every topic of the split")
 
     def _named(self, row: int) -> str:

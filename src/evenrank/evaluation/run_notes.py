@@ -34,7 +34,7 @@ def run_notes(run: Run, collection: Collection, protocol: Protocol, topics: Sequ
 
 
 def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Measure]) -> list[str]:
-    """Notes on values that are undefined, or outside the range of their measure, as repeated pages can make them."""
+    """Notes on values that are undefined, infinite, or outside the range of their measure, as repeats can make them."""
     notes = []
     for measure in measures:
         values = {topic: row[measure.key] for topic, row in scores.items()}
@@ -42,6 +42,9 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
         outside = [topic for topic, value in values.items() if not _is_inside(value, measure)]
         if undefined:
             notes.append(f"{measure.key} is undefined and left out of the mean on {_topics(undefined)}")
+        infinite = [topic for topic, value in values.items() if np.isinf(value)]
+        if infinite:
+            notes.append(f"{measure.key} is infinite on {_topics(infinite)}, and so is the mean")
         if outside:
             notes.append(f"{measure.key} is outside its range ({_range(measure)}) on {_topics(outside)}")
     if len(scores) < FEWEST_TOPICS:

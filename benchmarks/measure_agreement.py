@@ -1,0 +1,226 @@
+"""Each of our measures beside another implementation, where one installs: the largest difference over many rankings.
+
+    python benchmarks/measure_agreement.py [--rankings 200] [--folder build/peers]
+
+The peers' environments are those of `peers.py`, made once; scipy is the one that runs this. Where two definitions
+differ, the numbers are brought together first, and the table says how. Measures without a row have no counterpart in
+these packages: AIF360 has none for rankings but `infeasible_index`, which is not one of ours. The table is Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.alignment.alignment import Alignment
+from evenrank.metrics.measure import TopicView
+from evenrank.metrics.registry import measure_named
+from evenrank.protocol import PAPER_2021
+from peers import PEERS, Peer, python_of
+
+N_GROUPS = 4
+DCG = replace(PAPER_2021, attention="dcg")
+"""The peers' attention: 1 / log2(rank + 1)."""
+SCIPY = """
+import json, sys
+import numpy as np
+from scipy.spatial.distance import cityblock, jensenshannon
+from scipy.special import rel_entr
+from scipy.stats import wasserstein_distance
+found = {}
+for case in json.load(open(sys.argv[1])):
+    p, q = np.array(case["exposure"]), np.array(case["target"])
+    places = np.arange(len(p))
+    for name, value in {
+        "AWRF": 1 - jensenshannon(p, q, base=2) ** 2,
+        "KL": rel_entr(p, q).sum() / np.log(2),
+        "AWRF-H": 1 - np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2),
+        "AWRF-TV": 1 - cityblock(p, q) / 2,
+        "AWRF-OD": 1 - wasserstein_distance(places, places, p, q) / (len(p) - 1),
+    }.items():
+        found.setdefault(name, []).append(float(value))
+print(json.dumps(found))
+"""
+FAIRRANKTUNE = """
+import json, sys
+import numpy as np, pandas as pd
+import FairRankTune as frt
+found = {}
+for case in json.load(open(sys.argv[1])):
+    frame = pd.DataFrame({0: range(len(case["groups"]))})
+    grades = pd.DataFrame({0: [float(each) for each in case["relevant"]]})
+    clicks = grades / np.log2(np.arange(2, len(frame) + 2))[:, None]
+    group_of = dict(enumerate(map(str, case["groups"])))
+    for name, value in {
+        "NDKL": frt.Metrics.NDKL(frame, group_of),
+        "DTR": frt.Metrics.EXP(frame, group_of, "MinMaxRatio")[0],
+        "DTR by relevance": frt.Metrics.EXPU(frame, group_of, grades, "MinMaxRatio")[0],
+        "DIR by relevance": frt.Metrics.EXPRU(frame, group_of, grades, clicks, "MinMaxRatio")[0],
+    }.items():
+        found.setdefault(name, []).append(float(value))
+print(json.dumps(found))
+"""
+LENSKIT = """
+import json, sys
+from lenskit.data import ItemList
+from lenskit.metrics import NDCG, Precision
+from lenskit.stats import gini
+found = {}
+for case in json.load(open(sys.argv[1])):
+    n = len(case["groups"])
+    ranked = ItemList(item_ids=list(range(n)), ordered=True)
+    relevant = [item for item in range(n) if case["relevant"][item]] + list(range(n, n + case["n_unseen"]))
+    truth = ItemList(item_ids=relevant)
+    for name, value in {
+        "nDCG": NDCG().measure_list(ranked, truth),
+        "P": Precision(n).measure_list(ranked, truth),
+        "Gini": gini(case["item_exposure"]),
+    }.items():
+        found.setdefault(name, []).append(float(value))
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison."""
+
+    measure: str
+    peer: str
+    theirs: str
+    """Name among what the peer's code prints."""
+    how: str
+    """Where definitions differ: what was done about it."""
+    factor: float = 1.0
+    """What our value is multiplied by."""
+
+
+SAME = "the same definition"
+ROWS = (
+    Row("nDCG", "LensKit", "nDCG", SAME),
+    Row("P", "LensKit", "P", SAME),
+    Row("AWRF", "scipy", "AWRF", "`jensenshannon`, squared"),
+    Row("KL", "scipy", "KL", "`rel_entr`, in bits"),
+    Row("AWRF-H", "scipy", "AWRF-H", "from the norm of √e − √t"),
+    Row("AWRF-TV", "scipy", "AWRF-TV", "`cityblock` / 2"),
+    Row("AWRF-OD", "scipy", "AWRF-OD", "`wasserstein_distance` over places / (n − 1)"),
+    Row("NDKL", "FairRankTune", "NDKL", "theirs in nats, and 1e-7 is added to every share: ours × ln 2", math.log(2)),
+    Row("DTR", "FairRankTune", "DTR", "`EXP`, smallest over largest; the target is the groups' share of the items"),
+    Row("DTR", "FairRankTune", "DTR by relevance", "`EXPU`; the target is the groups' share of the relevance"),
+    Row(
+        "DIR",
+        "FairRankTune",
+        "DIR by relevance",
+        "`EXPRU` with clicks as attention × relevance; the target is the groups' share of the relevance",
+    ),
+    Row("Gini", "LensKit", "Gini", "`lenskit.stats.gini` of the exposure of the relevant pages"),
+)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The relevant pages of a case; none has an ideal exposure, which no peer knows."""
+
+    page_ids: np.ndarray
+    ideal_exposure: np.ndarray
+    alignment: Alignment
+
+
+def make_cases(n_rankings: int, seed: int = 20261115) -> list[dict]:
+    """Rankings of pages in groups, every group with a relevant page, and some relevant pages that are not ranked."""
+    rng = np.random.default_rng(seed)
+    cases = []
+    for _ in range(n_rankings):
+        groups = rng.permutation([*range(N_GROUPS), *range(N_GROUPS), *rng.integers(0, N_GROUPS, rng.integers(5, 60))])
+        relevant = rng.random(len(groups)) < 0.4
+        for group in range(N_GROUPS):
+            relevant[np.flatnonzero(groups == group)[0]] = True
+        case = {"groups": groups.tolist(), "relevant": relevant.tolist(), "n_unseen": int(rng.integers(0, 20))}
+        target = np.bincount(groups, minlength=N_GROUPS) / len(groups)
+        view = view_of(case, target)
+        exposure = view.exposure / view.exposure.sum()
+        shown = 1.0 / np.log2(np.arange(2, len(groups) + 2))
+        items = [*shown[relevant].tolist(), *[0.0] * case["n_unseen"]]
+        cases.append({**case, "target": target.tolist(), "exposure": exposure.tolist(), "item_exposure": items})
+    return cases
+
+
+def view_of(case: dict, target: np.ndarray) -> TopicView:
+    """A case as our measures see it."""
+    groups, relevant = np.array(case["groups"]), np.array(case["relevant"])
+    pages = np.arange(len(groups), dtype=np.int32)
+    n_relevant = int(relevant.sum()) + case["n_unseen"]
+    known = np.concatenate([pages[relevant], len(groups) + np.arange(case["n_unseen"])]).astype(np.int32)
+    eye = np.eye(N_GROUPS)
+    return TopicView(
+        task=1,
+        protocol=DCG,
+        pages=pages,
+        ranks=pages.astype(np.intp),
+        rankings=np.zeros(len(pages), np.intp),
+        n_rankings=1,
+        depth=len(pages),
+        ideal_depth=max(len(pages), n_relevant),
+        is_relevant=relevant,
+        n_relevant=n_relevant,
+        alignment=Alignment(eye, groups),
+        full_target=target,
+        relevant=Pages(known, np.zeros(len(known)), Alignment(eye, np.zeros(len(known), np.intp))),
+        drops_unknown=False,
+        is_ordered=True,
+    )
+
+
+def ours(case: dict, row: Row) -> float:
+    """Our value, times what makes it comparable."""
+    target = np.array(case["target"])
+    if row.theirs.endswith("by relevance"):
+        target = np.bincount(case["groups"], case["relevant"], minlength=N_GROUPS)
+        target = target / target.sum()
+    return row.factor * measure_named(row.measure, 1)(view_of(case, target))
+
+
+def theirs(peer: Peer, code: str, folder: Path) -> dict[str, list[float]] | str:
+    """What a peer computes for the cases; the reason when it could not be asked."""
+    try:
+        python = python_of(peer, folder)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        return f"could not be installed: {type(error).__name__}"
+    command = [python, "-W", "ignore", "-c", code, str(folder / "cases.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rankings", type=int, default=200)
+    parser.add_argument("--folder", type=Path, default=Path("build/peers"))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    cases = make_cases(options.rankings)
+    (options.folder / "cases.json").write_text(json.dumps(cases))
+    by_name = {peer.name: peer for peer in PEERS} | {"scipy": Peer("scipy", ())}
+    codes = {"scipy": SCIPY, "FairRankTune": FAIRRANKTUNE, "LensKit": LENSKIT}
+    found = {name: theirs(by_name[name], code, options.folder) for name, code in codes.items()}
+    print(f"{options.rankings} rankings of pages in {N_GROUPS} groups\n")
+    print("| measure | beside | largest difference | how they are compared |\n|---|---|---|---|")
+    for row in ROWS:
+        values = found[row.peer]
+        if isinstance(values, str):
+            print(f"| {row.measure} | {row.peer} | {values} | {row.how} |")
+            continue
+        worst = max(abs(ours(case, row) - value) for case, value in zip(cases, values[row.theirs], strict=True))
+        print(f"| {row.measure} | {row.peer} | {worst:.1e} | {row.how} |")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
