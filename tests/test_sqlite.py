@@ -86,6 +86,19 @@ def test_a_locked_file_is_unavailable_within_the_time_limit(tmp_path: Path) -> N
         assert store.connection.execute("SELECT size FROM thing").fetchone()[0] == 1
 
 
+def test_a_writer_waits_for_another_process_that_ends_in_time(tmp_path: Path) -> None:
+    with make(tmp_path / "file", wait_seconds=60.0) as store:
+        other = sqlite3.connect(tmp_path / "file", isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.5, lambda: other.execute("ROLLBACK"))
+        timer.start()
+        with store.transaction() as connection:
+            connection.execute("INSERT INTO thing VALUES ('a', 1)")
+        timer.join()
+        other.close()
+        assert store.connection.execute("SELECT count(*) FROM thing").fetchone()[0] == 1
+
+
 def test_writers_of_one_process_wait_for_each_other_longer_than_for_another_process(tmp_path: Path) -> None:
     """On a slow disk, forty threads that each wrote for 0.1 s made the last ones give up."""
     with make(tmp_path / "file", wait_seconds=0.1) as store:

@@ -25,8 +25,11 @@ WAIT_SECONDS = 30.0
 """How long a writer waits for one of another process, unless set otherwise."""
 QUEUE_SECONDS = 30.0
 """How long a writer waits for others of its own process, while these get on with their work."""
-STALLED_SECONDS = 1.0
-"""A writer that another process has kept waiting this long makes the writers behind it give up at once."""
+TRY_SECONDS = 0.05
+"""How long a writer waits for one of another process before it looks again."""
+STALLED_TRIES = 20
+"""A writer that another process has refused so often makes the writers behind it give up at once. Tries are counted,
+not seconds: on a busy machine, a thread may not get to run for a second although nobody holds the file."""
 THREAD_CACHE_KIB = 256
 """Memory that the connection of a thread other than the main one keeps of the file. SQLite's own 2 MiB would be 80 MiB
 for each store of a server with forty threads, filled little by little."""
@@ -91,7 +94,7 @@ class SqliteFile:
         self._lock = threading.Lock()
         # Threads of one process queue here, because SQLite's own waiting is by naps of up to 0.1 s.
         self._writing = threading.Lock()
-        self._waiting_since: float | None = None
+        self._n_refused = 0
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -168,9 +171,8 @@ class SqliteFile:
     def _turn(self) -> Iterator[None]:
         """This thread's turn to write. A busy file makes writers wait; only one that stands still refuses them."""
         deadline = time.monotonic() + QUEUE_SECONDS
-        while not self._writing.acquire(timeout=STALLED_SECONDS / 4):
-            since = self._waiting_since
-            if time.monotonic() >= deadline or (since is not None and time.monotonic() - since > STALLED_SECONDS):
+        while not self._writing.acquire(timeout=5 * TRY_SECONDS):
+            if time.monotonic() >= deadline or self._n_refused >= STALLED_TRIES:
                 raise StoreUnavailableError(self.path, UNAVAILABLE[sqlite3.SQLITE_BUSY])
         try:
             yield
@@ -178,12 +180,22 @@ class SqliteFile:
             self._writing.release()
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        """Begin a write; whoever queues meanwhile can see since when this one waits for another process."""
-        self._waiting_since = time.monotonic()
+        """Begin a write; whoever queues meanwhile can see how often another process has refused it."""
+        deadline = time.monotonic() + self.wait_seconds
+        connection.execute(f"PRAGMA busy_timeout = {int(TRY_SECONDS * 1000)}")
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            while True:
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    return
+                except StoreUnavailableError as error:
+                    is_busy = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                    if time.monotonic() >= deadline or not is_busy:
+                        raise
+                    self._n_refused += 1
         finally:
-            self._waiting_since = None
+            self._n_refused = 0
+            connection.execute(f"PRAGMA busy_timeout = {int(self.wait_seconds * 1000)}")
 
 
 def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:

@@ -195,7 +195,9 @@ CASES: dict[str, Case] = {
         ],
         files("pareto.json"),
     ),
-    "run convert": Case(lambda p: ["run", "convert", p / "run.tsv", p / "out.trec.gz"], files("out.trec.gz")),
+    "run convert": Case(
+        lambda p: ["run", "convert", p / "run.tsv", p / "out.trec.gz", "--force"], files("out.trec.gz")
+    ),
     "run oracle": Case(
         lambda p: ["run", "oracle", p / "c", "--task", 1, "-o", p / "oracle.tsv", "--force"], files("oracle.tsv")
     ),

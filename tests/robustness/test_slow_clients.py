@@ -85,6 +85,27 @@ def test_bursts_of_visitors_leave_no_descriptors_behind(server: tuple[int, int])
     assert leaks(left_open(process, port, idle)) == {}
 
 
+@pytest.mark.long
+def test_twenty_bursts_leave_no_more_than_three(folder: Path, tmp_path: Path) -> None:
+    """A closed connection leaves its descriptor to the next one, so their number is that of the busiest moment.
+
+    All threads of the server are busy in each of the first three bursts, so no later moment is busier.
+    """
+    body = orjson.dumps(QUESTION)
+    with serving(folder, "--store", tmp_path / "desk.sqlite") as (process, port):
+        counts = []
+        for number in range(20):
+            with ThreadPoolExecutor(80) as visitors:
+                asked = visitors.map(lambda _: post(port, "/api/searches", body)[0], range(240 if number < 3 else 80))
+                assert set(asked) <= {200, 201}
+            time.sleep(11.5)  # idle threads of the server end after ten seconds
+            assert get(port, "/")[0] == 200
+            counts.append(open_files(process))
+    print([sum(found.values()) for found in counts], counts[2], counts[-1])
+    for name in counts[-1]:
+        assert counts[-1][name] <= max(found[name] for found in counts[:3]) + 2, name
+
+
 def test_a_locked_store_is_answered_with_503_and_pages_still_come(folder: Path, server: tuple[int, int]) -> None:
     _, port = server
     body = orjson.dumps(QUESTION)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 
+import orjson
 import pytest
 from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
@@ -18,10 +20,12 @@ from tests.web.oauth_provider import AccountProvider, account_provider
 
 from evenrank.errors import InputError
 from evenrank.web.desk import Desk
+from evenrank.web.signin import pages
 from evenrank.web.signin.pages import local_path
-from evenrank.web.signin.provider import OAuthTokens, challenge_of
+from evenrank.web.signin.provider import OAuthTokens, Provider, challenge_of
 from evenrank.web.signin.sessions import end_sessions_of, seal, unseal
 from evenrank.web.signin.settings import read_sign_in
+from evenrank.wiki.transport import Transport, WikiResponse
 
 
 @pytest.fixture
@@ -129,6 +133,52 @@ def test_answers_that_nobody_asked_for_are_refused(browser: TestClient, open_to_
         result = browser.get(f"/sign-in/return?code={code}&{tampered}")
     assert result.status_code == 400
     assert "session" not in browser.cookies
+
+
+def test_states_that_the_server_did_not_make_ask_the_provider_nothing(
+    browser: TestClient, open_to_all: Desk, provider: AccountProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A visitor who set cookie and state alike made the server wait for the provider, as often as they liked."""
+    asked: list[object] = []
+    monkeypatch.setattr(Provider, "_tokens", lambda *fields: asked.append(fields))
+    begun = parse_qs(urlsplit(browser.get("/sign-in").headers["Location"]).query)["state"][0]
+    nonce, seconds, seal_of_it = begun.split(".")
+    old = f"{nonce}.{int(seconds) - 700}.{seal_of_it}"
+    for state in ("x", "a.b.c", "", ".", f"{nonce}.{seconds}.", f"{nonce}x.{seconds}.{seal_of_it}", old):
+        stranger = client_of(open_to_all)
+        stranger.cookies.set("signing-in", f"{state}|/")
+        answer = stranger.get("/sign-in/return", params={"state": state, "code": "x"})
+        assert answer.status_code == 400
+    assert asked == []
+
+
+@pytest.mark.parametrize("access", ["a\r\nX-Evil: 1", "☃", "a b", pytest.param("x" * 20_000, id="long"), "", 5, None])
+def test_tokens_that_are_none_are_refused_and_not_logged(
+    browser: TestClient, access: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = {"access_token": access, "token_type": "bearer", "expires_in": -1e300, "refresh_token": 7}
+    answer = WikiResponse(200, "application/json", None, orjson.dumps(record))
+    monkeypatch.setattr(Transport, "post", lambda *_: answer)
+    state = parse_qs(urlsplit(browser.get("/sign-in").headers["Location"]).query)["state"][0]
+    with caplog.at_level(logging.DEBUG):
+        page = browser.get("/sign-in/return", params={"state": state, "code": "SECRET-CODE"})
+    assert page.status_code == 400
+    assert "gave no token" in page.text
+    logged = "".join(record.getMessage() for record in caplog.records if record.name.startswith("evenrank"))
+    assert "sign-in failed" in logged
+    assert "SECRET-CODE" not in logged + page.text
+    assert "X-Evil" not in logged
+
+
+def test_a_slow_provider_does_not_hold_every_thread(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_PLACES", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(pages, "WAIT_SECONDS", 0.05)
+    state = parse_qs(urlsplit(browser.get("/sign-in").headers["Location"]).query)["state"][0]
+    with pages._PLACES:
+        busy = browser.get("/sign-in/return", params={"state": state, "code": "x"})
+    assert busy.status_code == 503
+    assert busy.headers["Retry-After"]
+    assert browser.get("/sign-in/return", params={"state": state, "code": "x"}).status_code == 400
 
 
 def test_a_code_works_once_and_only_with_its_verifier(browser: TestClient, open_to_all: Desk) -> None:

@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from evenrank.wiki.settings import WikiSettings
 from evenrank.wiki.titles import page_links, resolve_titles
 
 
-def assert_fails(respond: Respond, error: type[WikiError], match: str = "", **settings: Any) -> None:
+def assert_fails(respond: Respond, error: type[WikiError], match: str | None = None, **settings: Any) -> None:
     """One call of a wiki that answers so ends with that error."""
     with wiki_that(respond, **settings) as (client, _), pytest.raises(error, match=match):
         client.call(action="query")
@@ -73,6 +74,98 @@ def test_an_answer_that_trickles_is_given_up() -> None:
         with pytest.raises(WikiUnreachableError, match=r"longer than 0\.4 seconds|does not answer"):
             client.call(action="query")
         assert time.monotonic() - start < 4.0
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_a_head_that_trickles_is_given_up(head: bytes) -> None:
+    """The time limit of a socket begins anew with every byte, so that a head could last for days."""
+
+    def trickle(exchange: Exchange, _: dict[str, str]) -> None:
+        with suppress(OSError):
+            exchange.wfile.write(head)
+            for _byte in range(200):
+                exchange.wfile.write(b"x" if head.endswith(b" ") else head)
+                time.sleep(0.05)
+
+    assert_fails(trickle, WikiUnreachableError, "took longer", answer_seconds=0.4, connect_seconds=0.4)
+
+
+def raw_answer(content: bytes) -> Respond:
+    """An answer written byte by byte, after which the connection ends."""
+
+    def respond(exchange: Exchange, _: dict[str, str]) -> None:
+        exchange.close_connection = True
+        with suppress(OSError):
+            exchange.wfile.write(content)
+
+    return respond
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0" * 100,
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 99999 ?\r\n\r\n",
+        b"HTTP/1.1 200 " + b"x" * 100_000 + b"\r\n\r\n{}",
+        OK + b"X: " + b"x" * 100_000 + b"\r\n\r\n{}",
+        OK + b"X: x\r\n" * 1000 + b"\r\n{}",
+        OK + b"Content-Length: 99999999999999999999\r\n\r\n{}",
+        OK + b"Content-Length: 10\r\n\r\n{}",
+        OK + b"Content-Length: 2, 3\r\n\r\n{}",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}",
+        OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 302 Found\r\nLocation: http://[\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: \xff\xfe\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+def test_answers_that_are_not_http(content: bytes) -> None:
+    assert_fails(raw_answer(content), WikiError)
+
+
+@pytest.mark.parametrize("chunk", [b"1\r\n \r\n", b"10000\r\n" + b" " * 65536 + b"\r\n"])
+def test_chunks_without_end_are_cut(chunk: bytes) -> None:
+    def respond(exchange: Exchange, _: dict[str, str]) -> None:
+        with suppress(OSError):
+            exchange.wfile.write(OK + b"Transfer-Encoding: chunked\r\n\r\n")
+            for _chunk in range(200_000):
+                exchange.wfile.write(chunk)
+
+    assert_fails(respond, WikiError, max_answer_bytes=100_000, answer_seconds=5.0)
+
+
+def test_a_flood_of_cookies_is_not_kept() -> None:
+    def respond(exchange: Exchange, _: dict[str, str]) -> None:
+        server: Any = exchange.server
+        exchange.send_response(200)
+        for number in range(90):
+            exchange.send_header("Set-Cookie", f"c{len(server.requests)}-{number}={'x' * 100}")
+        exchange.send_header("Content-Length", "2")
+        exchange.end_headers()
+        exchange.wfile.write(b"{}")
+
+    with wiki_that(respond) as (client, requests):
+        for _ in range(5):
+            client.call(action="query")
+        assert requests[-1][0]["Cookie"].count("=") == 50
+
+
+@pytest.mark.parametrize("token", ["a\r\nX-Evil: 1", "a\nb", "☃"])
+def test_a_token_that_is_no_header_is_refused_and_not_shown(token: str) -> None:
+    with wiki_that(lambda exchange, _: exchange.send(b"{}")) as (client, requests):
+        client.authorize(f"SECRET{token}")
+        with pytest.raises(WikiError) as caught:
+            client.call(action="query")
+        assert requests == []
+        chain = [caught.value, caught.value.__cause__]
+        assert caught.value.__suppress_context__
+        assert "SECRET" not in "".join(map(repr, chain))
 
 
 def test_a_host_that_is_not_there() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
+from pathlib import Path
 
-from evenrank.database import Database, Location, open_database
-from evenrank.errors import DamagedStoreError, EvenrankError
+from evenrank.database import Database, Location, is_database_address, open_database
+from evenrank.errors import DamagedStoreError, EvenrankError, input_error
+from evenrank.formats.atomic import sync_folder, sync_tree, temporary_folder
 from evenrank.sqlite import WAIT_SECONDS, Schema
 
 Store = Database
@@ -18,6 +23,31 @@ MAX_GRADE = 3
 def create_store(location: Location, seed: int = 0) -> Store:
     """A new, empty judgments file; opens the one that is there."""
     return open_database(location, judgments_schema(seed), may_create=True)
+
+
+@contextmanager
+def filled_store(location: Location, seed: int = 0) -> Iterator[Store]:
+    """The judgments file at a location, to add to; a new file appears when the block ends well, with what was added.
+
+    It is made beside its place. Whoever makes one of that name meanwhile keeps it, and this one is given up.
+    """
+    if is_database_address(location) or Path(location).exists():
+        with create_store(location, seed) as store:
+            yield store
+        return
+    path = Path(location)
+    with temporary_folder(path) as folder:
+        fresh = folder / path.name
+        with create_store(fresh, seed) as store:
+            yield store
+        sync_tree(folder)
+        try:
+            os.link(fresh, path)
+        except FileExistsError as error:
+            raise input_error(path, 0, "another process has just made it", "run the command again") from error
+        except OSError:  # a file system without such links
+            os.replace(fresh, path)
+        sync_folder(path.parent)
 
 
 def open_store(location: Location, wait_seconds: float = WAIT_SECONDS) -> Store:

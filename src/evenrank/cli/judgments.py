@@ -19,7 +19,7 @@ from evenrank.assessment.exports import EXPORTS, count_left_out, shown_page
 from evenrank.assessment.imports import IMPORTS
 from evenrank.assessment.page_ids import text_ids_of
 from evenrank.assessment.pool_file import read_pool
-from evenrank.assessment.store import create_store, open_store
+from evenrank.assessment.store import filled_store, open_store
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
 from evenrank.cli.talk import say
@@ -48,7 +48,7 @@ def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> 
     """Make a judgments file, or add the new pages of a grown pool to it."""
     read = read_pool(pool)
     titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
-    with create_store(store, seed) as opened:
+    with filled_store(store, seed) as opened:
         say(f"{load_pool(opened, read, titles):,} new pages of {len(read.pages):,}")
 
 
@@ -104,14 +104,8 @@ def _seconds(value: float | None) -> str:
 @click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
 def import_(store: Path | str, file: Path, form: str, name: str) -> None:
     """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
-    is_new = isinstance(store, Path) and not store.exists()
-    try:
-        with create_store(store) as opened:
-            say(f"{IMPORTS[form](opened, file, name):,} new votes")
-    except BaseException:
-        if is_new:
-            Path(store).unlink(missing_ok=True)
-        raise
+    with filled_store(store) as opened:
+        say(f"{IMPORTS[form](opened, file, name):,} new votes")
 
 
 @command.command()

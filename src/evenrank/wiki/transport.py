@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib.metadata import version
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from evenrank.wiki.errors import WikiAnswerError, WikiUnreachableError
@@ -20,6 +23,9 @@ from evenrank.wiki.settings import WikiSettings
 
 LOG = logging.getLogger("evenrank.wiki")
 CHUNK = 64 * 1024
+MAX_COOKIES = 50
+MAX_COOKIE = 4096
+"""Characters of the longest cookie that is kept; browsers have the same limits."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,9 @@ class Transport:
         self._places = threading.BoundedSemaphore(settings.max_waiting)
         timeout = urllib3.Timeout(connect=settings.connect_seconds, read=settings.answer_seconds)
         self._pool = urllib3.PoolManager(num_pools=1, maxsize=1, retries=False, timeout=timeout)
+        self._pool.pool_classes_by_scheme = _watched_pools(self._connected)
+        self._connection: HTTPConnection | None = None
+        self._is_late = False
 
     def post(self, fields: Mapping[str, str]) -> WikiResponse:
         """The answer to a form."""
@@ -59,23 +68,20 @@ class Transport:
         with self._turn():
             start = time.monotonic()
             try:
-                response = self._pool.request(
-                    method,
-                    self.settings.api_url,
-                    body=urlencode(fields).encode() if fields else None,
-                    headers=self._own_headers(),
-                    redirect=False,
-                    preload_content=False,
-                )
-                try:
-                    answer = self._read(response, start + self.settings.answer_seconds)
-                except BaseException:
-                    response.close()  # a connection with half an answer in it is of no use
-                    raise
-            except HTTPError as error:
-                raise WikiUnreachableError(
-                    "%(host)s does not answer: %(reason)s", host=self.host, reason=_reason(error)
+                with self._time_limit():
+                    answer = self._ask(method, fields, start)
+                if self._is_late:  # a head that was cut off may look like a whole one
+                    raise self._late()
+            except (HTTPError, OSError) as error:
+                raise (
+                    self._late()
+                    if self._is_late
+                    else WikiUnreachableError(
+                        "%(host)s does not answer: %(reason)s", host=self.host, reason=_reason(error)
+                    )
                 ) from None
+            except ValueError:  # what it says may hold a token that is no header
+                raise WikiAnswerError("%(host)s sent what cannot be sent back to it", host=self.host) from None
             LOG.info(
                 "%s %d %d bytes %.0f ms",
                 fields.get("action", method),
@@ -84,6 +90,49 @@ class Transport:
                 (time.monotonic() - start) * 1000,
             )
             return answer
+
+    def _ask(self, method: str, fields: Mapping[str, str], start: float) -> WikiResponse:
+        response = self._pool.request(
+            method,
+            self.settings.api_url,
+            body=urlencode(fields).encode() if fields else None,
+            headers=self._own_headers(),
+            redirect=False,
+            preload_content=False,
+        )
+        try:
+            return self._read(response, start + self.settings.answer_seconds)
+        except BaseException:
+            response.close()  # a connection with half an answer in it is of no use
+            raise
+
+    @contextmanager
+    def _time_limit(self) -> Iterator[None]:
+        """Ends the connection when an exchange takes too long: time limits of sockets begin anew with every byte."""
+        self._is_late = False
+        timer = threading.Timer(self.settings.connect_seconds + self.settings.answer_seconds, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _connected(self, connection: HTTPConnection) -> None:
+        self._connection = connection
+
+    def _cut(self) -> None:
+        self._is_late = True
+        opened = getattr(self._connection, "sock", None)
+        if opened is not None:
+            with suppress(OSError):
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)
+
+    def _late(self) -> WikiUnreachableError:
+        seconds = f"{self.settings.answer_seconds:g}"
+        return WikiUnreachableError(
+            "%(host)s took longer than %(seconds)s seconds for one answer", host=self.host, seconds=seconds
+        )
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -129,10 +178,7 @@ class Transport:
                     "%(host)s sent more than %(n)s bytes at once", host=self.host, n=self.settings.max_answer_bytes
                 )
             if time.monotonic() > deadline:
-                seconds = f"{self.settings.answer_seconds:g}"
-                raise WikiUnreachableError(
-                    "%(host)s took longer than %(seconds)s seconds for one answer", host=self.host, seconds=seconds
-                )
+                raise self._late()
         retry_after = response.headers.get("Retry-After", "")
         return WikiResponse(
             response.status,
@@ -142,8 +188,11 @@ class Transport:
         )
 
     def _redirected(self, location: str) -> WikiAnswerError:
-        to = urlsplit(urljoin(self.settings.api_url, location))
-        address = f"{to.scheme}://{to.netloc}{to.path}"
+        try:
+            to = urlsplit(urljoin(self.settings.api_url, location))
+        except ValueError:
+            return WikiAnswerError("%(host)s redirects to an address that is none", host=self.host)
+        address = f"{to.scheme}://{to.netloc}{to.path}"[:200]
         if to.netloc != self.host:
             return WikiAnswerError(
                 "%(host)s redirects to another host (%(address)s), which is not followed",
@@ -166,10 +215,32 @@ class Transport:
             for name, morsel in found.items():
                 if morsel.value == "deleted" or morsel["max-age"] == "0":
                     self._cookies.pop(name, None)
-                else:
+                elif len(morsel.value) <= MAX_COOKIE and (name in self._cookies or len(self._cookies) < MAX_COOKIES):
                     self._cookies[name] = morsel.value
 
 
-def _reason(error: HTTPError) -> str:
+def _watched_pools(on_connect: Callable[[HTTPConnection], None]) -> dict[str, Any]:
+    """Pools whose connections tell when they connect."""
+
+    class Plain(HTTPConnection):
+        def connect(self) -> None:
+            on_connect(self)
+            super().connect()
+
+    class Secure(HTTPSConnection):
+        def connect(self) -> None:
+            on_connect(self)
+            super().connect()
+
+    class PlainPool(urllib3.HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+def _reason(error: HTTPError | OSError) -> str:
     """The reason in a few words; urllib3 puts addresses of objects in front of it."""
     return str(error).rpartition(": ")[2][:200] or type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -83,10 +83,14 @@ def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
     found = read_state(index_folder(collection))
     wanted = address or (found.engine if found else DEFAULT_ADDRESS)
     state = BuildState(sources_of(collection), wanted, layout_of(collection), is_complete=True)
+    lock = collection.path / ".index.lock"
     with ExitStack() as stack:
+        if found == state and lock.exists():  # a process was killed when its work was done
+            with suppress(EvenrankError, OSError), only_writer(lock, index_folder(collection)):
+                pass
         if found != state:
             try:
-                stack.enter_context(only_writer(collection.path / ".index.lock", index_folder(collection)))
+                stack.enter_context(only_writer(lock, index_folder(collection)))
             except OSError as error:
                 text = f"{collection.path}: could not be written: {error.strerror or error}"
                 raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error

@@ -6,6 +6,8 @@ import hashlib
 import hmac
 import logging
 import secrets
+import threading
+import time
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -29,6 +31,10 @@ COOKIE = "session"
 PENDING = "signing-in"
 """Cookie of a sign-in under way: a random state, and where to go afterwards."""
 PENDING_SECONDS = 600
+MOST_AT_ONCE = 8
+"""Sign-ins that may wait for the provider at the same time: a slow one must not hold every thread of the server."""
+WAIT_SECONDS = 2.0
+_PLACES = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 
 class RecognizePerson:
@@ -50,7 +56,7 @@ class RecognizePerson:
 def sign_in(request: Request) -> Response:
     """Sends the browser to the provider."""
     desk, provider = desk_of(request), _provider(request)
-    state = secrets.token_urlsafe(24)
+    state = _new_state(desk)
     target = provider.authorize_url(state, _verifier(desk, state), _return_address(request))
     response = RedirectResponse(target, 303)
     back = local_path(request.query_params.get("back", ""), root_of(request))
@@ -62,16 +68,21 @@ def finish_sign_in(request: Request) -> Response:
     """Takes the provider's answer, for the browser that asked for it only."""
     desk, provider = desk_of(request), _provider(request)
     state, _, back = request.cookies.get(PENDING, "").partition("|")
-    if not state or not hmac.compare_digest(state.encode(), request.query_params.get("state", "").encode()):
+    is_same = hmac.compare_digest(state.encode(), request.query_params.get("state", "").encode())
+    if not is_same or not _is_own_state(desk, state):
         raise BadRequestError("This sign-in was not started in this browser, or took too long. Please try again.")
     if "code" not in request.query_params:
         raise BadRequestError("You did not sign in: the wiki was not allowed to tell us your account.")
+    if not _PLACES.acquire(timeout=WAIT_SECONDS):
+        raise HTTPException(503, headers={"Retry-After": "5"})
     try:
         tokens = provider.exchange(request.query_params["code"], _verifier(desk, state), _return_address(request))
         name = provider.name_of(tokens)
     except WikiError as error:
         LOG.warning("sign-in failed: %s", error)
         raise BadRequestError(Message("Sign-in failed: %(reason)s.", reason=error)) from error
+    finally:
+        _PLACES.release()
     cookie = start_session(desk.store, name, tokens, cookie_of(request))
     response = RedirectResponse(local_path(back, root_of(request)), 303)
     _set(request, response, COOKIE, cookie, int(LIFETIME.total_seconds()))
@@ -110,6 +121,24 @@ def _provider(request: Request) -> Provider:
     if settings is None:
         raise HTTPException(404, "This server has no sign-in.")
     return Provider(settings)
+
+
+def _new_state(desk: Desk) -> str:
+    """A random state with its time and a seal: only states of our own make the server ask the provider."""
+    begun = f"{secrets.token_urlsafe(24)}.{int(time.time())}"
+    return f"{begun}.{_seal(desk, begun)}"
+
+
+def _is_own_state(desk: Desk, state: str) -> bool:
+    """Whether this server made a state, not long ago."""
+    begun, _, sealed = state.rpartition(".")
+    if not begun or not hmac.compare_digest(sealed.encode(), _seal(desk, begun).encode()):
+        return False
+    return 0 <= time.time() - int(begun.rpartition(".")[2]) <= PENDING_SECONDS
+
+
+def _seal(desk: Desk, begun: str) -> str:
+    return hmac.new(desk.secret.encode(), f"state {begun}".encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def _verifier(desk: Desk, state: str) -> str:

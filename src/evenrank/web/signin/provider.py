@@ -16,6 +16,9 @@ from evenrank.wiki.settings import WikiSettings
 from evenrank.wiki.transport import Transport, WikiResponse
 
 MAX_NAME = 255
+MAX_TOKEN = 16_384
+MAX_SECONDS = 10 * 365 * 86_400
+"""Longest time that a token is taken to be valid."""
 
 
 class SignInError(WikiError):
@@ -94,13 +97,18 @@ class Provider:
         finally:
             transport.close()
         access, refresh, seconds = (record.get(key) for key in ("access_token", "refresh_token", "expires_in"))
-        if not isinstance(access, str) or not access or str(record.get("token_type", "")).lower() != "bearer":
+        if not isinstance(access, str) or not _is_token(access) or str(record.get("token_type")).lower() != "bearer":
             raise SignInError("the provider gave no token")
-        expires = time.time() + seconds if isinstance(seconds, int | float) else 0.0
+        expires = time.time() + min(max(seconds, 0), MAX_SECONDS) if isinstance(seconds, int | float) else 0.0
         return OAuthTokens(access, refresh if isinstance(refresh, str) else "", expires)
 
     def _transport(self, address: str) -> Transport:
         return Transport(WikiSettings(address, self.settings.contact, answer_seconds=10, max_answer_bytes=256 * 1024))
+
+
+def _is_token(text: str) -> bool:
+    """Whether a text can be sent as a token: visible characters of ASCII, not too many."""
+    return 0 < len(text) <= MAX_TOKEN and text.isascii() and text.isprintable() and " " not in text
 
 
 def _record(answer: WikiResponse) -> dict[str, object]:
