@@ -56,4 +56,4 @@ def test_faults_name_their_lines(files: Path) -> None:
         assert line in result.stderr
     (files / "short.csv").write_text("query,item\nq\n")
     short = evenrank("score", "--run", files / "short.csv", "--qrels", files / "qrels.txt")
-    assert "short.csv:2: 1 cells, where 2 were expected" in short.stderr
+    assert "short.csv, line 2: 1 cell, where 2 were expected" in short.stderr

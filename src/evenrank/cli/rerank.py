@@ -12,7 +12,7 @@ import orjson
 import evenrank
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import write_text
-from evenrank.cli.score import TABLE
+from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
@@ -57,6 +57,7 @@ def command(
     With the policy `optimal`, the certificate on standard error says how far from the best possible the rankings can be
     at most; `--format json` has it for each query.
     """
+    refuse_second_stdin(run_path, groups, target)
     found = evenrank.rerank(
         run_path,
         groups,

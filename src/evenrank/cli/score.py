@@ -51,6 +51,7 @@ def command(
     Files may have any ids. Groups may have shares, and there may be several groupings: AWRF is then over the
     intersections of their groups, and of each grouping alone. Every fault of every file is reported with its line.
     """
+    refuse_second_stdin(*(path for _, path in map(split_name, runs)), groups, qrels, target)
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
@@ -60,6 +61,12 @@ def command(
     click.echo(render_scores(found, form, per_query), nl=False)
     for note in found.notes:
         say(f"note: {note}")
+
+
+def refuse_second_stdin(*files: object) -> None:
+    """UsageError when standard input is named for two files: it can be read once."""
+    if [str(file) for file in files].count("-") > 1:
+        raise click.UsageError("standard input (-) is named twice, and can be read once")
 
 
 def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> str:

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.compressed import open_compressed
@@ -17,7 +18,6 @@ from evenrank.items.tables import ItemTable
 
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")
 QRELS_COLUMNS = ("query", "iteration", "item", "grade")
-MAX_FAULTS = 20
 MAX_COLUMNS = 1000
 ROWS_AT_ONCE = 10_000
 MAX_BYTES = 1 << 30
@@ -25,7 +25,7 @@ MAX_BYTES = 1 << 30
 
 
 def read_columns(path: Path) -> ItemTable:
-    """The table in a file; a line with another number of cells than the first is a fault."""
+    """The table in a file; a line with another number of cells than the first is a fault of the table."""
     text = read_text(path)
     first = text.partition("\n")[0].rstrip("\r")
     if not first.strip():
@@ -34,7 +34,7 @@ def read_columns(path: Path) -> ItemTable:
     columns = _trec_columns(first)
     if columns is not None:
         lines = io.StringIO(text, newline=None)
-        return _table(path, columns, (line.split() for line in lines if not line.isspace()), first_line=1)
+        return _table(path, columns, (line.split() for line in lines), first_line=1)
     if delimiter is None and len(first.split()) > 1:
         raise EvenrankError(f"{path}:1: neither a heading with commas or tabs nor a TREC line: {first[:60]!r}")
     rows = _csv_rows(path, text, delimiter or ",")
@@ -50,7 +50,7 @@ def read_columns(path: Path) -> ItemTable:
 def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[list[str]]:
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     try:
-        yield from (row for row in reader if row)
+        yield from reader
     except csv.Error as error:
         fix = "write one row a line, and quote cells that have the delimiter in them"
         raise input_error(path, reader.line_num, f"the table cannot be read: {error}", fix) from error
@@ -72,7 +72,7 @@ def read_text(path: Path) -> str:
 def _trec_columns(line: str) -> tuple[str, ...] | None:
     """The columns of a TREC run or of qrels, inferred from their number and content; None for other lines."""
     cells = line.split()
-    if len(cells) == len(RUN_COLUMNS) and _is_number(cells[3]) and _is_number(cells[4]):
+    if len(cells) == len(RUN_COLUMNS) and (_is_number(cells[3]) or _is_number(cells[4])):
         return RUN_COLUMNS
     if len(cells) == len(QRELS_COLUMNS) and _is_number(cells[3]) and not set(",;") & set(line):
         return QRELS_COLUMNS
@@ -88,21 +88,28 @@ def _is_number(text: str) -> bool:
 
 
 def _table(path: Path, names: tuple[str, ...], rows: Iterator[list[str]], first_line: int) -> ItemTable:
-    """Columns from rows, which are not kept: a list for each would take most of the memory."""
+    """Columns from rows, which are not kept: a list for each would take most of the memory.
+
+    Empty rows are left out. So is a row with another number of cells, but as a fault of the table, which is reported
+    with those of the cells.
+    """
     columns: tuple[list[str], ...] = tuple([] for _ in names)
-    faults: list[Fault] = []
-    n_faults, line = 0, first_line
+    malformed: list[tuple[int, int]] = []
+    lines: list[NDArray[np.intp]] = []
+    line = first_line
     while chunk := list(islice(rows, ROWS_AT_ONCE)):
-        if {*map(len, chunk)} == {len(names)}:
+        n_cells = np.fromiter(map(len, chunk), np.intp, len(chunk))
+        is_whole = n_cells == len(names)
+        lines.append(line + np.flatnonzero(is_whole))
+        line += len(chunk)
+        if not is_whole.all():
+            wrong = np.flatnonzero(~is_whole & (n_cells > 0))
+            malformed += [(line - len(chunk) + int(at), int(n_cells[at])) for at in wrong]
+            chunk = [row for row, is_kept in zip(chunk, is_whole.tolist(), strict=True) if is_kept]
+        if chunk:
             for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
                 column.extend(cells)
-        else:
-            wrong = [(line + at, len(row)) for at, row in enumerate(chunk) if len(row) != len(names)]
-            n_faults += len(wrong)
-            found = (Fault(str(path), at, f"{n} cells, where {len(names)} were expected") for at, n in wrong)
-            faults += islice(found, MAX_FAULTS - len(faults))
-        line += len(chunk)
-    if faults:
-        raise InputError(faults, n_faults - len(faults))
+    numbers = np.concatenate(lines) if lines else np.empty(0, np.intp)
+    is_gapless = len(numbers) == line - first_line
     cells_of = {name: np.array(column, object) for name, column in zip(names, columns, strict=True)}
-    return ItemTable(str(path), cells_of, first_line, "line")
+    return ItemTable(str(path), cells_of, first_line, "line", None if is_gapless else numbers, tuple(malformed))

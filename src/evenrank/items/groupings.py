@@ -14,7 +14,17 @@ from evenrank.alignment.alignment import Alignment, distinct_codes
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
-from evenrank.items.tables import Faults, ItemTable, Objects, as_table, ids_of, numbers_of, present, unreadable
+from evenrank.items.tables import (
+    Faults,
+    ItemTable,
+    Objects,
+    as_table,
+    ids_of,
+    is_series,
+    numbers_of,
+    present,
+    unreadable,
+)
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
@@ -105,6 +115,8 @@ def _known_or_unknown(rows: Floats, shape: tuple[int, ...]) -> Floats:
 
 def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "groups") -> Groupings:
     """The groups of items; items that no table lists are unknown. New items are added to the vocabulary."""
+    if is_series(value) and hasattr(value, "index"):  # of pandas: item → group
+        value = dict(zip(value.index.tolist(), value, strict=True))
     table = as_table(value, name)
     if table is not None:
         columns = _table_columns(table, items, faults)

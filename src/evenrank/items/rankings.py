@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
@@ -22,13 +22,16 @@ from evenrank.items.tables import (
     check_kinds,
     from_to_dict,
     ids_of,
+    is_series,
     numbers_of,
     present,
     read_item_table,
     unreadable,
 )
-from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers
+from evenrank.items.text_numbers import MANY, ArrowTexts, JointTexts, TextNumbers
 
+ITEMS = "items"
+"""What messages call the rankings that are ranked again; there, scores say how relevant an item is."""
 ONLY_QUERY = "all"
 """Name of the query when a ranking comes without one."""
 WANTED = "a dict of query → items, a data frame with the columns query and item, or a TREC run file"
@@ -55,12 +58,19 @@ class Vocabulary:
     kinds: set[type] = field(default_factory=set)
     is_text: bool = False
     """Whether the keys of `numbers` are text whatever the ids are, because there were both kinds."""
-    texts: TextNumbers | None = None
+    texts: TextNumbers | JointTexts | None = None
     """Numbers the ids in place of `numbers` while all of them are text and there are many."""
 
     @classmethod
     def empty(cls) -> Vocabulary:
         return cls()
+
+    @classmethod
+    def of_tables(cls, tables: Sequence[object]) -> Vocabulary:
+        """The items of tables, numbered in one pass where Arrow holds all of them; empty elsewhere."""
+        columns = [table.get("item") if isinstance(table, ItemTable) else None for table in tables]
+        joint = JointTexts.of(columns)
+        return cls() if joint is None else cls(texts=joint, kinds={str})
 
     @property
     def names(self) -> list[Any]:
@@ -142,7 +152,7 @@ class _Rows:
 
 def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = "rankings") -> RankedItems:
     """Rankings of one system or of several; every fault is added with its place."""
-    value = from_to_dict(value)
+    value = list(value) if is_series(value) else from_to_dict(value)
     table = as_table(value, name)
     if table is not None:
         system = run_name(value) if isinstance(value, (str, os.PathLike)) else name
@@ -157,7 +167,9 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
         return _from_rows(_mapping_rows(value, name, faults), name, items, faults)
     if isinstance(value, np.ndarray) and value.ndim == 2:
         return _from_rows(_mapping_rows(dict(enumerate(value.tolist())), name, faults), name, items, faults)
-    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return _from_rows(_mapping_rows({ONLY_QUERY: list(value)}, name, faults), name, items, faults)
     raise unreadable(value, "set of rankings", WANTED)
 
@@ -172,22 +184,23 @@ def _is_system(value: object) -> bool:
 
 def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
     """Query → items, lists of items, or item → score."""
-    rows = _Rows([], [], [], None, [])
+    rows = _Rows([], [], [], [], [])
+    scores: list[float] = []
+    without: list[str] = []
     for query, listed in value.items():
         where = f"query {query!r}"
         if isinstance(listed, Mapping):
             ordered = sorted(listed.items(), key=lambda pair: -_sortable(pair[1]))
-            rows.score = [] if rows.score is None and not rows.item else rows.score
-            if rows.score is not None:
-                values = [_sortable(score) for _, score in ordered]
-                rows.score += [value if np.isfinite(value) else 0.0 for value in values]
+            values = [_sortable(score) for _, score in ordered]
+            scores += [value if np.isfinite(value) else 0.0 for value in values]
             for item, score in ordered:
                 if not np.isfinite(_sortable(score)):
                     faults.add(name, f"score of {item!r} is not a finite number:", where, score)
             rankings = [[item for item, _ in ordered]]
-        elif isinstance(listed, str) or not isinstance(listed, Iterable):
+        elif isinstance(listed, (str, bytes, Set)) or not isinstance(listed, Iterable):
             raise unreadable(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
         else:
+            without.append(where)
             found = list(listed)
             is_many = bool(found) and all(isinstance(one, (list, tuple, np.ndarray)) for one in found)
             rankings = [list(one) for one in found] if is_many else [found]
@@ -198,6 +211,10 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
             rows.ranking += [number] * len(ranking)
             rows.item += [one.item() if isinstance(one, np.generic) else one for one in ranking]
             rows.rank += range(1, len(ranking) + 1)
+    rows.score = scores if scores and not without else None
+    if name == ITEMS and scores:
+        for where in without:
+            faults.add(name, "no scores, where other queries have them", where)
     return rows
 
 

@@ -13,9 +13,9 @@ from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.items.groupings import read_groups
-from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
+from evenrank.items.rankings import ITEMS, RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import Faults
+from evenrank.items.tables import Faults, check_count
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
@@ -90,7 +90,9 @@ class Reranked:
         n_rankings = sum(map(len, self.rankings.values()))
         shown = {name: value for name, value in self.certificate.items() if name in SHOWN}
         proof = ", ".join(f"{name} {value:.4g}" for name, value in shown.items())
-        text = f"<Reranked by {self.policy}: {len(self.rankings):,} queries, {n_rankings:,} rankings"
+        queries = "1 query" if len(self.rankings) == 1 else f"{len(self.rankings):,} queries"
+        rankings = "1 ranking" if n_rankings == 1 else f"{n_rankings:,} rankings"
+        text = f"<Reranked by {self.policy}: {queries}, {rankings}"
         return text + (f"; certificate: {proof}>" if proof else ">")
 
     def _repr_html_(self) -> str:
@@ -165,15 +167,15 @@ def rerank(
     `policy` is a name of `POLICIES`. `k` is the length of a ranking, by default all items. With `n_rankings` above 1,
     the rankings of a query are fair together, as in Task 2 of the track. The same seed gives the same rankings.
     """
-    if n_rankings < 1 or (k is not None and k < 1):
-        raise EvenrankError(f"k is {k} and n_rankings is {n_rankings} (at least 1)")
+    check_count("k", k)
+    check_count("n_rankings", n_rankings)
     owner = policy_class(policy, 1 if n_rankings == 1 else 2)
     if getattr(owner, "needs_text", False):
         raise EvenrankError(f"policy {policy} compares texts, and items have none (choose another policy)")
     chosen = owner(**parse_settings(owner, {name: _text(value) for name, value in (settings or {}).items()}))
     faults = Faults()
     vocabulary = Vocabulary.empty()
-    ranked = read_rankings(items, vocabulary, faults, "items")
+    ranked = read_rankings(items, vocabulary, faults, ITEMS)
     _check_scores(ranked, vocabulary, relevance, faults)
     grouped = read_groups(groups, vocabulary, faults)
     _check_single(ranked)
@@ -183,6 +185,8 @@ def rerank(
     faults.raise_if_any()
     if not len(ranked.items):
         raise EvenrankError("items: nothing to rank")
+    if not any(part.alignment.rows[part.alignment.page_type[ranked.items], 1:].any() for part in grouped.parts):
+        raise EvenrankError("groups: none of the items to rank has a known group (are the ids the same in both?)")
     space = grouped.space
     job = _Job(chosen, n_rankings, k, space.shape, tuple((part.name, part.groups) for part in grouped.parts), seed)
     queries = _queries(ranked, believed, grouped.joint(), _full(joint_target(wanted), space.shape))
@@ -208,7 +212,7 @@ def _check_scores(ranked: RankedItems, items: Vocabulary, relevance: str, faults
     for row in np.flatnonzero(ranked.scores < 0.0).tolist():
         name = ranked.queries.names[int(query[row])]
         item = items.names[int(ranked.items[row])]
-        fix = "give expected relevance, such as probabilities, or relevance='rank'"
+        fix = "give expected relevance, such as probabilities, or have it inferred from the rank: relevance='rank'"
         faults.add("items", f"score of {item!r} is negative:", f"query {name!r}", float(ranked.scores[row]), fix)
 
 

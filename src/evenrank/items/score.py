@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems, read_relevance
 from evenrank.items.scores import GroupShare, ItemScores, SystemScores
-from evenrank.items.tables import Faults
+from evenrank.items.tables import Faults, as_table, check_count
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.types import Floats
 
@@ -34,7 +34,7 @@ def score(
     groups: object | None = None,
     relevance: object | None = None,
     target: object | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     attention: str | Sequence[float] | Floats | Attention = "log",
     k: int | None = None,
 ) -> ItemScores:
@@ -54,13 +54,15 @@ def score(
     """
     if groups is None and relevance is None:
         raise EvenrankError("nothing to score by (give groups, relevance or both)")
-    if k is not None and not 1 <= k <= MAX_DEPTH:
-        raise EvenrankError(f"k is {k} (from 1 to {MAX_DEPTH:,})")
+    check_count("k", k, MAX_DEPTH)
     model = parse_attention(attention)
     if isinstance(model, Cascade):
         raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
     faults = Faults()
-    items = Vocabulary.empty()
+    rankings, relevance, groups = (
+        _prepared(value, name) for value, name in ((rankings, "rankings"), (relevance, "relevance"), (groups, "groups"))
+    )
+    items = Vocabulary.of_tables([value for value in (rankings, relevance, groups) if value is not None])
     ranked = read_rankings(rankings, items, faults)
     judged = None if relevance is None else read_relevance(relevance, ranked.queries, items, faults)
     grouped = None if groups is None else read_groups(groups, items, faults)
@@ -68,9 +70,15 @@ def score(
     faults.raise_if_any()
     if not len(ranked.items):
         raise EvenrankError("rankings: nothing is ranked")
-    chosen = _chosen(measures, judged is not None, grouped is not None, ranked)
+    wished = [measures] if isinstance(measures, str) else measures
+    chosen = _chosen(wished, judged is not None, grouped is not None, ranked)
     view = _view(ranked, model, k)
     return _Scoring(view, ranked, grouped, judged, wanted, chosen, len(items)).results()
+
+
+def _prepared(value: object, name: str) -> object:
+    """A data frame as a table, so that the items of all of them can be numbered together; other values as they are."""
+    return as_table(value, name) if hasattr(type(value), "columns") and not isinstance(value, Mapping) else value
 
 
 def _chosen(measures: Sequence[str] | None, has_relevance: bool, has_groups: bool, ranked: RankedItems) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from evenrank.errors import EvenrankError, Fault, InputError, WrongTypeError
 from evenrank.items.text_numbers import ArrowTexts
 
 Objects: TypeAlias = "NDArray[np.object_] | ArrowTexts"
+NOTHING = object()
+"""Stands for no value: None and empty text are values that a cell may have."""
 SHOWN_PER_KIND = 10
 """Rows shown of each kind of fault; the others are counted."""
 NAMES: dict[str, tuple[str, ...]] = {
@@ -42,11 +44,22 @@ class Faults:
     """What is wrong with some tables, gathered so that it can be reported at once."""
 
     rows: dict[tuple[str, str, str], list[tuple[str, str]]] = field(default_factory=dict)
+    checked: set[str] = field(default_factory=set)
+    """Names of the tables whose malformed lines were added."""
 
-    def add(self, table: str, kind: str, place: str, value: object = "", fix: str = "") -> None:
+    def add(self, table: str, kind: str, place: str, value: object = NOTHING, fix: str = "") -> None:
         """One fault: `place` is a row or a query, `value` what was found there."""
-        shown = "" if value == "" else repr(value)
+        shown = "" if value is NOTHING else repr(value)
         self.rows.setdefault((table, kind, fix), []).append((place, shown[:60]))
+
+    def add_malformed(self, table: ItemTable) -> None:
+        """The lines of a file that have another number of cells than its columns, once."""
+        if table.name in self.checked:
+            return
+        self.checked.add(table.name)
+        for line, n_cells in table.malformed:
+            cells = "1 cell" if n_cells == 1 else f"{n_cells} cells"
+            self.add(table.name, f"{cells}, where {len(table.columns)} were expected", f"{table.row_word} {line}")
 
     def raise_if_any(self) -> None:
         """All faults as one InputError, ten of each kind with their places."""
@@ -73,13 +86,17 @@ class ItemTable:
     first_row: int = 1
     """Number of the first row, for messages: 1, or the line of a file."""
     row_word: str = "row"
+    lines: NDArray[np.intp] | None = None
+    """The line of each row, where lines of the file were left out."""
+    malformed: tuple[tuple[int, int], ...] = ()
+    """Line and number of cells of each line that has another number of cells than the table has columns."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def place(self, row: int) -> str:
         """A row as messages name it."""
-        return f"{self.row_word} {self.first_row + row}"
+        return f"{self.row_word} {self.first_row + row if self.lines is None else int(self.lines[row])}"
 
     def find(self, meaning: str) -> str | None:
         """The name of the column of a meaning; None when the table has none."""
@@ -102,8 +119,12 @@ class ItemTable:
 
 def as_table(value: object, name: str) -> ItemTable | None:
     """A value as a table; None when it is not one, but a mapping or a list that has to be read another way."""
+    if isinstance(value, ItemTable):
+        return value
     if isinstance(value, (str, os.PathLike)):
         return read_item_table(Path(value))
+    if hasattr(value, "collect_schema") and hasattr(value, "collect"):
+        value = value.collect()  # a lazy frame of polars
     for way in ("to_df", "to_pandas"):  # LensKit; Arrow, and the results of this package
         if hasattr(value, way) and not hasattr(value, "get_column"):
             value = getattr(value, way)()
@@ -119,6 +140,9 @@ def _frame_table(frame: Any, name: str) -> ItemTable:
     """A pandas or polars frame; a pandas index that has a name is a column."""
     if hasattr(frame, "reset_index") and any(getattr(frame.index, "names", ())):
         frame = frame.reset_index()
+    names = [str(column) for column in frame.columns]
+    if repeated := sorted({column for column in names if names.count(column) > 1}):
+        raise EvenrankError(f"{name}: two columns have the name {', '.join(repeated)} (rename one)")
     columns = {str(column): frame[column] for column in frame.columns}
     return ItemTable(name, {column: ArrowTexts.of(values) or values.to_numpy() for column, values in columns.items()})
 
@@ -145,6 +169,11 @@ def read_item_table(path: Path) -> ItemTable:
     return read_columns(path)
 
 
+def is_series(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value is one column: a series of pandas or polars."""
+    return type(value).__name__ == "Series" and hasattr(value, "to_numpy")
+
+
 def from_to_dict(value: object) -> object:
     """The dict of an object that offers one (ranx: Run and Qrels); other values as they are."""
     convert = getattr(value, "to_dict", None)
@@ -155,6 +184,7 @@ def from_to_dict(value: object) -> object:
 
 def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     """Ids as strings or integers; a missing one, or a mixture of both kinds, is a fault with its row."""
+    faults.add_malformed(table)
     if isinstance(column, ArrowTexts):
         return column
     values = column.tolist()
@@ -165,7 +195,9 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     ids = [_id_of(value) for value in values]
     for row, value in enumerate(ids):
         if value is None:
-            faults.add(table.name, f"no {what} id:", table.place(row), values[row])
+            given = values[row]
+            kind = f"no {what} id:" if _is_missing(given) else f"{what} id is neither a string nor an integer:"
+            faults.add(table.name, kind, table.place(row), given)
     check_kinds(ids, table, what, faults)
     return _objects(ids)
 
@@ -191,22 +223,32 @@ def check_kinds(ids: Sequence[object], table: ItemTable, what: str, faults: Faul
 
 
 def _id_of(value: object) -> str | int | None:
-    """An id as Python's; None when it is missing. A whole float is an integer, as in frames with gaps."""
+    """An id as Python's; None when it is missing or no id. A whole float is an integer, as in frames with gaps."""
     if isinstance(value, str):
         return value if value.strip() else None
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, (bool, np.bool_)) or value is None:
         return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
         return int(value) if value.is_integer() else None
+    if isinstance(value, (bytes, Iterable)) or _is_missing(value):
+        return None
     return str(value)
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value stands for one that is not there: None, NaN, NaT, pandas' NA, blank text."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def numbers_of(
     column: NDArray[Any], table: ItemTable, what: str, faults: Faults, low: float | None = None
 ) -> NDArray[np.float64]:
     """Finite numbers, none below `low`; the others are faults with their rows, and 0 here."""
+    faults.add_malformed(table)
     try:
         values = np.asarray(column, np.float64)
     except (TypeError, ValueError):
@@ -237,3 +279,13 @@ def _objects(values: Sequence[object]) -> Objects:
 def unreadable(value: object, what: str, wanted: str) -> WrongTypeError:
     """The error for a value of a type that no reader takes."""
     return WrongTypeError(value, what, wanted)
+
+
+def check_count(name: str, value: object, most: int | None = None) -> None:
+    """EvenrankError for a number of things that is no whole number from 1 on; None is left alone."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise WrongTypeError(value, name, "a whole number")
+    if value < 1 or (most is not None and value > most):
+        raise EvenrankError(f"{name} is {value} ({f'from 1 to {most:,}' if most else 'at least 1'})")

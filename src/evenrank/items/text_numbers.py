@@ -33,7 +33,7 @@ class ArrowTexts:
     dtype = np.dtype(object)
 
     def __init__(self, array: Any, rows: NDArray[np.intp] | None = None) -> None:
-        self._array, self._rows = array, rows
+        self.array, self.rows = array, rows
 
     @classmethod
     def of(cls, column: Any) -> ArrowTexts | None:
@@ -54,34 +54,72 @@ class ArrowTexts:
 
     def bounds(self) -> NDArray[np.integer]:
         """Where each text begins in the buffer, and where the last one ends."""
-        wide = str(self._array.type).startswith("large")
-        found: NDArray[Any] = np.frombuffer(self._array.buffers()[1], np.int64 if wide else np.int32)
-        return found[: len(self._array) + 1]
+        wide = str(self.array.type).startswith("large")
+        found: NDArray[Any] = np.frombuffer(self.array.buffers()[1], np.int64 if wide else np.int32)
+        return found[: len(self.array) + 1]
 
     def hashes(self) -> tuple[Hashes, Hashes]:
         """The two hashes of each text."""
         bounds = self.bounds().astype(np.intp)
-        buffer = np.concatenate([np.frombuffer(self._array.buffers()[2], np.uint8), np.zeros(WORD, np.uint8)])
+        buffer = np.concatenate([np.frombuffer(self.array.buffers()[2], np.uint8), np.zeros(WORD, np.uint8)])
         first, second = hash_parts(buffer, bounds[:-1], np.diff(bounds))
-        return (first, second) if self._rows is None else (first[self._rows], second[self._rows])
+        return (first, second) if self.rows is None else (first[self.rows], second[self.rows])
 
     def numbered(self) -> tuple[list[str], NDArray[np.intp]]:
         """The different texts, in the order in which they first appear, and the place of each row among them."""
-        encoded = self._array.dictionary_encode()
+        encoded = self.array.dictionary_encode()
         places = encoded.indices.to_numpy().astype(np.intp)
         names: list[str] = encoded.dictionary.to_pylist()
-        return names, places if self._rows is None else places[self._rows]
+        return names, places if self.rows is None else places[self.rows]
 
     def __len__(self) -> int:
-        return len(self._array) if self._rows is None else len(self._rows)
+        return len(self.array) if self.rows is None else len(self.rows)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, np.ndarray):
-            return ArrowTexts(self._array, key if self._rows is None else self._rows[key])
-        return self._array[int(key) if self._rows is None else int(self._rows[key])].as_py()
+            return ArrowTexts(self.array, key if self.rows is None else self.rows[key])
+        return self.array[int(key) if self.rows is None else int(self.rows[key])].as_py()
 
     def tolist(self) -> list[str]:
-        found: list[str] = (self._array if self._rows is None else self._array.take(self._rows)).to_pylist()
+        found: list[str] = (self.array if self.rows is None else self.array.take(self.rows)).to_pylist()
+        return found
+
+
+class JointTexts:
+    """Columns that Arrow holds, their texts numbered together in one pass, in the order of first appearance.
+
+    It offers what `TextNumbers` does, for these columns alone.
+    """
+
+    def __init__(self, columns: Sequence[ArrowTexts]) -> None:
+        arrays = [column.array for column in columns]
+        encoded = sys.modules["pyarrow"].chunked_array(arrays).dictionary_encode()  # one dictionary for all parts
+        self._places = {
+            id(array): part.indices.to_numpy().astype(np.intp)
+            for array, part in zip(arrays, encoded.chunks, strict=True)
+        }
+        self._columns = tuple(columns)  # kept, so that no other array gets the id of one of these
+        self._dictionary = encoded.chunk(0).dictionary
+        self.n_texts = len(self._dictionary)
+
+    @classmethod
+    def of(cls, columns: Sequence[object]) -> JointTexts | None:
+        """The columns numbered together; None unless Arrow holds all of them, in the same form."""
+        held = [column for column in columns if isinstance(column, ArrowTexts)]
+        if len(held) < len(columns) or len({str(column.array.type) for column in held}) != 1:
+            return None
+        return cls(held)
+
+    def encode(self, texts: Sequence[str] | ArrowTexts) -> NDArray[np.intp] | None:
+        """The numbers of one of the columns; None for other texts."""
+        if not isinstance(texts, ArrowTexts) or id(texts.array) not in self._places:
+            return None
+        places: NDArray[np.intp] = self._places[id(texts.array)]
+        return places if texts.rows is None else places[texts.rows]
+
+    def names(self) -> list[str]:
+        """The texts by number."""
+        found: list[str] = self._dictionary.to_pylist()
         return found
 
 
