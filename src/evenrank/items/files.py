@@ -18,6 +18,7 @@ from evenrank.items.tables import ItemTable
 
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")
 QRELS_COLUMNS = ("query", "iteration", "item", "grade")
+MAX_FAULTS = 20
 MAX_COLUMNS = 1000
 ROWS_AT_ONCE = 10_000
 MAX_BYTES = 1 << 30
