@@ -215,10 +215,10 @@ def test_each_extra_alone_in_a_clean_environment(
 
 
 def pages_of_the_docs() -> list[str]:
-    """Pages with examples, by their path; those of adapters have tests of their own."""
+    """Pages with examples, by their path; those of adapters and of a real dump have tests of their own."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     shown = [page for page in pages if re.search(r"^```(console|python)$", page.read_text("utf-8"), re.M)]
-    return [str(page.relative_to(ROOT)) for page in shown if page.name not in ADAPTERS]
+    return [str(page.relative_to(ROOT)) for page in shown if page.name not in (*ADAPTERS, "real-wiki.md")]
 
 
 @pytest.mark.long
@@ -231,11 +231,6 @@ def test_every_page_runs_in_the_environment_of_the_readme(
     named = {one for names in re.findall(r"pip install '\.\[([\w,]+)\]'", text) for one in names.split(",")}
     programs = environment(",".join(sorted({"report", "web"} | named)))
     (tmp_path / "page.md").write_text(text, "utf-8")
-    dump = ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"
-    if dump.name in text:
-        if not dump.exists():
-            pytest.skip(f"{dump.name} is not here")
-        (tmp_path / dump.name).symlink_to(dump)
     check = [str(programs / "python"), str(ROOT / "docs" / "fill_examples.py"), "--check", "page.md"]
     done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
