@@ -65,11 +65,16 @@ def patiently(call):
             time.sleep(0.5)
 
 
-def test_loading_and_searching_go_on_when_the_cluster_manager_dies(cluster: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("role", ["cluster manager", pytest.param("another node", marks=pytest.mark.long)])
+def test_loading_and_searching_go_on_when_a_node_dies(role: str, cluster: str, tmp_path: Path) -> None:
     """No acknowledged page is lost, and another index gives the same answers, while a node is away."""
+    from tools.fleet import opensearch
+
     loaded, searched = made(cluster, tmp_path / "a", "loading", 10), made(cluster, tmp_path / "b", "searching", 900)
     before = searched.search(HORSE, 300)
-    killer = threading.Timer(0.5, cluster_manager(loaded).kill)
+    manager = cluster_manager(loaded)
+    others = [node for node in opensearch.NODES if node != manager]
+    killer = threading.Timer(0.5, (manager if role == "cluster manager" else others[0]).kill)
     killer.start()
     for first in range(11, 6011, 500):
         patiently(lambda first=first: loaded.add(pages(first, first + 500)))
