@@ -88,7 +88,7 @@ def some_votes(store: Store, collection: Collection, name: str) -> Iterator[Vote
                 token, item.topic, item.page, name, "skipped" if kind < 0.04 else "unassessable", seconds=seconds
             )
         else:
-            grade = int(is_relevant if kind < 0.92 else not is_relevant)
+            grade = int(is_relevant if kind < 0.8 else not is_relevant)
             yield Vote(token, item.topic, item.page, name, "graded", grade, seconds=seconds)
 
 

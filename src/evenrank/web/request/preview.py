@@ -14,7 +14,7 @@ from evenrank.ranking.groups import restricted_dimensions
 from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
-from evenrank.targets.choice import Concentration, concentrations
+from evenrank.targets.choice import CONCENTRATED, Concentration, concentrations
 from evenrank.targets.estimated import group_mass
 from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, find_for
@@ -34,7 +34,8 @@ N_SHOWN = 10
 MOST_COUNTED = 2000
 MAX_WORDS = 12
 ONE_GROUP = 0.8
-"""Share of the relevant articles from which on one group is nearly everything."""
+"""Share of the relevant articles from which on one group is nearly everything; for groups of people it takes
+`CONCENTRATED`, because a subject about men mostly is what a goal is there for."""
 SECONDS_RECENT = 60
 """How long articles that a form brings are remembered, so that each change of it does not ask the wiki again."""
 NOTICEABLE = 0.02
@@ -156,7 +157,11 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
     restricted = restricted_dimensions(question.within)
     concentrated = [one for one in concentrations(mass, target.space, ONE_GROUP) if one.dimension not in restricted]
-    found = [(one.dimension, readable(one, target.space), one.share) for one in concentrated]
+    found = [
+        (one.dimension, readable(one, target.space), one.share)
+        for one in concentrated
+        if one.share >= CONCENTRATED or not target.space.dimension(one.dimension).is_personal
+    ]
     most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
     return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
 
