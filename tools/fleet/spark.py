@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
+from importlib import invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ N_WORKERS = 2
 MASTER_SERVER = Server("spark-master")
 WORKERS = [Server(f"spark-worker-{number}") for number in range(1, N_WORKERS + 1)]
 NEEDED_JAVA = 17
+PACKAGES = ("pyspark==4.3.0", "pyarrow", "pandas")
+"""Installed into this environment where PySpark is missing."""
 
 
 def start() -> str:
@@ -74,8 +78,13 @@ def most_tasks_at_once(events: Path) -> int:
 
 def _start(server: Server, name: str, *options: str) -> None:
     spec = find_spec("pyspark")
+    if spec is None:
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *PACKAGES]
+        subprocess.run(pip, check=False)
+        invalidate_caches()
+        spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise FleetError("PySpark is not installed: pip install 'evenrank[spark]'")
+        raise FleetError(f"PySpark could not be installed: pip install {' '.join(PACKAGES)}")
     home = Path(spec.origin).parent
     java_home = os.environ.get("JAVA_HOME") or str(Path(find_java(NEEDED_JAVA)).resolve().parents[1])
     environment = {
