@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evenrank.database import Database, Location, is_database_address, open_database
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
-from evenrank.formats.atomic import sync_folder, sync_tree, temporary_folder
+from evenrank.formats.atomic import remove_stale, sync_folder, sync_tree, temporary_folder
 from evenrank.sqlite import WAIT_SECONDS, Schema
 
 Store = Database
@@ -32,6 +32,8 @@ def filled_store(location: Location, seed: int = 0) -> Iterator[Store]:
     It is made beside its place. Whoever makes one of that name meanwhile keeps it, and this one is given up.
     """
     if is_database_address(location) or Path(location).exists():
+        if not is_database_address(location):
+            remove_stale(Path(location))
         with create_store(location, seed) as store:
             yield store
         return

@@ -57,7 +57,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path)
+        remove_stale(path)
         fresh = _name_temporary(path)
         fresh.mkdir(mode=0o700)
     except OSError as error:
@@ -133,7 +133,7 @@ def _name_temporary(path: Path) -> Path:
     return path.with_name(name)
 
 
-def _remove_stale(path: Path) -> None:
+def remove_stale(path: Path) -> None:
     """Remove what processes that were killed left beside `path`; the name of each says whose it is."""
     known = re.compile(re.escape(f".{path.name[:180]}.") + r"(\d{1,10})-[0-9a-f]{8}\.tmp(-wal|-shm|-journal)?")
     with suppress(OSError), os.scandir(path.parent) as entries:
@@ -182,7 +182,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     """A private folder beside `path` while the block lasts; the next one removes what a killed process left of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path)
+        remove_stale(path)
         folder = _name_temporary(path)
         folder.mkdir(mode=0o700)
     except OSError as error:
@@ -197,7 +197,7 @@ def temporary_file(path: Path) -> tuple[int, str]:
     """A private file beside `path`, open, and its name; what killed processes left of such files is removed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path)
+        remove_stale(path)
         temporary = _name_temporary(path)
         return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), str(temporary)
     except OSError as error:
