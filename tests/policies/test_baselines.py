@@ -17,7 +17,7 @@ from evenrank.policies.best_of import BestOf
 from evenrank.policies.det_const_sort import DetConstSort, constrained_sort
 from evenrank.policies.epsilon_greedy import EpsilonGreedy
 from evenrank.policies.exposure_lp import ExposureLP, birkhoff
-from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure, least_protected
+from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure_probability, least_protected
 from evenrank.policies.filter import Filter
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
@@ -48,8 +48,8 @@ def test_every_prefix_of_fa_ir_passes_its_test() -> None:
 
 def test_a_fair_process_fails_as_often_as_it_was_worked_out() -> None:
     """Minima 0, 1, 1: it fails when neither of the first two pages is protected."""
-    assert failure(np.array([0, 1, 1]), 0.5) == pytest.approx(0.25)
-    assert failure(np.array([0, 1, 2]), 0.3) == pytest.approx(0.7 * 0.7 + 2 * 0.3 * 0.7 * 0.7)
+    assert failure_probability(np.array([0, 1, 1]), 0.5) == pytest.approx(0.25)
+    assert failure_probability(np.array([0, 1, 2]), 0.3) == pytest.approx(0.7 * 0.7 + 2 * 0.3 * 0.7 * 0.7)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.7])

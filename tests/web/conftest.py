@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,10 +20,21 @@ from evenrank.assessment.store import Store, open_store
 from evenrank.collection.collection import Collection
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk, open_desk
+from evenrank.web.listen import LOGGERS
 from evenrank.web.settings import WebSettings
 
 UNLIMITED = WebSettings(reads_per_second=1e6, writes_per_second=1e6, relevance_floor=0.0)
 """Lists are filled, so that tests have long ones."""
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """A server that a test starts in this process sends the logs elsewhere: later tests read them, too."""
+    logs = [logging.getLogger(name) for name in LOGGERS]
+    before = [(log.propagate, log.level, list(log.handlers)) for log in logs]
+    yield
+    for log, (log.propagate, level, log.handlers) in zip(logs, before, strict=True):
+        log.setLevel(level)
 
 
 @pytest.fixture(scope="session")

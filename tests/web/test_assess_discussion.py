@@ -138,6 +138,7 @@ def test_a_file_of_version_1_is_upgraded(tmp_path: Path) -> None:
     schema = judgments_schema()
     script = schema.script.replace(schema.script[schema.script.index("CREATE TABLE remark") :].split(";")[0] + ";", "")
     script = script.replace("CREATE INDEX remark_by_item ON remark (topic, page);", "")
+    script = script.replace("CREATE TABLE text_id (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);", "")
     open_file(SqliteFile(path), replace(schema, version=1, script=script, upgrades={}), may_create=True).close()
     with create_store(path) as store:
         assert remarks_on(store, 1, 1) == []

@@ -39,8 +39,9 @@ def listing(titles: list[str], text: str = "", **more: object) -> Listing:
             title=title,
             quality=CLASSES[at % len(CLASSES)],
             size_bytes=at * 100,
+            views=None,
             groups={"geography": ("Africa", "Europe")},
-            missing=text or "sources",
+            lacking=(text or "sources",),
             reasons=("chess", text) if text else ("chess",),
             relevance=0.5,
         )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from evenrank.annotate.facts import read_toml
+from evenrank.annotate.facts import read_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def names_in(language: str) -> dict[str, list[str]]:
 
 @cache
 def _names_by_language() -> dict[str, dict[str, list[str]]]:
-    table: dict[str, dict[str, list[str]]] = read_toml("wikis.toml")
+    table: dict[str, dict[str, list[str]]] = read_facts("wikis.toml")
     return table | {"nb": table["no"], "nn": table["no"]}
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.annotate.facts import read_toml
+from evenrank.annotate.facts import read_facts
 from evenrank.annotate.store import WorkStore
 from evenrank.annotate.wikitext import PageCounts
 from evenrank.errors import EvenrankError
@@ -136,7 +136,7 @@ class QualityModel:
 @cache
 def quality_models() -> dict[str, QualityModel]:
     """The known models by name."""
-    return {name: _model(name, **table) for name, table in read_toml("quality.toml").items()}
+    return {name: _model(name, **table) for name, table in read_facts("quality.toml").items()}
 
 
 def _model(name: str, *, features: list[dict[str, float]], class_bounds: list[float], **facts: object) -> QualityModel:

@@ -19,7 +19,7 @@ import orjson
 from evenrank.annotate import occupation
 from evenrank.annotate.coverage import SMALL, CoverageRow, Key, count_coverage
 from evenrank.annotate.entities import ItemFacts
-from evenrank.annotate.facts import read_toml
+from evenrank.annotate.facts import read_facts
 from evenrank.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.annotate.settings import AnnotateSettings
@@ -178,7 +178,7 @@ def about_path(out: Path) -> Path:
 
 def warnings(with_gender: bool) -> dict[str, str]:
     """The paper's warnings, by subject."""
-    texts = read_toml("warnings.toml")
+    texts = read_facts("warnings.toml")
     return {subject: text for subject, text in texts.items() if with_gender or subject != "gender"}
 
 

@@ -12,10 +12,9 @@ from evenrank.assessment.page_ids import keep_ids, text_ids_of
 from evenrank.assessment.store import Store
 from evenrank.assessment.votes import COLUMNS, Outcome, Vote, cast_votes, current_votes, utc_now
 from evenrank.errors import Fault, InputError
-from evenrank.formats import qrels, topics
 from evenrank.formats.json_lines import MAX_FAULTS, read_records
-from evenrank.formats.qrels import MAX_ID, read_qrels
-from evenrank.formats.topics import read_topics
+from evenrank.formats.qrels import MAX_ID, qrels_have_text_ids, read_qrels
+from evenrank.formats.topics import read_topics, topics_have_text_ids
 from evenrank.records import Topic
 from evenrank.text_ids import TextIds, check_text_id
 from evenrank.types import FilePath
@@ -26,7 +25,7 @@ Judgment = tuple[int, int, int]
 
 def import_qrels(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a four-column qrels file, cast in the name of `assessor`."""
-    ids = _ids_for(store, qrels.has_text_pages(path))
+    ids = _ids_for(store, qrels_have_text_ids(path))
     grades = read_qrels(path, min_grade=0, ids=ids)
     judgments = ((topic, page, grade) for topic, pages in grades.items() for page, grade in pages.items())
     return _cast(store, judgments, assessor, ids)
@@ -34,7 +33,7 @@ def import_qrels(store: Store, path: FilePath, assessor: str) -> int:
 
 def import_topics(store: Store, path: FilePath, assessor: str) -> int:
     """Number of new votes from a file of topics with judgments; titles and tiers come along."""
-    ids = _ids_for(store, topics.has_text_pages(path))
+    ids = _ids_for(store, topics_have_text_ids(path))
     judged = read_topics(path, "eval", ids)
     _refuse_incomplete(path, judged)
     n_votes = _cast(store, (judgment for topic in judged for judgment in _judgments(topic)), assessor, ids)

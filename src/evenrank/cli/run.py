@@ -75,11 +75,11 @@ def convert_command(source: Path, target: Path, form: str | None, force: bool) -
     In six columns the second one is Q0 for Task 1 and the repeat number for Task 2. A run without scores gets its
     length as the score of rank 1, down to 1.
     """
-    from evenrank.formats.runs import has_text_pages
+    from evenrank.formats.runs import run_has_text_ids
     from evenrank.text_ids import TextIds
 
     refuse_existing(target, force=force)
-    ids = TextIds() if source != Path("-") and has_text_pages(source) else None
+    ids = TextIds() if source != Path("-") and run_has_text_ids(source) else None
     run = evenrank.read_run(source, ids)
     evenrank.write_run(run, target, form or ("trec" if run.scores is None else "track"))
     say(f"{target}: Task {run.task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages")

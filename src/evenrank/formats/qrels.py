@@ -54,7 +54,7 @@ def read_qrels(
     return grades
 
 
-def has_text_pages(path: str | os.PathLike[str]) -> bool:
+def qrels_have_text_ids(path: str | os.PathLike[str]) -> bool:
     """Whether no page of the file is a whole number; False where it has none. A mixture is not text: it is refused."""
     rows = (line.split(None, 5) for _, line in islice(read_lines(path), MAX_JUDGMENTS))
     pages = (cells[2] for cells in rows if len(cells) == 4)

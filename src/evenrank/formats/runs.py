@@ -50,7 +50,7 @@ def run_name(path: str | os.PathLike[str]) -> str:
     return name or Path(path).name
 
 
-def has_text_pages(path: str | os.PathLike[str]) -> bool:
+def run_has_text_ids(path: str | os.PathLike[str]) -> bool:
     """Whether the pages of a run file are text, by its first row."""
     rows = read_rows(path, TextIds())
     return len(rows.pages) > 0 and not str(rows.shown_page(0)).isdigit()

@@ -35,7 +35,7 @@ def read_topics(path: str | os.PathLike[str], split: Split, ids: TextIds | None 
     return topics
 
 
-def has_text_pages(path: str | os.PathLike[str]) -> bool:
+def topics_have_text_ids(path: str | os.PathLike[str]) -> bool:
     """Whether the first page id of the first topic that has one is text."""
 
     def first_page(record: dict[str, Any]) -> object:

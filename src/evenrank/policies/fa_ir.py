@@ -29,7 +29,7 @@ def least_protected(length: int, share: float, significance: float) -> NDArray[n
     return np.asarray(np.clip(binom.ppf(significance, np.arange(1, length + 1), share), 0, length), np.intp)
 
 
-def failure(least: NDArray[np.intp], share: float) -> float:
+def failure_probability(least: NDArray[np.intp], share: float) -> float:
     """Probability that a fair process has too few protected pages in some prefix.
 
     The distribution of their number is followed rank by rank, and what is below the minimum is dropped.
@@ -49,7 +49,7 @@ def adjusted_significance(length: int, share: float, significance: float) -> flo
     low, high = 0.0, 1.0
     for _ in range(ADJUSTING_STEPS):
         middle = 0.5 * (low + high)
-        if failure(least_protected(length, share, middle), share) > significance:
+        if failure_probability(least_protected(length, share, middle), share) > significance:
             high = middle
         else:
             low = middle

@@ -81,7 +81,7 @@ class Transport:
                     )
                 ) from None
             except ValueError:  # what it says may hold a token that is no header
-                raise WikiAnswerError("%(host)s sent what cannot be sent back to it", host=self.host) from None
+                raise WikiAnswerError("%(host)s sent a value that cannot be sent back to it", host=self.host) from None
             LOG.info(
                 "%s %d %d bytes %.0f ms",
                 fields.get("action", method),
@@ -191,7 +191,7 @@ class Transport:
         try:
             to = urlsplit(urljoin(self.settings.api_url, location))
         except ValueError:
-            return WikiAnswerError("%(host)s redirects to an address that is none", host=self.host)
+            return WikiAnswerError("%(host)s redirects to an invalid address", host=self.host)
         address = f"{to.scheme}://{to.netloc}{to.path}"[:200]
         if to.netloc != self.host:
             return WikiAnswerError(

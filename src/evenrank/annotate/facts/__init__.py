@@ -14,7 +14,7 @@ def read_csv(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def read_toml(name: str) -> dict[str, Any]:
+def read_facts(name: str) -> dict[str, Any]:
     """A table of settings."""
     return tomllib.loads(files(__name__).joinpath(name).read_text("utf-8"))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_COUNTED = 1000
 """Pages of a word in which its occurrences are counted; those of a more frequent word are projected from as many pages,
-evenly spread over the index."""
+evenly spread over their ids, so that they do not depend on how the index was written."""
 _TERM = re.compile(r'Term=Term\(field=\d+, type=Str, "(.*)"\)$', re.DOTALL)
 
 
@@ -44,9 +44,7 @@ def count_words(
 
 def _occurrences(term: tantivy.Query, searcher: tantivy.Searcher) -> float:
     """Of a word in all pages."""
-    from tantivy import Query
-
-    found = searcher.search(Query.const_score_query(term, 1.0), max(searcher.num_docs, 1), count=False).hits
+    found = searcher.search(term, max(searcher.num_docs, 1), count=False, order_by_field="page_id").hits
     if not found:
         return 0.0
     chosen = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_COUNTED)).astype(np.intp))

@@ -53,7 +53,7 @@ def format_of(suffix: str) -> Format:
     return FORMATS[suffix]
 
 
-def file_name(listing: Listing) -> str:
+def export_name(listing: Listing) -> str:
     """The title as a name that every system takes: letters, digits and a few marks; a number where none is left."""
     words = re.sub(r"[^\w.()-]+", " ", listing.title).split()
     name = "_".join(words).strip("._-")[:MAX_FILE_NAME]
@@ -63,7 +63,7 @@ def file_name(listing: Listing) -> str:
 def export_listing(listing: Listing, suffix: str) -> Response:
     """The list as a file."""
     form = format_of(suffix)
-    name = f"{file_name(listing)}.{suffix}"
+    name = f"{export_name(listing)}.{suffix}"
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     headers = {"Content-Disposition": f"inline; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(form.write(listing), media_type=f"{form.media_type}; charset=utf-8", headers=headers)

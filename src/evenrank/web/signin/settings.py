@@ -37,10 +37,18 @@ class SignInSettings:
 
     def __post_init__(self) -> None:
         for address in (self.authorize_url, self.token_url, self.profile_url):
-            parts = urlsplit(address)
-            is_safe = parts.scheme == "https" or parts.hostname in ("127.0.0.1", "::1", "localhost")
-            if not parts.hostname or parts.scheme not in ("http", "https") or not is_safe:
+            if not _is_safe(address):
                 raise EvenrankError(f"{address}: sign-in needs an https address")
+
+
+def _is_safe(address: str) -> bool:
+    """Whether nobody between the server and the provider can read what is sent."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    return bool(parts.hostname) and (parts.scheme == "https" or is_local)
 
 
 def read_sign_in(path: Path) -> SignInSettings:
