@@ -6,11 +6,14 @@ import os
 import sqlite3
 import threading
 import time
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
 
-from evenrank.errors import DamagedStoreError, InputError, StoreUnavailableError
+from evenrank.errors import DamagedStoreError, EvenrankError, InputError, StoreUnavailableError
 from evenrank.sqlite import Schema, SqliteFile, open_file
 
 SCHEMA = Schema("a test file", 1, "CREATE TABLE thing (name TEXT PRIMARY KEY, size INTEGER);", "thing", "name another")
@@ -187,3 +190,25 @@ def test_an_upgrade_is_made_once_in_one_transaction(tmp_path: Path) -> None:
     with pytest.raises(DamagedStoreError):
         open_file(SqliteFile(tmp_path / "file"), broken)
     open_file(SqliteFile(tmp_path / "file"), newer).close()
+
+
+def _open_together(folder: Path, start: Barrier, faults: SimpleQueue[str]) -> None:
+    for number in range(60):
+        start.wait()
+        try:
+            make(folder / str(number), wait_seconds=30).close()
+        except EvenrankError as error:
+            faults.put(str(error))
+
+
+def test_processes_that_make_one_file_together_all_open_it(tmp_path: Path) -> None:
+    """SQLite refuses at once, without waiting, whoever turns the write-ahead log on while another one does."""
+    context = get_context("fork")
+    start, faults = context.Barrier(4), context.SimpleQueue()
+    processes = [context.Process(target=_open_together, args=(tmp_path, start, faults)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert faults.empty(), faults.get()
+    assert [process.exitcode for process in processes] == [0] * 4

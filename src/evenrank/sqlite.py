@@ -189,8 +189,7 @@ class SqliteFile:
                     connection.execute("BEGIN IMMEDIATE")
                     return
                 except StoreUnavailableError as error:
-                    is_busy = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-                    if time.monotonic() >= deadline or not is_busy:
+                    if time.monotonic() >= deadline or not _is_busy(error):
                         raise
                     self._n_refused += 1
         finally:
@@ -400,12 +399,30 @@ def _connect(path: Path, wait_seconds: float, is_durable: bool) -> sqlite3.Conne
     else:
         connection = _open_uri(path, "mode=rwc")
         connection.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1000)}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _keep_log(connection, wait_seconds)
         connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
+
+
+def _keep_log(connection: sqlite3.Connection, wait_seconds: float) -> None:
+    """Turn the write-ahead log on. SQLite does not wait for another process that does so to a new file: this does."""
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except StoreUnavailableError as error:
+            if time.monotonic() >= deadline or not _is_busy(error):
+                raise
+            time.sleep(TRY_SECONDS)
+
+
+def _is_busy(error: StoreUnavailableError) -> bool:
+    """Whether a store is unavailable because another process has it."""
+    return getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _refuse_short_file(path: Path) -> None:

@@ -8,12 +8,14 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
 from tests.postgres_server import remove_tables
 from tests.web.conftest import UNLIMITED, client_of, posted
@@ -207,14 +209,18 @@ def test_what_is_wrong_with_an_address_is_said_without_its_password(empty_postgr
     assert "has no tables of a judgments file" in str(done.exception)
 
 
-def test_learning_reads_marks_from_the_database(desk: Desk, postgres: PostgresServer) -> None:
-    client = client_of(desk)
+def test_learning_reads_marks_from_the_database(generated: Collection, empty_postgres: str) -> None:
+    with closing(open_desk(generated.path, replace(UNLIMITED, store=empty_postgres))) as desk:
+        _check_marks(client_of(desk), empty_postgres)
+
+
+def _check_marks(client: TestClient, store: str) -> None:
     path = posted(client, "/lists", {**QUESTION, "title": "Marked chess"})
     articles = client.get(f"{path}.json").json()["articles"]
     for article, kind in zip(articles, ("off-topic", "done", "claimed"), strict=False):
         answer = client.post(f"{path}/marks", data={"page_id": str(article["page_id"]), "mark": kind})
         assert answer.status_code == 303
-    (topic,) = (topic for topic in marked_topics(postgres.url) if topic.title == "Marked chess")
+    (topic,) = (topic for topic in marked_topics(store) if topic.title == "Marked chess")
     assert topic.rel_docs.tolist() == sorted(article["page_id"] for article in articles[1:3])
     assert topic.assessed_docs is not None
     assert len(topic.assessed_docs) == 3

@@ -39,7 +39,7 @@ def serving(
         connection.close()
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        print(process.communicate()[1])  # shown when a test fails
 
 
 def ask(connection: http.client.HTTPConnection, method: str, path: str, fields: dict[str, str] | None = None) -> str:

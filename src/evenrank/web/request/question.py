@@ -37,7 +37,7 @@ from evenrank.web.sources.source import (
 
 MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
-MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 10_000_000_000
+MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
 """What the form calls an attention model with weights of one's own."""
 LISTS = ("keywords", "dimensions", "importance", "within")
