@@ -55,22 +55,14 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A new folder to fill; it takes the name `path`, replacing an older one, only when the block ends well."""
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(path)
-        fresh = _name_temporary(path)
-        fresh.mkdir(mode=0o700)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    try:
-        yield fresh
-        os.chmod(fresh, 0o777 & ~_umask())
-        sync_tree(fresh)
-        _swap(fresh, path)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    with temporary_folder(path) as fresh:
+        try:
+            yield fresh
+            os.chmod(fresh, 0o777 & ~_umask())
+            sync_tree(fresh)
+            _swap(fresh, path)
+        except OSError as error:
+            raise _not_written(path, error) from error
 
 
 def sync_tree(folder: Path) -> None:
