@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import shape_2022
-from shape_2022 import FULL, N_JUDGMENTS, N_RUNS
-
+FULL = 6_460_210
+N_JUDGMENTS = 2_737_612
+N_RUNS = {1: 27, 2: 11}
 PEER_RUNS = 1
 PEER_TOPICS = 3
 PEER_PAGES = 20_000
@@ -16,6 +16,7 @@ PEER_PAGES = 20_000
 def make_inputs(folder: Path, n_pages: int) -> None:
     import numpy as np
 
+    import shape_2022  # imports numpy, whose memory would count in every step
     from evenrank.collection.import_files import ImportFiles, import_collection
     from evenrank.evaluation.oracle import oracle_run
     from evenrank.formats.runs import write_run

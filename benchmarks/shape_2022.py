@@ -11,10 +11,7 @@ from isal import igzip
 from evenrank.alignment.occupation import OCCUPATIONS
 from evenrank.alignment.sub_region import POPULATION
 
-FULL = 6_460_210
 N_TOPICS = 50
-N_JUDGMENTS = 2_737_612
-N_RUNS = {1: 27, 2: 11}
 BLOCK = 50_000
 REGIONS = [name for name in POPULATION if name != "Oceania"] + ["Melanesia", "Polynesia", "Australia and New Zealand"]
 CLASSES = ("Stub", "Start", "C", "B", "GA", "FA")

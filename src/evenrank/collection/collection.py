@@ -19,6 +19,7 @@ from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_tit
 from evenrank.collection.checksums import check_file, damaged
 from evenrank.collection.group_counts import GroupCounts, counts_files
 from evenrank.collection.manifest import Manifest, read_manifest
+from evenrank.collection.page_rows import PageRows
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.formats.locking import Lease
 from evenrank.records import Topic
@@ -206,18 +207,17 @@ class Collection:
                 raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
         return GroupSpace(tuple(self.known_dimensions[name] for name in names))
 
-    def rows_of(self, page_ids: NDArray[np.integer], *, is_sorted: bool = False) -> NDArray[np.intp]:
-        """The row of each page; −1 for a page that has no metadata."""
-        wanted = np.asarray(page_ids)
-        if len(wanted) > 4096 and not is_sorted:
-            distinct, inverse = np.unique(wanted, return_inverse=True)
-            return self._rows_of(distinct)[inverse.reshape(-1)]
-        return self._rows_of(wanted)
+    @cached_property
+    def _page_rows(self) -> PageRows:
+        return PageRows(self.page_ids)
 
-    def _rows_of(self, wanted: NDArray[np.integer]) -> NDArray[np.intp]:
-        rows = np.searchsorted(self.page_ids, wanted)
-        rows[rows == len(self.page_ids)] = 0
-        return np.where(self.page_ids[rows] == wanted, rows, -1)
+    def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
+        """The row of each page; −1 for a page that has no metadata."""
+        return self._page_rows.rows(np.asarray(page_ids))
+
+    def has_pages(self, page_ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of the pages have metadata."""
+        return self._page_rows.contain(np.asarray(page_ids))
 
     @cached_property
     def _relevant_rows(self) -> dict[int, NDArray[np.intp]]:
@@ -227,7 +227,7 @@ class Collection:
         """Rows of the topic's relevant pages that have metadata (looked up once for each topic)."""
         found = self._relevant_rows.get(topic.id)
         if found is None:
-            rows = self._rows_of(np.asarray(topic.rel_docs))
+            rows = self.rows_of(topic.rel_docs)
             found = self._relevant_rows[topic.id] = rows[rows >= 0]
         return found
 

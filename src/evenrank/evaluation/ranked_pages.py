@@ -36,26 +36,28 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
     depth = protocol.task1_depth if run.task == 1 else protocol.task2_depth
     last = None if run.task == 1 else protocol.task2_rankings
     keep = np.ones(run.n_rankings, bool) if last is None else run.repeats <= last
-    lengths = np.diff(run.starts) * keep
+    lengths: NDArray[np.integer] = np.where(keep, np.diff(run.starts), 0)
     lengths = lengths if depth is None else np.minimum(lengths, depth)
     ranking_of = np.repeat(np.arange(run.n_rankings), lengths)
-    ranks = np.arange(len(ranking_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    firsts = np.cumsum(lengths) - lengths
+    ranks = np.arange(len(ranking_of)) - np.repeat(firsts, lengths)
     pages = run.pages[run.starts[ranking_of] + ranks]
-    if protocol.repeated_page == "rejected":
+    if protocol.repeated_page == "rejected" and count_repeats(pages, lengths):
         _refuse_repeated(run, pages, ranking_of)
     rows = collection.rows_of(pages)
     missing = UNKNOWN_MASK if protocol.unlisted_page == "unknown" else 0
     alignment = align_pages(collection, rows, space, normalise_flags(protocol, space), missing)
     by_topic = {}
     for topic in dict.fromkeys(run.topic_ids[keep].tolist()):
-        chosen = keep & (run.topic_ids == topic)
-        places = np.flatnonzero(chosen[ranking_of])
-        number = np.cumsum(chosen) - 1
+        chosen = np.flatnonzero(keep & (run.topic_ids == topic))
+        n_pages = lengths[chosen]
+        shift = firsts[chosen] - (np.cumsum(n_pages) - n_pages)
+        places = np.arange(n_pages.sum()) + np.repeat(shift, n_pages)
         by_topic[topic] = RankedPages(
             pages=pages[places],
             ranks=ranks[places],
-            rankings=number[ranking_of[places]],
-            n_rankings=int(chosen.sum()),
+            rankings=np.repeat(np.arange(len(chosen)), n_pages),
+            n_rankings=len(chosen),
             alignment=alignment.take(places),
         )
     return by_topic
@@ -79,13 +81,21 @@ def _refuse_long(run: Run, protocol: Protocol) -> None:
     raise InputError(faults, len(too_long) - len(faults))
 
 
+def count_repeats(pages: NDArray[np.int32], lengths: NDArray[np.integer]) -> int:
+    """How many pages have appeared before in their ranking; rankings of those lengths follow each other."""
+    lengths = lengths[lengths > 0]
+    if len(np.unique(lengths)) == 1:  # as in nearly every run; rows of a table are sorted faster than one long array
+        table = np.sort(pages.reshape(len(lengths), -1), axis=1)
+        return int((table[:, 1:] == table[:, :-1]).sum())
+    keys = np.sort(np.repeat(np.arange(len(lengths)), lengths) << 32 | pages)
+    return int((keys[1:] == keys[:-1]).sum())
+
+
 def _refuse_repeated(run: Run, pages: NDArray[np.int32], ranking_of: NDArray[np.intp]) -> None:
-    """InputError when a page appears twice in a ranking."""
+    """InputError with the pages that appear twice in a ranking."""
     key = ranking_of.astype(np.int64) << 32 | pages
     distinct, counts = np.unique(key, return_counts=True)
     repeated = distinct[counts > 1]
-    if len(repeated) == 0:
-        return
     faults = []
     for value in repeated[:20].tolist():
         ranking = value >> 32

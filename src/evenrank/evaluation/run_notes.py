@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
+from evenrank.evaluation.ranked_pages import count_repeats
 from evenrank.metrics.measure import Measure
 from evenrank.protocol import PROTOCOLS, Protocol
 from evenrank.records import Run
@@ -83,10 +84,8 @@ def _short_rankings(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) 
 
 
 def _strange_pages(run: Run, collection: Collection, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
-    pages = np.sort(run.pages[np.repeat(is_scored, np.diff(run.starts))])  # pages in order are found faster
-    firsts = np.flatnonzero(np.diff(pages, prepend=-1))
-    is_strange = collection.rows_of(pages[firsts], is_sorted=True) < 0
-    n_strange = int(np.diff(firsts, append=len(pages))[is_strange].sum())
+    pages = _pages_of(run, is_scored)
+    n_strange = len(pages) - int(collection.has_pages(pages).sum())
     if not n_strange:
         return []
     note = f"ranked pages that are not in the collection: {n_strange:,} of {len(pages):,}; "
@@ -97,17 +96,16 @@ def _strange_pages(run: Run, collection: Collection, protocol: Protocol, is_scor
 def _repeated_pages(run: Run, protocol: Protocol, is_scored: NDArray[np.bool_]) -> list[str]:
     if protocol.repeated_page == "rejected":
         return []
-    lengths = np.diff(run.starts)[is_scored]
-    pages = run.pages[np.repeat(is_scored, np.diff(run.starts))]
-    if len(np.unique(lengths)) == 1:  # as in nearly every run; rows of a table are sorted faster than one long array
-        table = np.sort(pages.reshape(len(lengths), -1), axis=1)
-        n_repeated = int((table[:, 1:] == table[:, :-1]).sum())
-    else:
-        keys = np.sort(np.repeat(np.arange(len(lengths)), lengths) << 32 | pages)
-        n_repeated = int((keys[1:] == keys[:-1]).sum())
+    pages = _pages_of(run, is_scored)
+    n_repeated = count_repeats(pages, np.diff(run.starts)[is_scored])
     if not n_repeated:
         return []
     return [f"pages that appear again in the same ranking: {n_repeated:,} of {len(pages):,}; each counts every time"]
+
+
+def _pages_of(run: Run, is_chosen: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The pages of the chosen rankings, ranking after ranking."""
+    return run.pages if is_chosen.all() else run.pages[np.repeat(is_chosen, np.diff(run.starts))]
 
 
 def _other_protocol(run: Run, protocol: Protocol) -> list[str]:

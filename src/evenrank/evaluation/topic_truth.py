@@ -13,7 +13,13 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.ranked_pages import RankedPages, align_pages, align_pages_sparsely, normalise_flags
+from evenrank.evaluation.ranked_pages import (
+    DENSE_ALIGNMENT,
+    RankedPages,
+    align_pages,
+    align_pages_sparsely,
+    normalise_flags,
+)
 from evenrank.metrics.measure import TopicView
 from evenrank.metrics.published_groups import PublishedView
 from evenrank.protocol import Protocol
@@ -52,7 +58,17 @@ class TopicTruth:
     def _classes(self) -> NDArray[np.uint8]:
         return self.collection.quality_class[self._rows]
 
+    @cached_property
+    def _dense_alignment(self) -> Alignment | SparseAlignment:
+        """Groups of the relevant pages, where those are few enough to be kept for the targets of both tasks."""
+        return self._align(self.space)
+
     def _alignment(self, space: GroupSpace) -> Alignment | SparseAlignment:
+        return (
+            self._dense_alignment if space is self.space and space.n_groups <= DENSE_ALIGNMENT else self._align(space)
+        )
+
+    def _align(self, space: GroupSpace) -> Alignment | SparseAlignment:
         return align_pages(self.collection, self._rows, space, normalise_flags(self.protocol, space), missing=0)
 
     @cached_property

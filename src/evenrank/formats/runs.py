@@ -78,13 +78,19 @@ def run_from_rows(rows: RunRows, name: str) -> Run:
 def ranking_order(rows: RunRows) -> NDArray[np.intp]:
     """Positions of the rows, ranking by ranking, rankings in the order in which the file first names them."""
     key = rows.topic_ids.astype(np.int64) << 32 | rows.repeats
-    if rows.scores is None and np.count_nonzero(key[1:] != key[:-1]) + 1 == len(np.unique(key)):
+    if rows.scores is None and _is_together(key):
         return np.arange(len(key))
     _, first, ranking = np.unique(key, return_index=True, return_inverse=True)
     appearance = first[ranking]
     if rows.scores is None or rows.trec_ranks is None:
         return np.argsort(appearance, kind="stable")
     return np.lexsort((rows.trec_ranks, -rows.scores, appearance))
+
+
+def _is_together(key: NDArray[np.int64]) -> bool:
+    """Whether equal keys follow each other, so that every ranking is in one piece."""
+    heads = key[np.flatnonzero(np.diff(key, prepend=-1))]
+    return len(heads) == len(np.unique(heads))
 
 
 def write_run(run: Run, path: str | os.PathLike[str], form: str = "track") -> None:
