@@ -105,11 +105,15 @@ def test_pareto_pool_and_report(collection: evenrank.Collection, tmp_path: Path)
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda c: evenrank.rank({"a": 1}), WrongTypeError, "a value of type dict is no collection"),
-        (lambda c: evenrank.rank(c, candidates={"a": 1}), WrongTypeError, "a value of type dict is no run"),
-        (lambda c: evenrank.rank(c, settings=["fairness=1"]), WrongTypeError, "of type list is no mapping of settings"),
-        (lambda c: evenrank.evaluate(c, 7), WrongTypeError, "a value of type int is no run"),
-        (lambda c: evenrank.pool(c, [None]), WrongTypeError, "None is no run"),
+        (lambda c: evenrank.rank({"a": 1}), WrongTypeError, "collection: a value of type dict is not accepted"),
+        (lambda c: evenrank.rank(c, candidates={"a": 1}), WrongTypeError, "run: a value of type dict is not accepted"),
+        (
+            lambda c: evenrank.rank(c, settings=["fairness=1"]),
+            WrongTypeError,
+            "settings: a value of type list is not accepted",
+        ),
+        (lambda c: evenrank.evaluate(c, 7), WrongTypeError, "run: a value of type int is not accepted"),
+        (lambda c: evenrank.pool(c, [None]), WrongTypeError, "run: None is not accepted"),
         (lambda c: evenrank.rank(c, 3), EvenrankError, "task is 3"),
         (lambda c: evenrank.rank(c, 1, "optimol"), UnknownNameError, "did you mean 'optimal'"),
         (lambda c: evenrank.rank(c, topics="evla"), UnknownNameError, "did you mean 'eval'"),

@@ -183,7 +183,7 @@ def test_file_without_attention(tmp_path: Path, content: str, said: str) -> None
         ([0, 1], EvenrankError, "rank 1 has 0.0 .give rank 1 a weight of at least 0.000001"),
         ([], EvenrankError, "rank 1 has no weight"),
         (3, WrongTypeError, "give log, dcg"),
-        (None, WrongTypeError, "None is no attention model"),
+        (None, WrongTypeError, "attention: None is not accepted"),
     ],
 )
 def test_bad_models_are_explained(wrong: object, kind: type[EvenrankError], said: str) -> None:

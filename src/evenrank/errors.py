@@ -83,7 +83,7 @@ class WrongTypeError(EvenrankError, TypeError):
 
     def __init__(self, value: object, what: str, wanted: str) -> None:
         shown = "None" if value is None else f"a value of type {type(value).__name__}"
-        super().__init__(f"{shown} is no {what} (give {wanted})")
+        super().__init__(f"{what}: {shown} is not accepted (give {wanted})")
 
 
 class NoCollectionError(EvenrankError):

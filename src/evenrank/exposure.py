@@ -175,7 +175,7 @@ def parse_attention(given: object, *, may_read: bool = True) -> Attention:
     if isinstance(given, list | tuple | np.ndarray):
         values = np.atleast_1d(given).tolist() if isinstance(given, np.ndarray) else given
         return AttentionTable(tuple(float(value) if _is_weight(value) else value for value in values))
-    raise WrongTypeError(given, "attention model", f"{', '.join(MODELS)}, or a list of weights")
+    raise WrongTypeError(given, "attention", f"{', '.join(MODELS)}, or a list of weights")
 
 
 def _parse_text(text: str, may_read: bool) -> Attention:

@@ -26,9 +26,9 @@ def frame(**columns: object) -> pd.DataFrame:
         ({"q": [True, "a"]}, "query 'q', rank 1: item id is neither a string nor an integer: True"),
         ({"q": [b"a", b"b"]}, "query 'q', rank 2: item id is neither a string nor an integer: b'b'"),
         ({"q": [["a", "b"], "b"]}, "rank 1: item id is neither a string nor an integer: ['a', 'b']"),
-        ({"q": {"a", "b"}}, "a value of type set is no ranking of query 'q'"),
-        ({"q": b"ab"}, "a value of type bytes is no ranking of query 'q'"),
-        (np.zeros((2, 2, 2)), "a value of type ndarray is no set of rankings"),
+        ({"q": {"a", "b"}}, "ranking of query 'q': a value of type set is not accepted"),
+        ({"q": b"ab"}, "ranking of query 'q': a value of type bytes is not accepted"),
+        (np.zeros((2, 2, 2)), "rankings: a value of type ndarray is not accepted"),
         (pd.DataFrame([["q", "a", "b"]], columns=["query", "item", "item"]), "two columns have the name item"),
         (frame(query=["q", "q"], item=["a", 2.5]), "row 2: item id is neither a string nor an integer: 2.5"),
         (frame(query=["q", "q"], item=pd.array(["a", pd.NA], "string")), "row 2: no item id: <NA>"),
@@ -44,9 +44,9 @@ def test_rankings_that_make_no_sense(rankings: object, message: str) -> None:
 
 @pytest.mark.parametrize("k", ["10", 2.0, True])
 def test_a_depth_that_is_no_whole_number(k: object) -> None:
-    with pytest.raises(EvenrankError, match=r"is no k \(give a whole number\)"):
+    with pytest.raises(EvenrankError, match=r"is not accepted \(give a whole number\)"):
         evenrank.score({"q": ["a"]}, GROUPS, k=k)  # type: ignore[arg-type]
-    with pytest.raises(EvenrankError, match=r"is no k \(give a whole number\)"):
+    with pytest.raises(EvenrankError, match=r"is not accepted \(give a whole number\)"):
         evenrank.rerank({"q": {"a": 1}}, GROUPS, k=k)  # type: ignore[arg-type]
 
 
@@ -119,3 +119,91 @@ def test_large_frames_are_numbered_together_and_score_as_dicts_do() -> None:
     found = evenrank.score(run, groups, judged, k=20).scores
     assert found == pytest.approx(evenrank.score(*as_dicts, k=20).scores)
     assert evenrank.score(run, as_dicts[1], judged, k=20).scores == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rankings": frame(query="q", item=["a", "b"], score=[1j, 2])}, "row 1: score is not a finite number: 1j"),
+        ({"rankings": frame(query="q", item=["a", "b"], score=pd.to_timedelta([1, 2]))}, "row 2: score is not a"),
+        (
+            {"groups": {"a": {"x": "half"}, "b": "y"}},
+            "item 'a', group 'x': share is not a number of at least 0: 'half'",
+        ),
+        ({"relevance": {"q": {"a": "good"}}}, "relevance, query 'q', item 'a': grade is not a finite number"),
+        ({"target": frame(group=["x", "x"], share=[0.2, 0.3])}, "target, row 2: group has a share already: 'x'"),
+        ({"target": frame(query=[None, "q"], group=["x", "y"], share=1)}, "target, row 1: no query id"),
+        ({"measures": 3}, "measures: a value of type int is not accepted"),
+    ],
+)
+def test_other_inputs_that_make_no_sense(given: dict[str, object], message: str) -> None:
+    usual: dict[str, object] = {"rankings": {"q": ["a", "b"]}, "groups": GROUPS}
+    with pytest.raises(EvenrankError) as caught:
+        evenrank.score(**(usual | given))  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"settings": ["fairness=2"]}, "settings: a value of type list is not accepted"),
+        ({"seed": "x"}, "seed: a value of type str is not accepted"),
+        ({"workers": 0}, "workers is 0"),
+        ({"policy": "swap", "n_rankings": 2}, "policy swap makes one ranking of each query; these make several: "),
+        ({"policy": "controller"}, "policy controller makes several rankings of each query; these make one: "),
+        ({"policy": "mmr"}, "policy mmr compares texts"),
+        ({"policy": "optimall"}, "did you mean 'optimal'?"),
+    ],
+)
+def test_options_of_rerank_that_make_no_sense(given: dict[str, object], message: str) -> None:
+    with pytest.raises(EvenrankError) as caught:
+        evenrank.rerank({"q": {"a": 1.0, "b": 0.5}}, GROUPS, **given)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+    assert "Task" not in str(caught.value)
+
+
+def test_records_dates_and_an_index_of_the_same_name() -> None:
+    expected = evenrank.score({"q": ["a", "b"]}, GROUPS, target="equal").scores
+    rows = [{"query": "q", "item": "a", "score": 2}, {"query": "q", "item": "b", "score": 1}]
+    groups = [{"item": item, "group": group} for item, group in GROUPS.items()]
+    assert evenrank.score(rows, groups, target=pd.Series({"x": 1, "y": 1})).scores == expected
+    indexed = pd.DataFrame(rows).set_index("item", drop=False)
+    assert evenrank.score(indexed, groups, target="equal").scores == expected
+    for zone in (None, "UTC"):
+        dates = pd.to_datetime(["2020-01-01", "2020-01-02"]).tz_localize(zone)
+        found = evenrank.score(frame(query="q", item=dates), frame(item=dates, group=["x", "y"]), target="equal")
+        assert found.scores == expected
+
+
+def test_ids_that_match_nowhere_are_noted() -> None:
+    found = evenrank.score({"q": ["a"]}, {"A": "x"})
+    assert found.notes == ("1 of 1 ranked items have no known group and count in none (are the ids the same in both?)",)
+
+
+def test_many_faults_are_counted_and_few_are_shown() -> None:
+    n = 20_000
+    run = frame(query="q", item=["a"] * n, score=NAN)
+    groups = frame(item=[None] * n, group="x")
+    with pytest.raises(evenrank.InputError) as caught:
+        evenrank.score(run, groups, frame(query="q", item=[True] * n, grade=np.inf))
+    lines = str(caught.value).splitlines()
+    assert len(lines) < 60
+    assert "and 99,949 more faults" in lines[-1]
+    negative = {"q": {f"i{number}": -1.0 for number in range(n)}}
+    with pytest.raises(evenrank.InputError) as caught:
+        evenrank.rerank(negative, {"i0": "x"})
+    assert len(str(caught.value).splitlines()) == 11
+    assert "items, query 'q', item 'i0': score is negative: -1.0" in str(caught.value)
+
+
+def test_equal_scores_keep_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(5)
+    run = frame(
+        query=rng.choice(["p", "q"], 500), item=[f"i{n}" for n in range(500)], score=rng.integers(0, 9, 500) / 8
+    )
+    expected = {
+        query: part.sort_values("score", ascending=False, kind="stable")["item"].tolist()
+        for query, part in run.groupby("query")
+    }
+    found = evenrank.rerank(run, {"i0": "x"}, policy="relevance", relevance="rank").to_dict()
+    assert found == expected

@@ -237,11 +237,11 @@ def test_hostile_frames_are_reported_at_once_with_rows() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ((3, GROUPS), WrongTypeError, "of type int is no set of rankings"),
+        ((3, GROUPS), WrongTypeError, "rankings: a value of type int is not accepted"),
         (({"q": 3}, GROUPS), WrongTypeError, "ranking of query 'q'"),
-        ((RANKINGS, 3), WrongTypeError, "of type int is no table of groups"),
-        ((RANKINGS, GROUPS, 3), WrongTypeError, "of type int is no relevance"),
-        ((RANKINGS, GROUPS, None, 3), WrongTypeError, "of type int is no target"),
+        ((RANKINGS, 3), WrongTypeError, "groups: a value of type int is not accepted"),
+        ((RANKINGS, GROUPS, 3), WrongTypeError, "relevance: a value of type int is not accepted"),
+        ((RANKINGS, GROUPS, None, 3), WrongTypeError, "target: a value of type int is not accepted"),
         ((RANKINGS, GROUPS, None, "eqal"), UnknownNameError, "did you mean 'equal'"),
         ((RANKINGS, GROUPS, None, "relevant"), EvenrankError, "needs relevance"),
         ((RANKINGS,), EvenrankError, "nothing to score by"),

@@ -23,9 +23,21 @@ FORMATS = ("trec", "csv", "tsv", "json")
 @click.option("--run", "run_path", metavar="RUN", type=TABLE, required=True, help="TREC run, or CSV: query,item,score.")
 @click.option("--groups", metavar="FILE", type=TABLE, required=True, help="CSV: item, and groups as for `score`.")
 @click.option("--target", metavar="WORD|FILE", help="relevant (as the expected relevance), population, equal, or CSV.")
-@click.option("--policy", metavar="NAME", default="optimal", show_default=True)
+@click.option(
+    "--policy",
+    metavar="NAME",
+    default="optimal",
+    show_default=True,
+    help="How to rank; `evenrank policies` lists them.",
+)
 @click.option("-k", "length", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
-@click.option("--rankings", type=click.IntRange(min=1), default=1, show_default=True, help="Rankings of each query.")
+@click.option(
+    "--rankings",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Rankings of each query, fair together.",
+)
 @click.option(
     "--relevance",
     type=click.Choice(["score", "rank"]),
@@ -52,10 +64,10 @@ def command(
     force: bool,
     output: Path,
 ) -> None:
-    """Rank the items of each query again, so that they are relevant and groups get the attention of the target.
+    """Rerank the items of each query so that the ranking is relevant and groups get the attention the target asks for.
 
-    With the policy `optimal`, the certificate on standard error says how far from the best possible the rankings can be
-    at most; `--format json` has it for each query.
+    With the policy `optimal`, a certificate on standard error says how far the rankings are from the best possible, at
+    most; `--format json` has it for each query.
     """
     refuse_second_stdin(run_path, groups, target)
     found = evenrank.rerank(

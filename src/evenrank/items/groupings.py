@@ -123,7 +123,7 @@ def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "g
     elif isinstance(value, Mapping):
         columns = _mapping_columns(value, items, name, faults)
     else:
-        raise unreadable(value, "table of groups", WANTED)
+        raise unreadable(value, "groups", WANTED)
     if not columns:
         raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")
     if len(columns) > MAX_GROUPINGS:
@@ -220,9 +220,8 @@ def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faul
     _, first = np.unique(encoded, return_index=True)
     is_first = np.zeros(len(encoded), bool)
     is_first[first] = True
-    for row in np.flatnonzero(~is_first).tolist():
-        if ids[row] is not None:
-            faults.add(table.name, "item appears twice:", table.place(row), ids[row])
+    rows = [row for row in np.flatnonzero(~is_first).tolist() if ids[row] is not None]
+    faults.add_rows(table, "item appears twice:", rows, ids)
 
 
 def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
@@ -235,7 +234,7 @@ def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, fau
     seen: set[tuple[str, int, str | None]] = set()
     for row, (key, item, name, share) in enumerate(zip(keys, encoded.tolist(), names, shares.tolist(), strict=True)):
         if (key, item, name) in seen:
-            faults.add(table.name, f"item {ids[row]!r} is listed twice in group", table.place(row), name)
+            faults.add(table.name, "item is listed twice in one group:", table.place(row), f"{ids[row]}, {name}")
         seen.add((key, item, name))
         found.setdefault(key, []).append((item, name, share))
     return {key: _of_triples(rows) for key, rows in found.items()}
@@ -293,17 +292,19 @@ def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faul
     encoded = items.encode(present(ids))
     for item, (key, groups) in zip(encoded.tolist(), value.items(), strict=True):
         for group, share in _shares_of(groups):
-            if not 0.0 <= share < float("inf"):
-                faults.add(name, f"share of group {group!r} is not a number of at least 0:", f"item {key!r}", share)
+            number = _share(share)
+            if not 0.0 <= number < float("inf"):
+                place = f"item {key!r}, group {group!r}"
+                faults.add(name, "share is not a number of at least 0:", place, share)
                 continue
-            rows.append((item, _group_name(group), share))
+            rows.append((item, _group_name(group), number))
     return _of_triples(rows)
 
 
-def _shares_of(groups: object) -> list[tuple[object, float]]:
+def _shares_of(groups: object) -> list[tuple[object, object]]:
     """Groups of an item with shares: equal ones where only names are given."""
     if isinstance(groups, Mapping):
-        return [(group, _share(share)) for group, share in groups.items()]
+        return list(groups.items())
     if isinstance(groups, (str, int, float, os.PathLike)) or groups is None or not isinstance(groups, Iterable):
         return [(groups, 1.0)]
     listed = list(groups)

@@ -28,7 +28,7 @@ from evenrank.items.tables import (
     read_item_table,
     unreadable,
 )
-from evenrank.items.text_numbers import MANY, ArrowTexts, JointTexts, TextNumbers
+from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers
 
 ITEMS = "items"
 """What messages call the rankings that are ranked again; there, scores say how relevant an item is."""
@@ -58,19 +58,12 @@ class Vocabulary:
     kinds: set[type] = field(default_factory=set)
     is_text: bool = False
     """Whether the keys of `numbers` are text whatever the ids are, because there were both kinds."""
-    texts: TextNumbers | JointTexts | None = None
+    texts: TextNumbers | None = None
     """Numbers the ids in place of `numbers` while all of them are text and there are many."""
 
     @classmethod
     def empty(cls) -> Vocabulary:
         return cls()
-
-    @classmethod
-    def of_tables(cls, tables: Sequence[object]) -> Vocabulary:
-        """The items of tables, numbered in one pass where Arrow holds all of them; empty elsewhere."""
-        columns = [table.get("item") if isinstance(table, ItemTable) else None for table in tables]
-        joint = JointTexts.of(columns)
-        return cls() if joint is None else cls(texts=joint, kinds={str})
 
     @property
     def names(self) -> list[Any]:
@@ -171,7 +164,7 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return _from_rows(_mapping_rows({ONLY_QUERY: list(value)}, name, faults), name, items, faults)
-    raise unreadable(value, "set of rankings", WANTED)
+    raise unreadable(value, "rankings", WANTED)
 
 
 def _is_system(value: object) -> bool:
@@ -195,7 +188,7 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
             scores += [value if np.isfinite(value) else 0.0 for value in values]
             for item, score in ordered:
                 if not np.isfinite(_sortable(score)):
-                    faults.add(name, f"score of {item!r} is not a finite number:", where, score)
+                    faults.add(name, "score is not a finite number:", f"{where}, item {item!r}", score)
             rankings = [[item for item, _ in ordered]]
         elif isinstance(listed, (str, bytes, Set)) or not isinstance(listed, Iterable):
             raise unreadable(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
@@ -235,7 +228,8 @@ def _from_rows(rows: _Rows, name: str, items: Vocabulary, faults: Faults) -> Ran
     check_kinds([_query_id(one) for one in rows.query], table, "query", faults)
     scores = None if rows.score is None else np.array(rows.score)
     ranking = np.array(rows.ranking, np.intp)
-    return _built((name,), np.zeros(len(query), np.intp), queries, query, ranking, ids, scores, items, table, faults)
+    encoded, system = items.encode(present(ids)), np.zeros(len(query), np.intp)
+    return _built((name,), system, queries, query, ranking, ids, encoded, scores, table, faults)
 
 
 @dataclass(frozen=True)
@@ -273,6 +267,7 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
     scores = table.get("score")
     values = None if scores is None else numbers_of(scores, table, "score", faults)
     order = _order(table, values, of_system, query, ranking, faults)
+    encoded = items.encode(present(ids))
     placed = _PlacedTable(table.name, {}, where=lambda row: table.place(int(order[row])))
     return _built(
         tuple(map(str, systems.names)) or (system,),
@@ -281,8 +276,8 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
         query[order],
         ranking[order],
         ids[order],
+        encoded[order],
         None if values is None else values[order],
-        items,
         placed,
         faults,
     )
@@ -302,7 +297,21 @@ def _order(
     for key in (*keys, *map(_narrow, (ranking, query, system))):  # the last one decides first: stable sorts
         ordered = key[order]
         if (ordered[1:] < ordered[:-1]).any():
-            order = order[np.argsort(ordered, kind="stable")]
+            order = order[_stable_order(ordered)]
+    return order
+
+
+def _stable_order(values: NDArray[Any]) -> Ints:
+    """The order of values, equal ones as they are. Floats are sorted by numpy's fastest sort, and then equal ones."""
+    if values.dtype.kind != "f":
+        return np.argsort(values, kind="stable")
+    order = np.argsort(values)
+    ordered = values[order]
+    is_equal = ordered[1:] == ordered[:-1]
+    if is_equal.any():
+        run = np.cumsum(np.concatenate([[0], ~is_equal]))
+        rows = np.flatnonzero(np.concatenate([is_equal, [False]]) | np.concatenate([[False], is_equal]))
+        order[rows] = np.sort(run[rows] * len(order) + order[rows]) % len(order)
     return order
 
 
@@ -328,32 +337,32 @@ def _built(
     query: Ints,
     ranking: Ints,
     ids: Objects,
+    items: Ints,
     scores: NDArray[np.float64] | None,
-    items: Vocabulary,
     table: ItemTable,
     faults: Faults,
 ) -> RankedItems:
     """The arrays of sorted rows; an item twice in one ranking is a fault."""
-    encoded = items.encode(present(ids))
     is_start = np.ones(len(query), bool)
     same = (system[1:] == system[:-1]) & (query[1:] == query[:-1]) & (ranking[1:] == ranking[:-1])
     is_start[1:] = ~same
     starts = np.flatnonzero(is_start)
     number = np.cumsum(is_start) - 1
-    _check_repeated(number, encoded, ids, table, faults)
+    _check_repeated(number, items, ids, table, faults)
     lengths = np.diff(np.append(starts, len(query)))
-    return RankedItems(systems, queries, system[starts], query[starts], lengths, encoded, scores)
+    return RankedItems(systems, queries, system[starts], query[starts], lengths, items, scores)
 
 
 def _check_repeated(number: Ints, items: Ints, ids: Objects, table: ItemTable, faults: Faults) -> None:
-    key = number * (int(items.max(initial=0)) + 1) + items
-    if not len(items) or not (np.diff(np.sort(key)) == 0).any():
+    if np.bincount(items).max(initial=0) <= 1:
+        return
+    key = np.sort(number * (int(items.max(initial=0)) + 1) + items)
+    if not (key[1:] == key[:-1]).any():
         return
     order = np.lexsort([np.arange(len(items)), items, number])
     again = (items[order][1:] == items[order][:-1]) & (number[order][1:] == number[order][:-1])
-    for row in np.sort(order[1:][again]).tolist():
-        if ids[row] is not None:
-            faults.add(table.name, "item appears twice in one ranking:", table.place(row), ids[row])
+    rows = [row for row in np.sort(order[1:][again]).tolist() if ids[row] is not None]
+    faults.add_rows(table, "item appears twice in one ranking:", rows, ids)
 
 
 def _named(part: RankedItems, name: str) -> RankedItems:

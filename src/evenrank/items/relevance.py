@@ -72,9 +72,8 @@ def _check_twice(table: ItemTable, query: Ints, item: Ints, names: Ids, faults: 
     """A fault for every row that judges an item for a query again."""
     key = query * (int(item.max(initial=0)) + 1) + item
     order = np.argsort(key, kind="stable")
-    for row in np.sort(order[1:][np.diff(key[order]) == 0]).tolist():
-        if names[row] != "":
-            faults.add(table.name, "item is judged twice for one query:", table.place(row), names[row])
+    rows = [row for row in np.sort(order[1:][np.diff(key[order]) == 0]).tolist() if names[row] != ""]
+    faults.add_rows(table, "item is judged twice for one query:", rows, names)
 
 
 def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple[Ids, Ids, Floats]:
@@ -87,7 +86,7 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
         pairs = _pairs(judged, key)
         for one, grade in pairs:
             if not np.isfinite(grade):
-                faults.add(name, f"grade of {one!r} is not a finite number:", f"query {key!r}", grade)
+                faults.add(name, "grade is not a finite number:", f"query {key!r}, item {one!r}", grade)
         query += [key if isinstance(key, (str, int)) else str(key)] * len(pairs)
         item += [one for one, _ in pairs]
         grades += [grade for _, grade in pairs]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import read_groups
 from evenrank.items.rankings import ITEMS, RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems
@@ -19,7 +19,8 @@ from evenrank.items.tables import Faults, check_count
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
-from evenrank.policies.registry import policy_class
+from evenrank.policies.registry import POLICIES
+from evenrank.records import Task
 from evenrank.rng import derive
 from evenrank.search.relevance import probability_by_rank
 from evenrank.settings import parse_settings
@@ -33,7 +34,17 @@ QUERIES_AT_ONCE = 8
 N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
 
-SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "lower_bound", "gap", "relevance_share", "AWRF")
+SHOWN = (
+    "score",
+    "upper_bound",
+    "objective",
+    "lower_bound",
+    "gap",
+    "EE-L",
+    "EE-L_lower_bound",
+    "relevance_share",
+    "AWRF",
+)
 """Numbers of a certificate that the short form names."""
 
 
@@ -165,13 +176,17 @@ def rerank(
     by default, groups should get attention as they share in the expected relevance of the query's items.
 
     `policy` is a name of `POLICIES`. `k` is the length of a ranking, by default all items. With `n_rankings` above 1,
-    the rankings of a query are fair together, as in Task 2 of the track. The same seed gives the same rankings.
+    the rankings of a query are fair together: a group that one of them neglects is made up for by the others. The same
+    seed gives the same rankings.
     """
     check_count("k", k)
     check_count("n_rankings", n_rankings)
-    owner = policy_class(policy, 1 if n_rankings == 1 else 2)
-    if getattr(owner, "needs_text", False):
-        raise EvenrankError(f"policy {policy} compares texts, and items have none (choose another policy)")
+    check_count("workers", workers)
+    if settings is not None and not isinstance(settings, Mapping):
+        raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise WrongTypeError(seed, "seed", "a whole number")
+    owner = _policy_of(policy, n_rankings)
     chosen = owner(**parse_settings(owner, {name: _text(value) for name, value in (settings or {}).items()}))
     faults = Faults()
     vocabulary = Vocabulary.empty()
@@ -194,6 +209,21 @@ def rerank(
     return _result(ranked, vocabulary, found, policy, wanted)
 
 
+def _policy_of(name: str, n_rankings: int) -> type[Policy]:
+    """The policy of that name; an error that lists those that serve where it does not."""
+    task: Task = 1 if n_rankings == 1 else 2
+    usable = [other for other, one in POLICIES.items() if not getattr(one, "needs_text", False)]
+    if name not in POLICIES:
+        raise UnknownNameError("policy", name, usable)
+    if name not in usable:
+        raise EvenrankError(f"policy {name} compares texts, and items have none (choose another policy)")
+    if task not in POLICIES[name].tasks:
+        makes, wanted = ("several rankings", "one") if task == 1 else ("one ranking", "several")
+        serving = ", ".join(other for other in usable if task in POLICIES[other].tasks)
+        raise EvenrankError(f"policy {name} makes {makes} of each query; these make {wanted}: {serving}")
+    return POLICIES[name]
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -209,11 +239,10 @@ def _check_scores(ranked: RankedItems, items: Vocabulary, relevance: str, faults
     if ranked.scores is None or relevance == "rank":
         return
     query = np.repeat(ranked.query, ranked.lengths)
+    fix = "give expected relevance, such as probabilities, or have it inferred from the rank: relevance='rank'"
     for row in np.flatnonzero(ranked.scores < 0.0).tolist():
-        name = ranked.queries.names[int(query[row])]
-        item = items.names[int(ranked.items[row])]
-        fix = "give expected relevance, such as probabilities, or have it inferred from the rank: relevance='rank'"
-        faults.add("items", f"score of {item!r} is negative:", f"query {name!r}", float(ranked.scores[row]), fix)
+        place = f"query {ranked.queries.names[query[row]]!r}, item {items.names[ranked.items[row]]!r}"
+        faults.add(ITEMS, "score is negative:", place, float(ranked.scores[row]), fix)
 
 
 def _believed(ranked: RankedItems, relevance: str) -> NDArray[np.float64]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems, read_relevance
 from evenrank.items.scores import GroupShare, ItemScores, SystemScores
-from evenrank.items.tables import Faults, as_table, check_count
+from evenrank.items.tables import Faults, check_count
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.types import Floats
 
@@ -59,10 +59,7 @@ def score(
     if isinstance(model, Cascade):
         raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
     faults = Faults()
-    rankings, relevance, groups = (
-        _prepared(value, name) for value, name in ((rankings, "rankings"), (relevance, "relevance"), (groups, "groups"))
-    )
-    items = Vocabulary.of_tables([value for value in (rankings, relevance, groups) if value is not None])
+    items = Vocabulary.empty()
     ranked = read_rankings(rankings, items, faults)
     judged = None if relevance is None else read_relevance(relevance, ranked.queries, items, faults)
     grouped = None if groups is None else read_groups(groups, items, faults)
@@ -71,14 +68,11 @@ def score(
     if not len(ranked.items):
         raise EvenrankError("rankings: nothing is ranked")
     wished = [measures] if isinstance(measures, str) else measures
+    if wished is not None and not isinstance(wished, Iterable):
+        raise WrongTypeError(measures, "measures", "a name, or a list of names")
     chosen = _chosen(wished, judged is not None, grouped is not None, ranked)
     view = _view(ranked, model, k)
     return _Scoring(view, ranked, grouped, judged, wanted, chosen, len(items)).results()
-
-
-def _prepared(value: object, name: str) -> object:
-    """A data frame as a table, so that the items of all of them can be numbered together; other values as they are."""
-    return as_table(value, name) if hasattr(type(value), "columns") and not isinstance(value, Mapping) else value
 
 
 def _chosen(measures: Sequence[str] | None, has_relevance: bool, has_groups: bool, ranked: RankedItems) -> list[str]:
@@ -301,7 +295,8 @@ class _Scoring:
         joint = self.groupings.joint()
         n_unknown = int((joint.rows[joint.page_type[ranked], 0] >= 1.0).sum())
         if n_unknown:
-            notes.append(f"{n_unknown:,} of {len(ranked):,} ranked items have no known group and count in none")
+            note = f"{n_unknown:,} of {len(ranked):,} ranked items have no known group and count in none"
+            notes.append(note + (" (are the ids the same in both?)" if n_unknown == len(ranked) else ""))
 
     def _listed(self, queries: Ints) -> str:
         names = [str(self.ranked.queries.names[int(query)]) for query in queries[:8]]

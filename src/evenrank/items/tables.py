@@ -1,7 +1,8 @@
 """Data in many forms → columns by name, and every fault with its row.
 
-A table can be a data frame (pandas, polars, Arrow), a structured array, a file, records with named fields, or an object
-of ranx, LensKit or ir_datasets. Nothing of these packages is imported: their objects are known by what they offer.
+A table can be a data frame (pandas, polars, Arrow), a structured array, a file, a list of dicts or of records, or an
+object of ranx, LensKit or ir_datasets. Nothing of these packages is imported: their objects are known by what they
+offer.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ NOTHING = object()
 """Stands for no value: None and empty text are values that a cell may have."""
 SHOWN_PER_KIND = 10
 """Rows shown of each kind of fault; the others are counted."""
+MAX_SHOWN = 200
+"""Faults shown in all."""
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
     "item": ("item", "item_id", "doc_id", "docno", "docid", "doc", "document", "page_id"),
@@ -40,17 +43,36 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 
 @dataclass
+class _Places:
+    """Where one kind of fault was found: the first places in full, and how many there are."""
+
+    shown: list[tuple[str, str]] = field(default_factory=list)
+    n_found: int = 0
+
+
+@dataclass
 class Faults:
     """What is wrong with some tables, gathered so that it can be reported at once."""
 
-    rows: dict[tuple[str, str, str], list[tuple[str, str]]] = field(default_factory=dict)
+    rows: dict[tuple[str, str, str], _Places] = field(default_factory=dict)
+    """(table, kind of fault, how to fix it) → where it was found."""
     checked: set[str] = field(default_factory=set)
     """Names of the tables whose malformed lines were added."""
 
     def add(self, table: str, kind: str, place: str, value: object = NOTHING, fix: str = "") -> None:
         """One fault: `place` is a row or a query, `value` what was found there."""
-        shown = "" if value is NOTHING else repr(value)
-        self.rows.setdefault((table, kind, fix), []).append((place, shown[:60]))
+        places = self.rows.setdefault((table, kind, fix), _Places())
+        places.n_found += 1
+        if len(places.shown) < SHOWN_PER_KIND:
+            places.shown.append((place, "" if value is NOTHING else repr(value)[:60]))
+
+    def add_rows(self, table: ItemTable, kind: str, rows: Sequence[int] | NDArray[Any], values: Any) -> None:
+        """The same fault in many rows of a table; `values` is the column in which it was found."""
+        for row in rows[:SHOWN_PER_KIND]:
+            value = values[int(row)]
+            self.add(table.name, kind, table.place(int(row)), value.item() if isinstance(value, np.generic) else value)
+        if len(rows) > SHOWN_PER_KIND:
+            self.rows[table.name, kind, ""].n_found += len(rows) - SHOWN_PER_KIND
 
     def add_malformed(self, table: ItemTable) -> None:
         """The lines of a file that have another number of cells than its columns, once."""
@@ -62,18 +84,16 @@ class Faults:
             self.add(table.name, f"{cells}, where {len(table.columns)} were expected", f"{table.row_word} {line}")
 
     def raise_if_any(self) -> None:
-        """All faults as one InputError, ten of each kind with their places."""
+        """All faults as one InputError, ten of each kind with their places, and no more than `MAX_SHOWN` in all."""
         if not self.rows:
             return
-        listed = []
-        n_more = 0
-        for (table, kind, fix), places in self.rows.items():
-            listed += [
-                Fault(f"{table}, {place}", 0, f"{kind} {value}".strip(), fix)
-                for place, value in places[:SHOWN_PER_KIND]
-            ]
-            n_more += max(0, len(places) - SHOWN_PER_KIND)
-        raise InputError(listed, n_more)
+        listed = [
+            Fault(f"{table}, {place}", 0, f"{kind} {value}".strip(), fix)
+            for (table, kind, fix), places in self.rows.items()
+            for place, value in places.shown
+        ]
+        n_found = sum(places.n_found for places in self.rows.values())
+        raise InputError(listed[:MAX_SHOWN], n_found - min(len(listed), MAX_SHOWN))
 
 
 @dataclass(frozen=True)
@@ -138,8 +158,8 @@ def as_table(value: object, name: str) -> ItemTable | None:
 
 def _frame_table(frame: Any, name: str) -> ItemTable:
     """A pandas or polars frame; a pandas index that has a name is a column."""
-    if hasattr(frame, "reset_index") and any(getattr(frame.index, "names", ())):
-        frame = frame.reset_index()
+    if hasattr(frame, "reset_index") and (index := [one for one in frame.index.names if one is not None]):
+        frame = frame.drop(columns=[one for one in index if one in frame.columns]).reset_index()
     names = [str(column) for column in frame.columns]
     if repeated := sorted({column for column in names if names.count(column) > 1}):
         raise EvenrankError(f"{name}: two columns have the name {', '.join(repeated)} (rename one)")
@@ -154,6 +174,9 @@ def _records_table(value: object, name: str) -> ItemTable | None:
     listed = value if isinstance(value, Sequence) else list(value)
     first = next(iter(islice(listed, 1)), None)
     fields = getattr(first, "_fields", ())
+    if isinstance(first, Mapping) and all(isinstance(one, Mapping) for one in listed):  # as JSON has tables
+        fields = dict.fromkeys(str(key) for one in listed for key in one)
+        return ItemTable(name, {key: _objects([one.get(key) for one in listed]) for key in fields})
     if not fields:
         return None
     columns = {column: _objects([getattr(record, column) for record in listed]) for column in fields}
@@ -192,12 +215,14 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
         return _objects(values)
     if column.dtype.kind == "O" and set(map(type, values)) == {str} and all(map(str.strip, values)):
         return _objects(values)
+    if column.dtype.kind in "mM":
+        values = [None if one != one else str(one) for one in column]  # dates without a time zone; those with one come as objects
     ids = [_id_of(value) for value in values]
-    for row, value in enumerate(ids):
-        if value is None:
-            given = values[row]
-            kind = f"no {what} id:" if _is_missing(given) else f"{what} id is neither a string nor an integer:"
-            faults.add(table.name, kind, table.place(row), given)
+    without = [row for row, value in enumerate(ids) if value is None]
+    missing = [row for row in without if _is_missing(values[row])]
+    faults.add_rows(table, f"no {what} id:", missing, values)
+    others = sorted(set(without).difference(missing))
+    faults.add_rows(table, f"{what} id is neither a string nor an integer:", others, values)
     check_kinds(ids, table, what, faults)
     return _objects(ids)
 
@@ -217,9 +242,8 @@ def check_kinds(ids: Sequence[object], table: ItemTable, what: str, faults: Faul
     first = next((value for value in ids if value is not None), None)
     kind = type(first)
     wanted = "a string" if kind is str else "an integer"
-    for row, value in enumerate(ids):
-        if value is not None and type(value) is not kind:
-            faults.add(table.name, f"{what} id is not {wanted} as in the first row:", table.place(row), value)
+    others = [row for row, value in enumerate(ids) if value is not None and type(value) is not kind]
+    faults.add_rows(table, f"{what} id is not {wanted} as in the first row:", others, ids)
 
 
 def _id_of(value: object) -> str | int | None:
@@ -250,16 +274,15 @@ def numbers_of(
     """Finite numbers, none below `low`; the others are faults with their rows, and 0 here."""
     faults.add_malformed(table)
     try:
-        values = np.asarray(column, np.float64)
+        values = np.asarray(column, np.float64) if column.dtype.kind in "biufO" else np.full(len(column), np.nan)
     except (TypeError, ValueError):
         values = np.array([_number(value) for value in np.asarray(column, object).tolist()])
     wrong = ~np.isfinite(values)
+    faults.add_rows(table, f"{what} is not a finite number:", np.flatnonzero(wrong), column)
     if low is not None:
-        wrong |= values < low
-    for row in np.flatnonzero(wrong).tolist():
-        kind = f"{what} is below {low:g}:" if np.isfinite(values[row]) else f"{what} is not a finite number:"
-        found = column[row]
-        faults.add(table.name, kind, table.place(row), found.item() if isinstance(found, np.generic) else found)
+        below = values < low
+        faults.add_rows(table, f"{what} is below {low:g}:", np.flatnonzero(below), column)
+        wrong |= below
     return np.where(wrong, 0.0, values)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ _SHIFT = np.uint64(29)
 _MASKS = np.array([(1 << 8 * n_bytes) - 1 for n_bytes in range(WORD + 1)], np.uint64)
 MANY = 10_000
 """Texts from which on numbering all at once is worth it."""
+ROWS_AT_ONCE = 1 << 15
+"""Rows that are worked on together: arrays of them fit into a processor's cache."""
 
 
 class ArrowTexts:
@@ -60,9 +63,7 @@ class ArrowTexts:
 
     def hashes(self) -> tuple[Hashes, Hashes]:
         """The two hashes of each text."""
-        bounds = self.bounds().astype(np.intp)
-        buffer = np.concatenate([np.frombuffer(self.array.buffers()[2], np.uint8), np.zeros(WORD, np.uint8)])
-        first, second = hash_parts(buffer, bounds[:-1], np.diff(bounds))
+        first, second = hash_parts(np.frombuffer(self.array.buffers()[2], np.uint8), self.bounds())
         return (first, second) if self.rows is None else (first[self.rows], second[self.rows])
 
     def numbered(self) -> tuple[list[str], NDArray[np.intp]]:
@@ -85,60 +86,34 @@ class ArrowTexts:
         return found
 
 
-class JointTexts:
-    """Columns that Arrow holds, their texts numbered together in one pass, in the order of first appearance.
-
-    It offers what `TextNumbers` does, for these columns alone.
-    """
-
-    def __init__(self, columns: Sequence[ArrowTexts]) -> None:
-        arrays = [column.array for column in columns]
-        encoded = sys.modules["pyarrow"].chunked_array(arrays).dictionary_encode()  # one dictionary for all parts
-        self._places = {
-            id(array): part.indices.to_numpy().astype(np.intp)
-            for array, part in zip(arrays, encoded.chunks, strict=True)
-        }
-        self._columns = tuple(columns)  # kept, so that no other array gets the id of one of these
-        self._dictionary = encoded.chunk(0).dictionary
-        self.n_texts = len(self._dictionary)
-
-    @classmethod
-    def of(cls, columns: Sequence[object]) -> JointTexts | None:
-        """The columns numbered together; None unless Arrow holds all of them, in the same form."""
-        held = [column for column in columns if isinstance(column, ArrowTexts)]
-        if len(held) < len(columns) or len({str(column.array.type) for column in held}) != 1:
-            return None
-        return cls(held)
-
-    def encode(self, texts: Sequence[str] | ArrowTexts) -> NDArray[np.intp] | None:
-        """The numbers of one of the columns; None for other texts."""
-        if not isinstance(texts, ArrowTexts) or id(texts.array) not in self._places:
-            return None
-        places: NDArray[np.intp] = self._places[id(texts.array)]
-        return places if texts.rows is None else places[texts.rows]
-
-    def names(self) -> list[str]:
-        """The texts by number."""
-        found: list[str] = self._dictionary.to_pylist()
-        return found
-
-
 def text_hashes(texts: Sequence[str] | ArrowTexts) -> tuple[Hashes, Hashes] | None:
     """Two independent hashes of each text; None when a text has a line feed, at which the texts are told apart."""
     if isinstance(texts, ArrowTexts):
         return texts.hashes()
     content = "\n".join([*texts, ""]).encode("utf-8", "surrogatepass")
-    buffer = np.frombuffer(content + bytes(WORD), np.uint8)
-    ends = np.flatnonzero(buffer[: len(content)] == ord("\n"))
+    buffer = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(buffer == ord("\n"))
     if len(ends) != len(texts):
         return None
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    return hash_parts(buffer, starts, ends - starts)
+    return hash_parts(buffer, np.concatenate([[0], ends + 1]), gap=1)
 
 
-def hash_parts(buffer: NDArray[np.uint8], starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> tuple[Hashes, Hashes]:
-    """Two hashes of each part of a buffer, which has a word of padding at its end."""
-    words = words_of(buffer)
+def hash_parts(buffer: NDArray[np.uint8], bounds: NDArray[np.integer], gap: int = 0) -> tuple[Hashes, Hashes]:
+    """Two hashes of each part of a buffer, block by block, so that what is computed on the way stays in the cache.
+
+    Part n begins at `bounds[n]` and ends `gap` bytes before `bounds[n + 1]`.
+    """
+    n_parts = len(bounds) - 1
+    first, second = np.empty(n_parts, np.uint64), np.empty(n_parts, np.uint64)
+    for at in range(0, n_parts, ROWS_AT_ONCE):
+        block = slice(at, at + ROWS_AT_ONCE)
+        inside = bounds[at : at + ROWS_AT_ONCE + 1].astype(np.intp)
+        padded = np.concatenate([buffer[inside[0] : inside[-1]], np.zeros(WORD, np.uint8)])
+        first[block], second[block] = _hash_block(words_of(padded), inside[:-1] - inside[0], np.diff(inside) - gap)
+    return first, second
+
+
+def _hash_block(words: Hashes, starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> tuple[Hashes, Hashes]:
     first, second = (lengths.astype(np.uint64) * multiplier for multiplier in _MULTIPLIERS)
     rows: NDArray[np.intp] | slice = slice(None)
     for offset in range(0, int(lengths.max(initial=0)), WORD):
@@ -158,15 +133,16 @@ def _mask(n_bytes: NDArray[np.intp]) -> NDArray[np.uint64]:
 
 @dataclass
 class TextNumbers:
-    """Texts by number, in the order of their first appearance."""
+    """Texts by number, in the order of their first appearance: a hash table with open addressing, on arrays."""
 
     sources: list[tuple[Sequence[str] | ArrowTexts, NDArray[np.intp]]] = field(default_factory=list)
     """Where the texts are: the rows of a column in which they first appeared, column after column."""
     n_texts: int = 0
     _first: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
-    """First hash of each known text, ascending."""
+    """First hash of each known text by number, and room for more."""
     _second: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
-    _number: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    _slots: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """Number of the text in each slot plus 1; 0 where the slot is empty. At least half of them are."""
 
     def encode(self, texts: Sequence[str] | ArrowTexts) -> NDArray[np.intp] | None:
         """The numbers of texts, new ones added; None, and nothing added, when hashes cannot tell them apart."""
@@ -174,32 +150,18 @@ class TextNumbers:
         if hashed is None:
             return None
         first, second = hashed
-        order = np.argsort(first)
-        ordered = first[order]
-        is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(order)]
-        starts = np.flatnonzero(is_new)
-        distinct, at = ordered[starts], np.minimum.reduceat(order, starts) if len(starts) else starts
-        group = np.cumsum(is_new) - 1
-        confirm = second[at]
-        if (confirm[group] != second[order]).any():
-            return None
-        place = np.searchsorted(self._first, distinct)
-        inside = np.minimum(place, max(0, len(self._first) - 1))
-        is_known = self._first[inside] == distinct if len(self._first) else np.zeros(len(distinct), bool)
-        if len(self._first) and (self._second[inside[is_known]] != confirm[is_known]).any():
-            return None
-        number = np.empty(len(distinct), np.intp)
-        number[is_known] = self._number[inside[is_known]] if len(self._first) else 0
-        fresh = np.flatnonzero(~is_known)
-        by_appearance = fresh[np.argsort(at[fresh])]
-        number[by_appearance] = np.arange(self.n_texts, self.n_texts + len(fresh))
-        self.sources.append((texts, at[by_appearance]))
-        self.n_texts += len(fresh)
-        self._first = np.insert(self._first, place[fresh], distinct[fresh])
-        self._second = np.insert(self._second, place[fresh], confirm[fresh])
-        self._number = np.insert(self._number, place[fresh], number[fresh])
-        found = np.empty(len(order), np.intp)
-        found[order] = number[group]
+        n_before = self.n_texts
+        found = np.empty(len(first), np.intp)
+        fresh = []
+        for start in range(0, len(first), ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            self._reserve(self.n_texts + (len(first) - start if not n_before else len(first[block])))
+            found[block], new = self._number(first[block], second[block])
+            fresh.append(start + new)
+            if (self._second[found[block]] != second[block]).any():
+                self._rebuild(len(self._slots), n_before)
+                return None
+        self.sources.append((texts, np.concatenate(fresh) if fresh else np.empty(0, np.intp)))
         return found
 
     def names(self) -> list[str]:
@@ -208,3 +170,54 @@ class TextNumbers:
         for texts, rows in self.sources:
             found += texts[rows].tolist() if isinstance(texts, ArrowTexts) else [texts[row] for row in rows.tolist()]
         return found
+
+    def _number(self, hashes: Hashes, confirm: Hashes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The numbers of some texts, and the rows of those that are new.
+
+        Every turn looks at one slot for each text that has no number yet. A free slot is claimed by the first text
+        that looks at it, which leaves its row there, counted down from -1; equal texts behind it find it there.
+        """
+        found, at = np.empty(len(hashes), np.intp), np.empty(len(hashes), np.intp)
+        rows = np.arange(len(hashes))
+        slot = (hashes >> np.uint64(65 - len(self._slots).bit_length())).astype(np.intp)
+        for step in count(1):
+            there = self._slots[slot]
+            if len(free := np.flatnonzero(there == 0)):
+                back = free[::-1]  # of several texts, the last one assigned stays
+                self._slots[slot[back]] = -1 - rows[back]
+                there[free] = self._slots[slot[free]]
+            known = self._first[np.maximum(there, 1) - 1]
+            is_claim = there < 0
+            if is_claim.any():
+                known[is_claim] = hashes[-1 - there[is_claim]]
+            is_same = known == hashes[rows]
+            found[rows], at[rows] = there, slot
+            others = np.flatnonzero(~is_same)
+            if not len(others):
+                break
+            rows, slot = rows[others], (slot[others] + step) & (len(self._slots) - 1)
+        new = np.flatnonzero(found == -1 - np.arange(len(hashes)))
+        number = np.arange(self.n_texts, self.n_texts + len(new))
+        self._slots[at[new]] = number + 1
+        self._first[number], self._second[number] = hashes[new], confirm[new]
+        self.n_texts += len(new)
+        if len(new):
+            place = np.empty(len(hashes), np.intp)
+            place[new] = number + 1
+            is_claim = found < 0
+            found[is_claim] = place[-1 - found[is_claim]]
+        return found - 1, new
+
+    def _reserve(self, n_texts: int) -> None:
+        """Room for so many texts, at most half of the slots taken."""
+        if 2 * n_texts <= len(self._slots):
+            return
+        self._rebuild(1 << (2 * n_texts - 1).bit_length(), self.n_texts)
+
+    def _rebuild(self, n_slots: int, n_kept: int) -> None:
+        first, second = self._first[:n_kept], self._second[:n_kept]
+        self._slots = np.zeros(n_slots, np.int32)
+        self._first, self._second = np.empty(n_slots // 2, np.uint64), np.empty(n_slots // 2, np.uint64)
+        self.n_texts = 0
+        for start in range(0, n_kept, ROWS_AT_ONCE):
+            self._number(first[start : start + ROWS_AT_ONCE], second[start : start + ROWS_AT_ONCE])

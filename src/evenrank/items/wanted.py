@@ -12,7 +12,7 @@ from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import Grouping, Groupings
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, numbers_of
+from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, is_series, numbers_of
 from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
@@ -29,6 +29,8 @@ def targets_of(
     """For each grouping a matrix, query by known group; a row sums to 1, or is zero where a query has no target."""
     if target is None:
         target = "relevant" if relevance is not None else "population"
+    if is_series(target) and hasattr(target, "index"):  # of pandas: group → share
+        target = dict(zip(target.index.tolist(), target, strict=True))
     if isinstance(target, str) and target in WORDS:
         return [_by_word(target, part, relevance, len(queries)) for part in groupings.parts]
     if isinstance(target, str) and not Path(target).exists() and target != "-":
@@ -107,7 +109,7 @@ def _row(shares: Mapping[Any, Any], part: Grouping, faults: Faults) -> Floats:
         if str(group) not in part.groups:
             text = str(UnknownNameError(_kind(part), group, part.groups))
             faults.add("target", text, place)
-        elif not isinstance(share, (int, float)) or not 0.0 <= share < float("inf"):
+        elif not isinstance(share, (int, float, np.integer, np.floating)) or not 0.0 <= share < float("inf"):
             faults.add("target", "share is not a number of at least 0:", place, share)
         else:
             row[part.groups.index(str(group))] = float(share)
@@ -133,6 +135,7 @@ def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, fau
     query_ids = None if query_column is None else ids_of(query_column, table, "query", faults)
     by_name = {part.name: (at, part) for at, part in enumerate(groupings.parts)}
     found = [np.zeros((len(queries), len(part.groups))) for part in groupings.parts]
+    seen: set[tuple[int, int | None, str]] = set()
     for row, (key, name, share) in enumerate(zip(keys, names, shares.tolist(), strict=True)):
         if key not in by_name:
             faults.add(table.name, str(UnknownNameError("grouping", key, by_name)), table.place(row))
@@ -143,8 +146,12 @@ def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, fau
             continue
         number = None if query_ids is None else queries.get(query_ids[row])
         if query_ids is not None and number is None:
-            faults.add(table.name, "query is not ranked:", table.place(row), query_ids[row])
+            if query_ids[row] is not None:
+                faults.add(table.name, "query is not ranked:", table.place(row), query_ids[row])
             continue
+        if (at, number, name) in seen:
+            faults.add(table.name, "group has a share already:", table.place(row), name)
+        seen.add((at, number, name))
         rows = slice(None) if number is None else number
         found[at][rows, part.groups.index(name)] = share
     return [_normalised(matrix) for matrix in found]

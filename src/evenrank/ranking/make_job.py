@@ -182,7 +182,7 @@ def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: 
 def setting_texts(settings: Settings) -> dict[str, str]:
     """Python values as `--set` would write them, so that both are checked alike."""
     if not isinstance(settings, Mapping):
-        raise WrongTypeError(settings, "mapping of settings", "a dict such as {'fairness': 2.0}")
+        raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
     return {name: _text(value) for name, value in settings.items()}
 
 
