@@ -121,3 +121,18 @@ def _session(leader: int) -> list[int]:
         if int(session) == leader and state != "Z":
             found.append(int(stat.parent.name))
     return found
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+    """Workers would import the script, which is its whole work again; so it is done in one process."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import evenrank\n"
+        "print('once')\n"
+        "items = {f'q{n}': {'a': 0.9, 'b': 0.5} for n in range(40)}\n"
+        "found = evenrank.rerank(items, {'a': 'x', 'b': 'y'}, workers=2)\n"
+        "print(len(found.rankings))\n",
+        "utf-8",
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["once", "40"], "")

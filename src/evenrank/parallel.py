@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_all_start_methods, get_context, parent_process
+from pathlib import Path
 from typing import TypeVar
 
 from evenrank.errors import EvenrankError
@@ -25,10 +27,11 @@ def map_batches(function: Callable[[T], R], batches: Iterable[T], n_workers: int
     """`function(batch)` of each batch, in the order of `batches`; with one worker, in this process.
 
     At most two batches per worker are read ahead. `function` must be importable (defined at the top of a
-    module) when there is more than one worker. However the loop ends, no process is left behind.
+    module) when there is more than one worker. However the loop ends, no process is left behind. Called from a script
+    that cannot be imported without running it, everything happens in this process.
     """
     n_workers = n_cores() if n_workers is None else n_workers
-    if n_workers <= 1:
+    if n_workers <= 1 or _is_plain_script():
         return map(function, batches)
     return _map_in_processes(function, batches, n_workers)
 
@@ -36,6 +39,21 @@ def map_batches(function: Callable[[T], R], batches: Iterable[T], n_workers: int
 def n_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _is_plain_script() -> bool:
+    """Whether the main module is a script without `if __name__ == "__main__":`.
+
+    A worker imports the main module of its parent, so that it would run such a script again, and start workers itself.
+    """
+    main = sys.modules.get("__main__")
+    path = getattr(main, "__file__", None)
+    if path is None or getattr(main, "__spec__", None) is not None:  # interactive, or `python -m`
+        return False
+    try:
+        return b"__name__" not in Path(path).read_bytes()
+    except OSError:
+        return False
 
 
 def _map_in_processes(function: Callable[[T], R], batches: Iterable[T], n_workers: int) -> Iterator[R]:
@@ -49,7 +67,7 @@ def _map_in_processes(function: Callable[[T], R], batches: Iterable[T], n_worker
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
-        fix = "memory full: use fewer workers; a script of yours: its work must be under `if __name__ == '__main__':`"
+        fix = "memory full: use fewer workers; your own script: put its work under `if __name__ == '__main__':`"
         raise EvenrankError(f"a worker process died ({fix})") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -216,7 +216,7 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
     if column.dtype.kind == "O" and set(map(type, values)) == {str} and all(map(str.strip, values)):
         return _objects(values)
     if column.dtype.kind in "mM":
-        values = [None if one != one else str(one) for one in column]  # dates without a time zone; those with one come as objects
+        values = [None if one != one else str(one) for one in column]  # dates; those with a time zone are objects
     ids = [_id_of(value) for value in values]
     without = [row for row, value in enumerate(ids) if value is None]
     missing = [row for row in without if _is_missing(values[row])]
