@@ -174,7 +174,7 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
 
     page.goto("/lists/new?title=Our+own&keywords=chess&best=FA")
     page.locator("summary", has_text="Your own articles").click()
-    page.get_by_label("Titles or page ids, one a line").first.fill("\n".join([*titles, "No such article"]))
+    page.get_by_label("Titles or page ids, one per line").first.fill("\n".join([*titles, "No such article"]))
     page.get_by_role("button", name="Check the articles").click()
     expect(page.locator("main")).to_contain_text("40 of 41 found")
     page.get_by_label("As your subject is").check()

@@ -110,7 +110,7 @@ def test_the_answers_of_somebody_are_asked_for_again(
     fields = {"topic": str(topic), "name": "Ada"}
     assert judge.post(f"{olga}/people/reopen", data=fields).status_code == 400
     answer = judge.post(f"{olga}/people/reopen", data={**fields, "sure": "yes"})
-    assert "1 answers are asked for again" in judge.get(answer.headers["location"]).text
+    assert "1 answer is asked for again" in judge.get(answer.headers["location"]).text
     assert [vote.assessor for vote in votes_on(store, topic, page)] == ["Ben"]
     assert [entry.n_judged for entry in assessor_progress(store, "Ada") if entry.topic == topic] == [0]
 

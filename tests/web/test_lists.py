@@ -91,7 +91,7 @@ def test_sharing_a_filtered_list_shares_what_is_seen(client: TestClient, desk: D
         seen = client_of(desk).get(path).text
         assert "of the goal reached by the filtered articles" in seen
         assert f"<strong>{n_stubs:,}</strong> <span>articles pass the filter" in seen
-        assert "Plain search would give" not in seen
+        assert "plain search would give" not in seen
 
 
 def test_nothing_passes_the_filter(client: TestClient, list_path: str) -> None:

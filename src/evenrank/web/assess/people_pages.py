@@ -46,10 +46,15 @@ def people_page(request: Request, **said: object) -> Response:
         max_grade=max_grade_of(store),
         scales=SCALES,
         done=request.query_params.get("done", ""),
-        n_done=request.query_params.get("n", ""),
+        n_done=_count(request.query_params.get("n", "")),
         said=said,
         link=organise_path(request),
     )
+
+
+def _count(text: str) -> int:
+    """A number that this page's own address carries; 0 when somebody wrote something else there."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def n_unassigned(store: Store) -> int:

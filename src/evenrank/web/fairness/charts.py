@@ -41,8 +41,9 @@ def plot(
     y_range: tuple[float, float],
     labels: tuple[str, str] = ("{:g}", "{:g}"),
     level: float | None = None,
+    counts: bool = False,
 ) -> Plot:
-    """Points of a chart in the frame of the drawing, with ticks at round numbers."""
+    """Points of a chart in the frame of the drawing, with ticks at round numbers; whole ones where x counts things."""
 
     def to_x(value: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * _share(value, x_range)
@@ -53,7 +54,11 @@ def plot(
     return Plot(
         points=tuple((to_x(x), to_y(y)) for x, y in points),
         marks=tuple((to_x(x), to_y(y)) for x, y in marks),
-        x_ticks=tuple(Tick(to_x(value), labels[0].format(value)) for value in round_steps(x_range)),
+        x_ticks=tuple(
+            Tick(to_x(value), labels[0].format(value))
+            for value in round_steps(x_range)
+            if not counts or value == round(value)
+        ),
         y_ticks=tuple(Tick(to_y(value), labels[1].format(value)) for value in round_steps(y_range)),
         level=None if level is None else to_y(level),
     )

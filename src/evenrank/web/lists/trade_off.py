@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
-from evenrank.policies.policy import Request
-from evenrank.ranking.pareto import frontier
+from evenrank.policies.optimal import Optimal
 from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.charts import Plot, around, plot
-from evenrank.web.lists.work_list import WorkList
-from evenrank.web.request.question import QUICK
+from evenrank.web.lists.work_list import WorkList, measure_list, rank_for_work
 
 UPSERT = (
     "INSERT INTO trade_off (work_list, points) VALUES (?, ?) "
@@ -72,10 +70,14 @@ def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
 
 
 def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
-    candidates, target = find_for(desk, work_list.question, 1, bring_articles(desk, work_list.question))
-    request = Request(1, 1, len(work_list.page_ids), work_list.question.attention_model)
-    found = frontier(candidates, target, request, WEIGHTS, QUICK)
-    points = [(point.fairness, point.relevance_share, point.measure) for point in found]
+    """What each strength would give, as the lists that they make are measured."""
+    asked = replace(work_list.question, policy=Optimal.name)
+    prepared = find_for(desk, asked, 1, bring_articles(desk, asked))
+    points = []
+    for weight in WEIGHTS:
+        question = replace(asked, fairness=weight)
+        measured = measure_list(desk, question, prepared, rank_for_work(question, prepared, len(work_list.page_ids))[0])
+        points.append((weight, measured["relevance_share"], measured["AWRF"]))
     with desk.store.transaction(work_list.turn) as connection:
         record = orjson.dumps(points).decode()
         connection.execute(UPSERT, (work_list.number, record))

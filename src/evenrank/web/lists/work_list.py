@@ -88,10 +88,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
     prepared, reasons = find_matches(desk, question, 1, brought, marks)
     candidates, target = prepared
     length = min(question.length or desk.settings.list_length, len(candidates))
-    worth = candidates if question.policy == Relevance.name else for_work(candidates)
-    request = Request(1, 1, length, question.attention_model)
-    ranked = question.ranker().rank(worth, target, request, derive(0, question.title))
-    positions = ranked.positions[0]
+    positions, certificate = rank_for_work(question, prepared, length)
     page_ids = candidates.page_ids[positions]
     plain = np.argsort(-candidates.relevance, kind="stable")[: len(positions)]
     return WorkList(
@@ -100,7 +97,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         relevance=candidates.relevance[positions],
         reasons=reasons.at(positions),
         target=target.values,
-        certificate={**ranked.certificate, **measure_list(desk, question, prepared, positions)},
+        certificate={**certificate, **measure_list(desk, question, prepared, positions)},
         n_candidates=len(candidates),
         model=model_used(desk.source.choice),
         brought=brought.to_json() if brought else None,
@@ -108,6 +105,15 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         quality=candidates.quality_class[positions],
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
     )
+
+
+def rank_for_work(question: Question, prepared: Prepared, length: int) -> tuple[NDArray[np.intp], dict[str, float]]:
+    """Positions of the candidates in the order of a question's policy, what needs work first, and its certificate."""
+    candidates, target = prepared
+    worth = candidates if question.policy == Relevance.name else for_work(candidates)
+    request = Request(1, 1, length, question.attention_model)
+    ranked = question.ranker().rank(worth, target, request, derive(0, question.title))
+    return ranked.positions[0], ranked.certificate
 
 
 def for_work(candidates: Candidates) -> Candidates:

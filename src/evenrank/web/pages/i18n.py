@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Protocol
 
 from babel import Locale
-from babel.dates import format_date, format_datetime
+from babel.dates import format_date, format_skeleton, format_time
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
@@ -23,6 +23,8 @@ COOKIE = "language"
 LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "ar": "العربية"}
 """Languages of the pages, each under its own name. Texts are written in English; the others are in `locale/`."""
 RIGHT_TO_LEFT = frozenset({"ar"})
+LEFT_TO_RIGHT = "\u200e"
+"""A mark that gives what follows it the direction of numbers."""
 _current: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -125,9 +127,9 @@ def template_text(message: str, **values: object) -> Markup:
     return _safe_text(current(), message) % values if values else _constant_text(current(), message)
 
 
-def translate_plural(one: str, many: str, n: int) -> str:
-    """The form of a message for a number, in the language in use."""
-    return translations(current()).ngettext(one, many, n)
+def template_plural(one: str, many: str, number: int, /, **values: object) -> Markup:
+    """What `ngettext` is in templates: the form of a message for a number, which it may name `num`, with its values."""
+    return Markup(translations(current()).ngettext(one, many, number)) % {"num": thousands(number), **values}
 
 
 @cache
@@ -140,22 +142,39 @@ def thousands(number: float) -> str:
     return format_decimal(number, locale=_locale(current()))
 
 
-def percent(share: float) -> str:
-    """A share as people read it, small ones with a decimal."""
-    form = "#,##0.0\u00a0%" if 0 < share < 0.0995 else "#,##0\u00a0%"
-    return format_percent(share, form, locale=_locale(current()))
+def percent(share: float, has_decimal: bool | None = None) -> str:
+    """A share as people read it; by default only small ones have a decimal."""
+    form = "#,##0.0" if (0 < share < 0.0995 if has_decimal is None else has_decimal) else "#,##0"
+    space = "" if current() in RIGHT_TO_LEFT else "\u00a0"  # a sign apart from its number would change sides
+    return format_percent(share, f"{form}{space}%", locale=_locale(current()))
 
 
 def decimal(number: float, digits: int = 1) -> str:
     """A number with a fixed count of decimals."""
     text = format_decimal(abs(number), "#,##0." + "0" * digits, locale=_locale(current()))
-    return f"−{text}" if number < 0 else text
+    return _with_sign("−", text) if number < 0 else text
+
+
+def plain_number(number: float) -> str:
+    """A number with as many decimals as it needs, three at most."""
+    return format_decimal(number, locale=_locale(current()))
 
 
 def signed(number: float, digits: int = 1) -> str:
     """A number with its sign."""
     rounded = round(number, digits)
-    return ("+" if rounded > 0 else "−" if rounded < 0 else "") + decimal(abs(rounded), digits)
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
+    return _with_sign(sign, decimal(abs(rounded), digits))
+
+
+def _with_sign(sign: str, number: str) -> str:
+    """The sign before the number, also within text that is written from right to left."""
+    return f"{LEFT_TO_RIGHT}{sign}{number}" if sign and current() in RIGHT_TO_LEFT else f"{sign}{number}"
+
+
+def capital(text: str) -> str:
+    """A text as the start of a line: its first letter is a capital."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def points(difference: float) -> str:
@@ -165,8 +184,12 @@ def points(difference: float) -> str:
 
 def day(stored: str) -> str:
     """A stored time as a date."""
-    when = datetime.strptime(stored[:10], "%Y-%m-%d").replace(tzinfo=UTC)
-    return format_date(when, "medium", locale=_locale(current()))
+    return _date(datetime.strptime(stored[:10], "%Y-%m-%d").replace(tzinfo=UTC))
+
+
+def _date(when: datetime) -> str:
+    """A date with the short name of its month, which is clear wherever days or months come first."""
+    return format_skeleton("yMMMd", when, locale=_locale(current()))
 
 
 class Dated(Protocol):
@@ -191,10 +214,12 @@ def size(size_bytes: int | None) -> str:
     """The size of a text as people read it."""
     if size_bytes is None:
         return translate("unknown")
-    return f"{thousands(size_bytes)}\u00a0B" if size_bytes < 1000 else f"{decimal(size_bytes / 1000)}\u00a0kB"
+    if size_bytes < 1000:
+        return translate(Message("%(n)s\u00a0B", n=size_bytes))
+    return translate(Message("%(n)s\u00a0kB", n=decimal(size_bytes / 1000)))
 
 
 def moment(stored: str) -> str:
     """A stored time as date and time, in UTC."""
     when = datetime.fromisoformat(stored.replace(" ", "T").removesuffix("Z")).replace(tzinfo=UTC)
-    return f"{format_datetime(when, 'medium', locale=_locale(current()))} UTC"
+    return f"{_date(when)}, {format_time(when, 'HH:mm', locale=_locale(current()))} UTC"

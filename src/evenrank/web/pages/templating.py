@@ -28,6 +28,8 @@ FILTERS = {
     "points": i18n.points,
     "decimal": i18n.decimal,
     "signed": i18n.signed,
+    "plain_number": i18n.plain_number,
+    "capital": i18n.capital,
     "age": i18n.age,
     "day": i18n.day,
     "moment": i18n.moment,
@@ -46,12 +48,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,  # templates do not change while a server runs, and asking costs as much as a row of a list
-        extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(i18n.translate, i18n.translate_plural, newstyle=True)  # type: ignore[attr-defined]
     made.filters.update(FILTERS)
     made.globals.update(
         _=i18n.template_text,
+        ngettext=i18n.template_plural,
         article_cells=article_cells,
         static=static_url,
         article_links=article_links,

@@ -65,5 +65,6 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
             (1.0, max(2.0, float(n_draws))),
             (0.0, 1.05 * max(*losses, proven)),
             level=proven,
+            counts=True,
         ),
     )
