@@ -10,7 +10,20 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.conftest import posted
 
-from evenrank.web.pages.i18n import LANGUAGES, preferred, thousands, use_language
+from evenrank.web.fairness.comparison import Change
+from evenrank.web.pages.i18n import (
+    LANGUAGES,
+    day,
+    moment,
+    percent,
+    preferred,
+    signed,
+    size,
+    template_plural,
+    thousands,
+    use_language,
+)
+from evenrank.web.pages.templating import environment
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -87,3 +100,84 @@ def test_numbers_are_written_as_the_language_does() -> None:
     finally:
         use_language("en")
     assert thousands(63576) == "63,576"
+
+
+WRITTEN = {
+    "en": (
+        "+0.2",
+        "−5.0",
+        "9.0\u00a0%",
+        "81\u00a0%",
+        "434\u00a0B",
+        "5.2\u00a0kB",
+        "Nov 15, 2026",
+        "Nov 15, 2026, 23:05 UTC",
+    ),
+    "de": (
+        "+0,2",
+        "−5,0",
+        "9,0\u00a0%",
+        "81\u00a0%",
+        "434\u00a0B",
+        "5,2\u00a0kB",
+        "15. Nov. 2026",
+        "15. Nov. 2026, 23:05 UTC",
+    ),
+    "fr": (
+        "+0,2",
+        "−5,0",
+        "9,0\u00a0%",
+        "81\u00a0%",
+        "434\u00a0o",
+        "5,2\u00a0ko",
+        "15 nov. 2026",
+        "15 nov. 2026, 23:05 UTC",
+    ),
+    "ar": (
+        "\u200e+0.2",
+        "\u200e−5.0",
+        "9.0%",
+        "81%",
+        "434\u00a0بايت",
+        "5.2\u00a0ك.ب",
+        "15 نوفمبر 2026",
+        "15 نوفمبر 2026، 23:05 UTC",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", WRITTEN)
+def test_signs_units_and_dates_are_written_as_the_language_does(language: str) -> None:
+    use_language(language)
+    try:
+        written = (
+            *(signed(number) for number in (0.2, -5.0)),
+            *(percent(share) for share in (0.09, 0.81)),
+            *(size(n_bytes) for n_bytes in (434, 5200)),
+            day("2026-11-15T23:05:59Z"),
+            moment("2026-11-15T23:05:59Z"),
+        )
+    finally:
+        use_language("en")
+    assert written == WRITTEN[language]
+
+
+def test_numbers_in_plural_forms_are_written_as_the_language_does() -> None:
+    use_language("de")
+    try:
+        made = template_plural("Work list of %(num)s article", "Work list of %(num)s articles", 1234)
+    finally:
+        use_language("en")
+    assert made == "Arbeitsliste mit 1.234 Artikeln"
+
+
+STORY = '{% from "macros.html" import before_and_after with context %}{{ before_and_after(changes, [], [], 0) }}'
+
+
+def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
+    changes = [Change("men", 0.27, 0.29, 0.37), Change("women", 0.096, 0.09, 0.14)]
+    told = environment().from_string(STORY).render(changes=changes, desk=None).replace("\u00a0", " ")
+    nearer, _, farther = told.partition("<strong>Farther from the goal:</strong>")
+    sentence = "plain search would give 9.6 % of the attention, this list gives 9.0 %, and the goal is 14 %."
+    assert f"Women: {sentence}" in farther
+    assert "<strong>Closer to the goal:</strong> Men: plain search would give 27 %" in nearer

@@ -114,6 +114,7 @@ def test_a_list_says_what_changed_against_plain_search(client: TestClient, desk:
     assert kept.comparison is not None
     came_in = desk.titles_of(kept.comparison.came_in[:1])
     html = client.get(path).text
+    assert "<strong>Closer to the goal:</strong>" in html
     assert "plain search would give" in html
     assert came_in[0] in html
     assert set(kept.comparison.came_in) <= set(kept.page_ids[:100].tolist())

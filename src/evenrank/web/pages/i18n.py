@@ -222,4 +222,4 @@ def size(size_bytes: int | None) -> str:
 def moment(stored: str) -> str:
     """A stored time as date and time, in UTC."""
     when = datetime.fromisoformat(stored.replace(" ", "T").removesuffix("Z")).replace(tzinfo=UTC)
-    return f"{_date(when)}, {format_time(when, 'HH:mm', locale=_locale(current()))} UTC"
+    return f"{_date(when)}{translate(', ')}{format_time(when, 'HH:mm', locale=_locale(current()))} UTC"
