@@ -67,13 +67,19 @@ def most_tasks_at_once(events: Path) -> int:
         for line in filter(None, path.read_text("utf-8").splitlines()):
             event = json.loads(line)
             if event["Event"] == "SparkListenerTaskEnd":
-                info = event["Task Info"]
-                moments += [(info["Launch Time"], 1), (info["Finish Time"], -1)]
+                moments += _start_and_end(event["Task Info"], event.get("Task Metrics") or {})
     running = most = 0
     for _, change in sorted(moments):
         running += change
         most = max(most, running)
     return most
+
+
+def _start_and_end(info: Any, metrics: Any) -> list[tuple[int, int]]:
+    """When a task began and ended on its executor; the driver notes the end later, when the next one may have begun."""
+    worked = metrics.get("Executor Deserialize Time", 0) + metrics.get("Executor Run Time", 0)
+    end = min(info["Finish Time"], info["Launch Time"] + worked) if worked else info["Finish Time"]
+    return [(info["Launch Time"], 1), (end, -1)]
 
 
 def _start(server: Server, name: str, *options: str) -> None:

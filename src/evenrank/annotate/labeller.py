@@ -38,7 +38,7 @@ from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, 
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.compressed import LINE_LIMIT
 from evenrank.formats.content import BATCH, RawBatch
-from evenrank.formats.dump import PAGE_END, PAGE_START, read_site
+from evenrank.formats.dump import PAGE_END, read_site
 from evenrank.formats.locking import only_writer
 from evenrank.parallel import map_batches
 from evenrank.progress import track
@@ -134,15 +134,15 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     pages = partial(annotate_pages, site=site)
     subjects_in = site.language if settings.with_subjects else None
     entities = partial(annotate_entities, wiki=settings.wiki, with_gender=settings.with_gender, subjects_in=subjects_in)
-    known: list[tuple[str, Path | None, tuple[bytes, bytes], Callable[[RawBatch], StageBatch], tuple[str, str]]] = [
-        ("pages", inputs.dump, (PAGE_START, PAGE_END), pages, OF_PAGES),
-        ("page properties", inputs.wikidata_ids, (b"", b"\n"), annotate_page_props, OF_PAGE_PROPS),
-        ("first revisions", inputs.history, (PAGE_START, PAGE_END), annotate_history, OF_HISTORY),
-        (ENTITIES, inputs.wikidata, (b"", b"\n"), entities, OF_WIKIDATA),
+    known: list[tuple[str, Path | None, bytes, Callable[[RawBatch], StageBatch], tuple[str, str]]] = [
+        ("pages", inputs.dump, PAGE_END, pages, OF_PAGES),
+        ("page properties", inputs.wikidata_ids, b"\n", annotate_page_props, OF_PAGE_PROPS),
+        ("first revisions", inputs.history, PAGE_END, annotate_history, OF_HISTORY),
+        (ENTITIES, inputs.wikidata, b"\n", entities, OF_WIKIDATA),
     ]
     return [
-        Stage(name, path, end, function, start, batch_bytes, *counted, LONGEST.get(name, LINE_LIMIT))
-        for name, path, (start, end), function, counted in known
+        Stage(name, path, end, function, batch_bytes, *counted, LONGEST.get(name, LINE_LIMIT))
+        for name, path, end, function, counted in known
         if path is not None
     ]
 

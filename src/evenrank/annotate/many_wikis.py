@@ -107,7 +107,7 @@ def entities_stage(
 ) -> Stage:
     """The reading of Wikidata for the pages of several wikis."""
     function = partial(annotate_for_wikis, wikis=wikis, with_gender=settings.with_gender)
-    return Stage(ENTITIES, wikidata, b"\n", function, b"", batch_bytes, *OF_WIKIDATA)
+    return Stage(ENTITIES, wikidata, b"\n", function, batch_bytes, *OF_WIKIDATA)
 
 
 def _read_once(stage: Stage, store: WorkStore, work: Path, n_workers: int | None) -> None:

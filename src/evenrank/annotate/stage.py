@@ -44,8 +44,6 @@ class Stage:
     """Bytes that end a record."""
     function: Callable[[RawBatch], StageBatch]
     """Pure and picklable: any engine may call it in any process."""
-    record_start: bytes = b""
-    """Bytes that every record holds; what lacks them, such as the last lines of a dump, is no record."""
     batch_bytes: int = BATCH
     counted: str = ""
     """Count in the tally of the records that were read; a file without any is refused."""
@@ -146,14 +144,14 @@ def run_locally(stage: Stage, store: WorkStore, n_workers: int | None = None) ->
             advance(done.n_file_bytes)
             if number % BATCHES_PER_COMMIT == 0:
                 ledger.keep(done.end)
-    stop_if_cut_off(damage)
+    stop_if_cut_off(damage.faults)
     ledger.tally.add({}, damage.faults)
     ledger.finish()
 
 
-def stop_if_cut_off(damage: FaultLog) -> None:
+def stop_if_cut_off(faults: Sequence[Fault]) -> None:
     """Raise when the end of the file is missing; a damaged block in its middle only costs its records."""
-    if cut := [fault for fault in damage.faults if "cut off" in fault.found]:
+    if cut := [fault for fault in faults if "cut off" in fault.found]:
         raise InputError(cut)
 
 

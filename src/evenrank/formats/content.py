@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evenrank.errors import InputError, input_error
-from evenrank.formats.bzip2 import read_bzip2_blocks
+from evenrank.formats.bzip2 import Bzip2Block, read_bzip2_blocks
 from evenrank.formats.compressed import LINE_LIMIT, TRY_AGAIN, Decompressed
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
@@ -60,13 +60,14 @@ def read_chunks(path: str | os.PathLike[str], start: Position, faults: FaultLog)
     """Content from `start` on. Damaged blocks go to `faults`; InputError where nothing more can be read."""
     with Decompressed(path) as source:
         if source.compression != "bzip2":
-            yield from _stream_chunks(source, start)
+            yield from stream_chunks(source, start)
             return
         size_bytes = source.size_bytes
     yield from _bzip2_chunks(Path(path), start, size_bytes, faults)
 
 
-def _stream_chunks(source: Decompressed, start: Position) -> Iterator[Chunk]:
+def stream_chunks(source: Decompressed, start: Position) -> Iterator[Chunk]:
+    """Content of an open plain or gzip file from `start` on."""
     to_skip = start.offset + start.skip
     if source.compression == "plain":
         source.seek_plain(to_skip)
@@ -86,17 +87,22 @@ def _bzip2_chunks(path: Path, start: Position, size_bytes: int, faults: FaultLog
     n_blocks = 0
     for block in read_bzip2_blocks(path, start.offset):
         n_blocks += 1
-        place = f"at byte {block.start_bit // 8:,} of {size_bytes:,}"
-        if block.data is not None:
-            yield Chunk(block.start_bit, skip, block.data[skip:], block.end_bit // 8)
-        elif block.end_bit == 8 * size_bytes:
-            found = f"the bzip2 data end in the middle: the file is cut off, {place}"
-            raise input_error(path, 0, found, TRY_AGAIN)
-        else:
-            faults.add(path, 0, f"a block of bzip2 data is damaged, {place}; its records are left out", TRY_AGAIN)
+        if data := block_content(path, block, size_bytes, faults):
+            yield Chunk(block.start_bit, skip, data[skip:], block.end_bit // 8)
         skip = 0
     if not n_blocks and start == START and size_bytes > EMPTY_BZIP2:
         raise input_error(path, 0, "bzip2 data without a single block: the file is cut off", TRY_AGAIN)
+
+
+def block_content(path: str | os.PathLike[str], block: Bzip2Block, size_bytes: int, faults: FaultLog) -> bytes:
+    """Content of a block; a damaged one has none and goes to `faults`, one that is cut off raises InputError."""
+    if block.data is not None:
+        return block.data
+    place = f"at byte {block.start_bit // 8:,} of {size_bytes:,}"
+    if block.end_bit == 8 * size_bytes:
+        raise input_error(path, 0, f"the bzip2 data end in the middle: the file is cut off, {place}", TRY_AGAIN)
+    faults.add(path, 0, f"a block of bzip2 data is damaged, {place}; its records are left out", TRY_AGAIN)
+    return b""
 
 
 EMPTY_BZIP2 = 14
@@ -131,8 +137,25 @@ def read_batches(
 ) -> Iterator[RawBatch]:
     """Batches that end with `record_end`; the last holds what is left. A file that is cut off ends in a fault."""
     pending = _Pending(str(path), record_end, start, size, record_limit)
+    yield from _cut(pending, read_chunks(path, start, faults), faults)
+
+
+def cut_batches(
+    path: str | os.PathLike[str],
+    chunks: Iterator[Chunk],
+    faults: FaultLog,
+    *,
+    record_end: bytes = b"\n",
+    size: int = BATCH,
+    record_limit: int = LINE_LIMIT,
+) -> Iterator[RawBatch]:
+    """Content that comes in any chunks as `read_batches` gives it."""
+    yield from _cut(_Pending(str(path), record_end, START, size, record_limit), chunks, faults)
+
+
+def _cut(pending: _Pending, chunks: Iterator[Chunk], faults: FaultLog) -> Iterator[RawBatch]:
     try:
-        for chunk in read_chunks(path, start, faults):
+        for chunk in chunks:
             pending.add(chunk)
             yield from pending.take_records()
     except InputError as error:
