@@ -115,7 +115,7 @@ def check_sequence(rng: np.random.Generator, number: int) -> list[tuple[str, flo
     n_pages, length = int(rng.integers(3, 7)), int(rng.integers(1, 4))
     candidates, target = make_topic(rng, number, n_pages)
     fairness, spread = float(rng.choice([0.2, 1.0, 5.0])), float(rng.choice([0.05, 0.1, 1.0]))
-    policy = Optimal(fairness=fairness, spread=spread, work_weight=0.3, reach=0.0)  # bounds are of pages within reach
+    policy = Optimal(fairness=fairness, spread=spread, work_weight=0.3, reach=0.0, keep_relevance=0.0)
     certificate = policy.rank(candidates, target, Request(2, 100, length), rng).certificate
     weights = discounts(length).astype(np.float64)
     every = np.array(list(permutations(range(n_pages), length)))

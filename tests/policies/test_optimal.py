@@ -234,8 +234,9 @@ def test_a_light_strength_stays_near_the_order_by_relevance() -> None:
     """Though the target asks for a group whose pages are hardly relevant; the loss falls as fairness rises."""
     relevance = [*np.linspace(0.95, 0.5, 100), *np.linspace(0.1, 0.05, 100)]
     candidates = pages([LEFT] * 100 + [RIGHT] * 100, relevance)
+    settings = {"reach": 0.0, "keep_relevance": 0.0}
     found = [
-        ranked(candidates, Request(2, 100, 20), wanting(0.5, 0.5), fairness=fairness, reach=0.0).certificate
+        ranked(candidates, Request(2, 100, 20), wanting(0.5, 0.5), fairness=fairness, **settings).certificate
         for fairness in (0.1, 0.3, 1.0, 3.0)
     ]
     assert found[0]["relevance_share"] > 0.75  # in proportion to fairness it would be 0.58, little more than evenly
@@ -374,12 +375,32 @@ def test_pages_far_below_what_is_expected_to_be_relevant_do_not_fill_a_group() -
     """Ten pages are expected to be relevant; the only pages on the right are at the very end."""
     candidates = pages([LEFT] * 300 + [RIGHT] * 20, [*np.linspace(0.9, 0.01, 20), *[0.001] * 300])
     request, target = Request(2, 20, 10), wanting(0.2, 0.8)
-    near = ranked(candidates, request, target, reach=2.0)
-    far = ranked(candidates, request, target, reach=0.0)
+    near = ranked(candidates, request, target, reach=2.0, keep_relevance=0.0)
+    far = ranked(candidates, request, target, reach=0.0, keep_relevance=0.0)
     assert near.positions.max() < 300
     assert near.certificate["n_within_reach"] < 50
     assert far.positions.max() >= 300
     assert near.certificate["EE-L"] > far.certificate["EE-L"]
+
+
+def test_fairness_that_would_cost_most_of_the_relevance_leaves_unlikely_pages_out_and_says_so() -> None:
+    """The target wants a group whose pages are all unlikely to be relevant: 60 a little, 100 hardly at all."""
+    likely, doubtful, unlikely = np.linspace(0.9, 0.6, 120), np.linspace(0.3, 0.2, 60), np.linspace(0.1, 0.05, 100)
+    candidates = pages([LEFT] * 120 + [RIGHT] * 160, [*likely, *doubtful, *unlikely])
+    request, target = Request(2, 50, 20), wanting(0.1, 0.9)
+    free = ranked(candidates, request, target, keep_relevance=0.0, reach=0.0)
+    kept = ranked(candidates, request, target, keep_relevance=0.6, reach=0.0)
+    assert free.certificate["relevance_share"] < 0.45
+    assert "EE-L_without_floor" not in free.certificate
+    assert kept.certificate["relevance_share"] > 0.58  # rounded to whole rankings
+    assert kept.certificate["n_within_reach"] < 180
+    assert candidates.relevance[kept.positions].min() >= 0.2 > candidates.relevance[free.positions].min()
+    assert candidates.alignment.page_type[kept.positions].max() == RIGHT
+    assert kept.certificate["EE-L_without_floor"] == free.certificate["EE-L"] < kept.certificate["EE-L"]
+    strong = ranked(candidates, request, target, fairness=2.0, reach=0.0)
+    assert 0.28 < strong.certificate["relevance_share"] < kept.certificate["relevance_share"]
+    fitting = ranked(candidates, request, wanting(0.9, 0.1), reach=0.0)
+    assert "EE-L_without_floor" not in fitting.certificate
 
 
 def test_a_floor_that_no_list_reaches_gives_the_order_by_relevance_and_says_so() -> None:

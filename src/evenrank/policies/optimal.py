@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal_list import pool_size, rank_list
-from evenrank.policies.optimal_sequence import rank_sequence
+from evenrank.policies.optimal_list import LEAST_CHOICE, pool_size, rank_list
+from evenrank.policies.optimal_sequence import kept_relevance, rank_sequence
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
@@ -17,8 +17,12 @@ from evenrank.targets.target import EstimatedTarget
 
 LEAST_FAIRNESS = 1e-6
 """Below this weight of fairness a list is the order by relevance."""
+KEEP_STEPS = 5
+"""Bisection steps, on a logarithmic scale, towards the number of candidates at which `keep_relevance` is met."""
 FLOOR_STEPS = 10
 """Bisection steps, on a logarithmic scale, towards the weight of fairness at which `min_precision` is met."""
+WITHOUT_FLOOR = "EE-L_without_floor"
+"""What the EE-L of a sequence would be if it did not have to keep any relevance."""
 FAIRNESS_MEASURE: dict[Task, str] = {1: "AWRF", 2: "EE-L"}
 
 
@@ -47,6 +51,11 @@ class Optimal:
     """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
     fill a group (at least twice as many as a ranking, or the depth in question, has ranks; at the end of a list all);
     0 uses them all."""
+    keep_relevance: float = 0.6
+    """Task 2: smallest share of the relevance of the order by relevance, weighted by attention, that a sequence keeps
+    (for a `fairness` above 1, divided by it). Where fairness would cost more, the candidates least likely to be
+    relevant are left out until this is met, though never more than leave two for each rank. The certificate says how
+    many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = (0.05, 0.07, 0.05, 0.1, 0.73)
@@ -97,8 +106,35 @@ class Optimal:
         return self._at_precision(candidates, target, request)
 
     def _within_reach(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
-        """A sequence of the candidates within reach."""
+        """A sequence of the candidates within reach, or of fewer where fairness would cost too much relevance."""
         limit = pool_size(candidates.relevance, self.reach, request.length)
+        free = self._of_most_relevant(limit, candidates, target, request)
+        floor = self.keep_relevance / max(self.fairness, 1.0)
+        if free.certificate["relevance_share"] >= floor or limit <= LEAST_CHOICE * request.length:
+            return free
+        fewer = self._floored(limit, floor, candidates, target, request)
+        chosen = self._of_most_relevant(fewer, candidates, target, request)
+        without = free.certificate.get(WITHOUT_FLOOR, free.certificate["EE-L"])
+        return Rankings(chosen.positions, {**chosen.certificate, WITHOUT_FLOOR: without})
+
+    def _floored(
+        self, limit: int, floor: float, candidates: Candidates, target: EstimatedTarget, request: Request
+    ) -> int:
+        """About how many of the `limit` most relevant candidates may be used so that a sequence keeps this share of
+        the relevance."""
+        order, low, high = relevance_order(candidates), LEAST_CHOICE * request.length, limit
+        for _ in range(KEEP_STEPS):
+            middle = int(np.sqrt(low * high))
+            if kept_relevance(self, candidates.take(np.sort(order[:middle])), target, request) >= floor:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _of_most_relevant(
+        self, limit: int, candidates: Candidates, target: EstimatedTarget, request: Request
+    ) -> Rankings:
+        """A sequence of the `limit` most relevant candidates."""
         if limit >= len(candidates):
             return self._at_precision(candidates, target, request)
         pool = np.sort(relevance_order(candidates)[:limit])
@@ -160,6 +196,7 @@ class Optimal:
             f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
             f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
             f"reach is {self.reach}, but must not be negative": not self.reach >= 0.0,
+            f"keep_relevance is {self.keep_relevance}, but must be from 0 to 1": not 0.0 <= self.keep_relevance <= 1.0,
             f"precision_rank is {self.precision_rank}, but must be at least 1": self.precision_rank < 1,
             f"depths are {_listed(self.depths)}, but must be at least 1 and rising": not (
                 self.depths and min(self.depths) > 0 and list(self.depths) == sorted(set(self.depths))

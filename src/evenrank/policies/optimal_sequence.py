@@ -32,6 +32,8 @@ WORTH_OF_RELEVANCE = 0.0125
 MOST_MOVED = 0.25
 """Share of a page type's exposure that may move to probable pages that would not be shown otherwise, at a fairness of 1
 and above; below that, in proportion to its weight."""
+ROUGHLY = 10.0
+"""How many times the tolerance is allowed where an exposure is only looked at."""
 LEAST_FAIRNESS = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 
@@ -128,6 +130,17 @@ def sequence_problem(
     )
     unreachable = float(np.sum(wanted[~is_reached] ** 2))
     return SequenceProblem(loss, alignment.page_type, rows, counted, candidates.relevance, unreachable)
+
+
+def kept_relevance(
+    settings: SequenceSettings, candidates: Candidates, target: EstimatedTarget, request: Request
+) -> float:
+    """Share of the relevance of the order by relevance that the best stochastic policy keeps, before rounding."""
+    problem = sequence_problem(settings, candidates, target, request)
+    tolerance = ROUGHLY * settings.tolerance * float(problem.loss.discounts.sum()) ** 2
+    exposure = least_loss(problem.loss, tolerance, settings.max_iterations).exposure
+    most = support(candidates.relevance, problem.loss.discounts)
+    return float(candidates.relevance @ exposure) / most if most > 0.0 else 1.0
 
 
 def fair_exposure(candidates: Candidates, total: float, attention: Attention) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention
 from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
+from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
@@ -161,6 +162,14 @@ def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]
             why = "rankings end where expected relevance ends, before {} pages, in topics {}"
         lengths = [f"{topic.topic_id} ({topic.page_ids.shape[1]})" for topic in short]
         notes.append(why.format(job.request.length, _first(lengths)))
+    floored = [topic for topic in results if job.request.task == 2 and WITHOUT_FLOOR in topic.certificate]
+    if floored:
+        costs = [f"{t.topic_id} ({t.certificate['EE-L']:.2f}, not {t.certificate[WITHOUT_FLOOR]:.2f})" for t in floored]
+        notes.append(
+            f"the target asks for groups that hardly any relevant page is in, in topics {_first(costs)}: to stay on "
+            "topic, candidates unlikely to be relevant were left out, which raises EE-L as shown (choose another "
+            "--target, or --set keep_relevance=0 to use them)"
+        )
     unfit: dict[str, list[str]] = {}
     for topic in results:
         for one in topic.concentrations:
