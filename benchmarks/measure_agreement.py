@@ -1,11 +1,12 @@
 """Each of our measures beside another implementation, where one installs: the largest difference over many rankings.
 
-    python benchmarks/measure_agreement.py [--rankings 200] [--folder build/peers]
+    python benchmarks/measure_agreement.py [--rankings 200] [--folder build/peers] [--expeval FOLDER]
 
 The peers' environments are those of `peers.py`, made once; scipy and ir_measures are those of the environment which
 runs this. Where two definitions differ, the numbers are brought together first, and the table says how. Measures
-without a row have no counterpart in these packages. AIF360 has none for rankings but `infeasible_index`, which is not
-one of ours; LensKit's nDCG and Gini are left out: its environment takes gigabytes. The table is Markdown.
+without a row have no counterpart in these packages. `expeval`, the program of Diaz et al. (2020), is on no package
+index: FOLDER is a checkout of its repository at commit d943b3e, whose modules `individual` and `util` are imported.
+LensKit brings torch, several gigabytes of disk. The table is Markdown.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.exposure import Cascade, Geometric
+from evenrank.items.score import score
 from evenrank.metrics.measure import TopicView
 from evenrank.metrics.registry import measure_named
 from evenrank.protocol import PAPER_2021
+from evenrank.records import WORK_ORDER
+from evenrank.targets.true import work_exposure
 from peers import PEERS, Peer, python_of
 
 N_GROUPS = 4
@@ -80,6 +85,67 @@ for case in json.load(open(sys.argv[1])):
     found["P"].append(float(ir_measures.calc_aggregate([P @ n], judged, ranked)[P @ n]))
 print(json.dumps(found))
 """
+LENSKIT = """
+import json, sys
+import numpy as np
+from lenskit.data import ItemList
+from lenskit.metrics import NDCG, Precision
+from lenskit.stats import gini
+found = {}
+for case in json.load(open(sys.argv[1])):
+    n = len(case["groups"])
+    ranked = ItemList(item_ids=np.arange(n), ordered=True)
+    wanted = [item for item in range(n) if case["relevant"][item]]
+    truth = ItemList(item_ids=np.array([*wanted, *range(n, n + case["n_unseen"])]))
+    exposure = np.zeros(len(wanted) + case["n_unseen"])
+    exposure[: len(wanted)] = 1 / np.log2(np.array(wanted) + 2)
+    for name, value in {
+        "nDCG": NDCG().measure_list(ranked, truth),
+        "P": Precision().measure_list(ranked, truth),
+        "Gini": gini(exposure),
+    }.items():
+        found.setdefault(name, []).append(float(value))
+print(json.dumps(found))
+"""
+AIF360 = """
+import json, sys
+import pandas as pd
+from aif360.datasets import RegressionDataset
+from aif360.metrics import RegressionDatasetMetric
+found = {}
+for case in json.load(open(sys.argv[1])):
+    n = len(case["groups"])
+    grades = [*map(float, case["relevant"]), *[1.0] * case["n_unseen"]]
+    frame = pd.DataFrame({"grade": grades, "group": [float(at % 2) for at in range(len(grades))]})
+    full = RegressionDataset(frame, "grade", ["group"], [[1.0]])
+    shown = full.subset(list(range(n)))
+    metric = RegressionDatasetMetric(shown, [{"group": 0.0}], [{"group": 1.0}])
+    value = metric.discounted_cum_gain(n, full_dataset=full, normalized=True)
+    found.setdefault("nDCG by score", []).append(float(value))
+print(json.dumps(found))
+"""
+EXPEVAL = """
+import json, sys
+sys.path.insert(0, sys.argv[2])
+import individual
+found = {}
+for case in json.load(open(sys.argv[1])):
+    n = max(map(len, case["rankings"]))
+    scored = [[[n - rank, page] for rank, page in enumerate(ranking)] for ranking in case["rankings"]]
+    lists = dict(enumerate(scored))
+    grades = {int(page): grade for page, grade in case["grades"].items()}
+    for model, (p, u) in case["models"].items():
+        wanted = individual.target_exposures(grades, model, p, u, False)[0]
+        given = individual.treatment_exposures(lists, grades, model, p, u)
+        pages = {*wanted, *given}
+        for name, value in {
+            "EE-L-item": sum((given.get(page, 0.0) - wanted.get(page, 0.0)) ** 2 for page in pages),
+            "EE-D-item": sum(value**2 for value in given.values()),
+            "EE-R-item": sum(given.get(page, 0.0) * value for page, value in wanted.items()),
+        }.items():
+            found.setdefault(f"{name} {model}", []).append(float(value))
+print(json.dumps(found))
+"""
 
 
 @dataclass(frozen=True)
@@ -98,6 +164,12 @@ class Row:
 
 ROWS = (
     Row("P", "ir_measures", "P", "the same definition"),
+    Row("P", "LensKit", "P", "`Precision`, the same definition"),
+    Row("nDCG", "LensKit", "nDCG", "`NDCG`, the same definition: ranks 1 and 2 weigh the same"),
+    Row(
+        "nDCG", "AIF360", "nDCG by score", '`discounted_cum_gain`, beside nDCG of `evenrank.score(…, attention="dcg")`'
+    ),
+    Row("Gini", "LensKit", "Gini", "`lenskit.stats.gini` of the relevant pages' exposure"),
     Row("AWRF", "scipy", "AWRF", "`jensenshannon`, squared"),
     Row("KL", "scipy", "KL", "`rel_entr`, in bits"),
     Row("AWRF-H", "scipy", "AWRF-H", "from the norm of √e − √t"),
@@ -112,7 +184,14 @@ ROWS = (
         "DIR by relevance",
         "`EXPRU` with clicks as attention × relevance; the target is the groups' share of the relevance",
     ),
+    *(
+        Row(f"EE-{letter}-item", "expeval", f"EE-{letter}-item {model}", f"`{model}`; work levels are the grades")
+        for model in ("rbp", "gerr")
+        for letter in "LDR"
+    ),
 )
+READERS = {"rbp": (0.8, 0.0), "gerr": (0.9, 0.6)}
+"""Patience and satisfaction of the readers in the comparison with expeval."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +218,48 @@ def make_cases(n_rankings: int, seed: int = 20261115) -> list[dict]:
         exposure = view.exposure / view.exposure.sum()
         cases.append({**case, "target": target.tolist(), "exposure": exposure.tolist()})
     return cases
+
+
+def make_sequences(n_sequences: int, seed: int = 20261116) -> list[dict]:
+    """Sequences of rankings of 40 pages, some of them relevant, each of those with a work level as its grade."""
+    rng = np.random.default_rng(seed)
+    sequences = []
+    for _ in range(n_sequences):
+        relevant = rng.choice(40, int(rng.integers(1, 20)), replace=False).tolist()
+        grades = {page: int(rng.integers(1, len(WORK_ORDER) + 1)) for page in relevant}
+        n_rankings = int(rng.integers(1, 8))
+        rankings = [rng.permutation(40)[: int(rng.integers(1, 30))].tolist() for _ in range(n_rankings)]
+        sequences.append({"rankings": rankings, "grades": grades, "models": READERS})
+    return sequences
+
+
+def ours_of_sequence(sequence: dict, row: Row) -> float:
+    """Our value for a sequence under the readers that the row names."""
+    model = row.theirs.split()[-1]
+    attention = Geometric(READERS[model][0]) if model == "rbp" else Cascade(*READERS[model])
+    relevant = np.array(sorted(sequence["grades"]), np.int32)
+    classes = np.array([len(WORK_ORDER) - sequence["grades"][page] for page in relevant.tolist()], np.uint8)
+    ideal = work_exposure(classes, np.float64, attention)
+    lengths = [len(ranking) for ranking in sequence["rankings"]]
+    pages = np.concatenate(sequence["rankings"]).astype(np.int32)
+    nowhere = np.zeros(len(pages), np.intp)
+    view = TopicView(
+        task=2,
+        protocol=replace(PAPER_2021, attention=str(attention)),
+        pages=pages,
+        ranks=np.concatenate([np.arange(length) for length in lengths]),
+        rankings=np.repeat(np.arange(len(lengths)), lengths),
+        n_rankings=len(lengths),
+        depth=max(lengths),
+        ideal_depth=max(lengths),
+        is_relevant=np.isin(pages, relevant),
+        n_relevant=len(relevant),
+        alignment=Alignment(np.ones((1, 1)), nowhere),
+        full_target=np.ones(1),
+        relevant=Pages(relevant, ideal, Alignment(np.ones((1, 1)), np.zeros(len(relevant), np.intp))),
+        drops_unknown=False,
+    )
+    return measure_named(row.measure, 2)(view)
 
 
 def view_of(case: dict, target: np.ndarray) -> TopicView:
@@ -169,20 +290,27 @@ def view_of(case: dict, target: np.ndarray) -> TopicView:
 
 def ours(case: dict, row: Row) -> float:
     """Our value, times what makes it comparable."""
+    if row.peer == "expeval":
+        return ours_of_sequence(case, row)
     target = np.array(case["target"])
+    if row.theirs == "nDCG by score":
+        n = len(case["groups"])
+        judged = [*np.flatnonzero(case["relevant"]).tolist(), *range(n, n + case["n_unseen"])]
+        ranked, relevant = {"q": list(map(str, range(n)))}, {"q": list(map(str, judged))}
+        return score(ranked, relevance=relevant, attention="dcg", k=n).scores["nDCG"]
     if row.theirs.endswith("by relevance"):
         target = np.bincount(case["groups"], case["relevant"], minlength=N_GROUPS)
         target = target / target.sum()
     return row.factor * measure_named(row.measure, 1)(view_of(case, target))
 
 
-def theirs(peer: Peer, code: str, folder: Path) -> dict[str, list[float]] | str:
-    """What a peer computes for the cases; the reason when it could not be asked."""
+def theirs(peer: Peer, code: str, cases: Path, *arguments: str) -> dict[str, list[float]] | str:
+    """What a peer computes for the cases in a file; the reason when it could not be asked."""
     try:
-        python = python_of(peer, folder)
+        python = python_of(peer, cases.parent)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         return f"could not be installed: {type(error).__name__}"
-    command = [python, "-W", "ignore", "-c", code, str(folder / "cases.json")]
+    command = [python, "-W", "ignore", "-c", code, str(cases), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
@@ -193,21 +321,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rankings", type=int, default=200)
     parser.add_argument("--folder", type=Path, default=Path("build/peers"))
+    parser.add_argument("--expeval", type=Path, help="a checkout of expeval at commit d943b3e")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    cases = make_cases(options.rankings)
-    (options.folder / "cases.json").write_text(json.dumps(cases))
+    cases, sequences = make_cases(options.rankings), make_sequences(options.rankings)
+    paths = {name: options.folder / f"{name}.json" for name in ("cases", "sequences")}
+    for path, made in zip(paths.values(), (cases, sequences), strict=True):
+        path.write_text(json.dumps(made))
     by_name = {peer.name: peer for peer in PEERS} | {name: Peer(name, ()) for name in ("scipy", "ir_measures")}
-    codes = {"scipy": SCIPY, "ir_measures": IR_MEASURES, "FairRankTune": FAIRRANKTUNE}
-    found = {name: theirs(by_name[name], code, options.folder) for name, code in codes.items()}
-    print(f"{options.rankings} rankings of pages in {N_GROUPS} groups\n")
+    codes = {
+        "scipy": SCIPY,
+        "ir_measures": IR_MEASURES,
+        "FairRankTune": FAIRRANKTUNE,
+        "LensKit": LENSKIT,
+        "AIF360": AIF360,
+    }
+    found = {name: theirs(by_name[name], code, paths["cases"]) for name, code in codes.items()}
+    found["expeval"] = "not compared: no checkout was named"
+    if options.expeval:
+        found["expeval"] = theirs(Peer("expeval", ()), EXPEVAL, paths["sequences"], str(options.expeval))
+    print(f"{options.rankings} rankings of pages in {N_GROUPS} groups; expeval: as many sequences of rankings\n")
     print("| measure | beside | largest difference | how they are compared |\n|---|---|---|---|")
     for row in ROWS:
         values = found[row.peer]
         if isinstance(values, str):
             print(f"| {row.measure} | {row.peer} | {values} | {row.how} |")
             continue
-        worst = max(abs(ours(case, row) - value) for case, value in zip(cases, values[row.theirs], strict=True))
+        compared = zip(sequences if row.peer == "expeval" else cases, values[row.theirs], strict=True)
+        worst = max(abs(ours(case, row) - value) for case, value in compared)
         print(f"| {row.measure} | {row.peer} | {worst:.1e} | {row.how} |")
 
 

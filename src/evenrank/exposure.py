@@ -116,6 +116,15 @@ class Cascade:
         """Attention of pages at `ranks` (from 0) with `n_above` relevant pages above them."""
         return np.asarray(self.persistence**ranks * (1.0 - self.satisfaction) ** n_above, dtype)
 
+    def expected(self, relevance: NDArray[np.floating]) -> AttentionTable:
+        """Attention to expect at each rank of a ranking whose pages are relevant with these chances.
+
+        Exact where pages are relevant independently of each other: the mean of (1 − satisfaction)^(relevant above) is
+        the product of 1 − satisfaction × chance over the pages above.
+        """
+        continues = self.persistence * (1.0 - self.satisfaction * np.asarray(relevance, np.float64))
+        return AttentionTable((1.0, *np.cumprod(continues[:-1]).tolist()))
+
 
 @dataclass(frozen=True, slots=True)
 class AttentionTable:

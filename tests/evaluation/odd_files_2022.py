@@ -71,6 +71,66 @@ def write_files(folder: Path, seed: int, *, is_regular: bool) -> Files:
     return Files(metadata, reldocs, paths)
 
 
+def write_random_files(folder: Path, seed: int) -> Files:
+    """A data set whose size, ids, topics and runs are drawn at random too, in every form that the files may have.
+
+    Among the topics are some without a judgment, with none but pages without metadata, and with one page; runs leave
+    out topics, interleave rows, number rankings with holes, and have a header or none.
+    """
+    rng = np.random.default_rng([2022, seed])
+    n_pages = int(rng.choice([3, 40, 150, 400]))
+    highest = int(rng.choice([n_pages + 2, 5000, 2**31 - 2]))
+    ids = sorted(int(page) for page in rng.choice(highest, n_pages, replace=False)) if highest < 10_000 else None
+    ids = ids or np.unique(rng.integers(1, highest, n_pages)).tolist()
+    is_regular = bool(rng.random() < 0.5)
+    records = [_record(page, rng) if is_regular else _disturbed(_record(page, rng), rng) for page in ids]
+    whole = _record(ids[0], np.random.default_rng(seed))  # a file without any record of a dimension is refused
+    records[0] |= {name: value for name, value in whole.items() if not any(name in record for record in records)}
+    metadata = folder / "trec_2022_articles_discrete_assessed.json.gz"
+    with gzip.open(metadata, "wt", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(record, ensure_ascii=bool(rng.random() < 0.5)) + "\n" for record in records)
+    strangers = [page for page in rng.integers(1, highest, 30).tolist() if page not in set(ids)]
+    topics = {}
+    for topic in rng.choice(2000, int(rng.choice([1, 3, 7])), replace=False).tolist():
+        size = int(rng.choice([0, 1, min(5, n_pages), min(60, n_pages)], p=[0.1, 0.2, 0.3, 0.4]))
+        topics[topic] = [int(page) for page in rng.choice(ids, size, replace=False)]
+        if rng.random() < 0.3:
+            topics[topic] += [*strangers[: int(rng.integers(0, 6))], *topics[topic][:2]]
+    first = next(iter(topics))
+    topics[first] = topics[first] or [int(rng.choice(ids))]  # a run of nothing but topics without judgments is refused
+    judged = [{"id": topic, "title": f"Sélection {topic} “日本”", "rel_docs": pages} for topic, pages in topics.items()]
+    reldocs = folder / "trec_2022_eval_reldocs.jsonl"
+    reldocs.write_text("\n".join(json.dumps(one, ensure_ascii=False) for one in judged), encoding="utf-8")
+    answered = [topic for topic in topics if topic == first or rng.random() < 0.8]
+    pool = [*ids, *strangers]
+    runs = {task: folder / f"run{task}.{rng.choice(['gz', 'tsv'])}" for task in (1, 2)}
+    for task, path in runs.items():
+        _write_rows(path, _rows(task, answered, topics, pool, rng), bool(rng.random() < 0.5))
+    return Files(metadata, reldocs, runs)
+
+
+def _rows(
+    task: int, answered: list[int], topics: dict[int, list[int]], pool: list[int], rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    rankings: dict[tuple[int, ...], list[int]] = {}
+    for topic in answered:
+        n_rankings = 1 if task == 1 else int(rng.integers(1, 6))
+        for number in sorted(rng.choice(100, n_rankings, replace=False).tolist()):
+            key = (topic,) if task == 1 else (topic, number + 1)
+            rankings[key] = _ranking(topics[topic], pool, int(rng.integers(1, 500 if task == 1 else 60)), rng)
+    rows = [(*key, page) for key, pages in rankings.items() for page in pages]
+    if rng.random() < 0.3:  # the pages of a ranking keep their order wherever they are in the file
+        by_rank = sorted(range(len(rows)), key=lambda at: (rankings[rows[at][:-1]].index(rows[at][-1]), rows[at][0]))
+        rows = [rows[at] for at in by_rank]
+    return rows
+
+
+def _write_rows(path: Path, rows: list[tuple[int, ...]], has_header: bool) -> None:
+    header = ["id\tpage_id" if len(rows[0]) == 2 else "id\trep_number\tpage_id"] if has_header else []
+    text = "\n".join([*header, *("\t".join(map(str, row)) for row in rows)]) + "\n"
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
 def _record(page: int, rng: np.random.Generator) -> dict[str, Any]:
     some = lambda names, most: rng.choice(names, int(rng.integers(0, most + 1)), replace=False).tolist()  # noqa: E731
     sources = {name: int(rng.integers(0, 60)) for name in some([*REGIONS, "UNK"], 4)}

@@ -1,7 +1,8 @@
 """Expected exposure from its definition (Diaz et al. 2020), by enumeration: every reader, every ideal ranking.
 
-`expeval`, the authors' own program, is not on the package index; this is an independent computation instead. Judgments
-are binary, so a reader of a cascade stops at relevant pages alone, and work levels are the grades of the ideal policy.
+`expeval`, the authors' own program, is not on the package index (`benchmarks/measure_agreement.py --expeval` compares
+with a checkout of it); this is an independent computation for every run of the tests. Judgments are binary, so a reader
+of a cascade stops at relevant pages alone, and work levels are the grades of the ideal policy.
 """
 
 from __future__ import annotations

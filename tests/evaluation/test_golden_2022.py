@@ -283,3 +283,10 @@ def test_a_table_of_attention_with_ranks_that_nobody_reads(collection: Collectio
     )
     for one, other in zip(published.runs, any_order.runs, strict=True):
         assert one.scores == pytest.approx(other.scores, abs=CLOSE)
+
+
+def test_a_sequence_without_a_relevant_page_is_noted(collection: Collection) -> None:
+    results = evaluate(collection, FOLDER / "runs" / "2022" / "editors" / "gamma2.gz", "official-2022", n_resamples=9)
+    note = "topics whose rankings show no relevant page of a group, EE-D and EE-R are 0: 400"
+    assert note in results.runs[0].notes
+    assert results.runs[0].topics[400]["EE-D"] == 0.0

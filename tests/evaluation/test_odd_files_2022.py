@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.evaluation.odd_files_2022 import Files, write_files
+from tests.evaluation.odd_files_2022 import Files, write_files, write_random_files
 from tests.evaluation.reference_2022 import ALL, SETS, Data, read_run
 
 from evenrank.cli.main import cli
@@ -40,6 +40,7 @@ def reference(imported: tuple[Path, Files]) -> Data:
 
 def expected(data: Data, run: dict[int, list[list[int]]], task: int, groups: str) -> dict[int, dict[str, float]]:
     """Scores of the topics that can be scored."""
+    run = {topic: rankings for topic, rankings in run.items() if data.relevant[topic]}
     if task == 1:
         return {topic: data.task1(topic, rankings[0], groups) for topic, rankings in run.items()}
     scored = {topic: rankings for topic, rankings in run.items() if data.target(topic, 2, groups)}
@@ -51,9 +52,15 @@ def test_every_score_of_every_topic_attribute_and_set(
     imported: tuple[Path, Files], reference: Data, task: int, recwarn: pytest.WarningsRecorder
 ) -> None:
     collection, files = imported
+    compare_scores(collection, files, reference, task)
+    assert not recwarn.list
+
+
+def compare_scores(collection: Path, files: Files, reference: Data, task: int) -> int:
+    """Compare what the command prints with the reference; how many values were compared."""
+    n_compared = 0
     arguments = ["--protocol", "official-2022", "--attributes", "--format", "json"]
     printed = json.loads(run_command("evaluate", str(collection), str(files.runs[task]), *arguments))
-    assert not recwarn.list
     parts = {part["groups"]: part for part in printed["attributes"]} | {"intersection": printed}
     assert set(parts) == {*ALL, *SETS}
     for groups, part in parts.items():
@@ -64,9 +71,32 @@ def test_every_score_of_every_topic_attribute_and_set(
             for name, value in scores.items():
                 assert (found[topic][name] is None) == math.isnan(value), (groups, topic, name)
                 assert math.isnan(value) or abs(found[topic][name] - value) <= CLOSE, (groups, topic, name)
+                n_compared += not math.isnan(value)
         for name in next(iter(wanted.values())):
             defined = [scores[name] for scores in wanted.values() if not math.isnan(scores[name])]
-            assert part["runs"][0]["scores"][name] == pytest.approx(sum(defined) / len(defined), abs=CLOSE)
+            mean = part["runs"][0]["scores"][name]
+            assert mean is None if not defined else mean == pytest.approx(sum(defined) / len(defined), abs=CLOSE)
+    return n_compared
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(60))
+def test_random_data_sets(tmp_path: Path, seed: int) -> None:
+    compare_random(tmp_path, seed)
+
+
+def test_random_data_sets_in_short(tmp_path: Path) -> None:
+    compare_random(tmp_path, 1000)
+
+
+def compare_random(folder: Path, seed: int) -> None:
+    files = write_random_files(folder, seed)
+    given = ["--metadata", str(files.metadata), "--eval-topics", str(files.reldocs)]
+    run_command("collection", "import", str(folder / "collection"), *given)
+    reference = Data.read(files.metadata, files.reldocs)
+    assert compare_scores(folder / "collection", files, reference, 1) > 0
+    if any(reference.target(topic, 2, "intersection") for topic in read_run(files.runs[2])):
+        assert compare_scores(folder / "collection", files, reference, 2) > 0
 
 
 def test_data_sets_have_what_makes_them_odd(imported: tuple[Path, Files], reference: Data) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.oracle import oracle_run
-from evenrank.exposure import block_exposure, parse_attention
+from evenrank.exposure import Cascade, Geometric, block_exposure, parse_attention
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import POLICIES
 from evenrank.targets.estimated import soft_block_exposure
@@ -70,10 +71,49 @@ def test_a_sequence_for_a_reader_serves_that_reader(golden_collection: Collectio
         assert best.run == model.replace(":", "")
 
 
+def test_expected_attention_of_a_cascade_is_its_mean_over_what_may_be_relevant() -> None:
+    """By listing every way in which pages can be relevant, with its chance."""
+    chances, model = np.array([0.9, 0.2, 0.5, 0.0, 1.0]), Cascade(0.8, 0.6)
+    mean = np.zeros(len(chances))
+    for outcome in product((0, 1), repeat=len(chances)):
+        is_relevant = np.array(outcome)
+        chance = float(np.prod(np.where(is_relevant, chances, 1.0 - chances)))
+        above = np.cumsum(is_relevant) - is_relevant
+        mean += chance * model.given(np.arange(len(chances)), above)
+    assert model.expected(chances).values == pytest.approx(mean, rel=1e-12)
+    assert model.expected(np.ones(4)).values == pytest.approx(model.weights(4))
+    assert model.expected(np.zeros(4)).values == pytest.approx(Geometric(0.8).weights(4))
+
+
+def test_a_sequence_for_readers_of_a_cascade_serves_them(golden_collection: Collection) -> None:
+    run = oracle_run(golden_collection, 2, 0.5).run
+    made = [
+        evenrank.rank(golden_collection, 2, candidates=run, attention=model, workers=1, name=name)
+        for name, model in (("log", "log"), ("rbp", "rbp:0.8"), ("gerr", "gerr:0.8,0.5"))
+    ]
+    assert made[2].record["candidates"]["attention"] == "gerr:0.8,0.5"
+    scored = evenrank.evaluate(golden_collection, [ranked.run for ranked in made], attention="gerr:0.8,0.5")
+    assert min(scored.runs, key=lambda result: result.scores["EE-L"]).run == "gerr"
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_every_policy_and_the_frontier_take_a_cascade(golden_collection: Collection, task: int) -> None:
+    run, topic = oracle_run(golden_collection, task, 0.5).run, golden_collection.topics[-1].id
+    for name, policy in POLICIES.items():
+        if task in policy.tasks and not getattr(policy, "needs_text", False):
+            arguments = {"candidates": run, "attention": "gerr:0.9,0.3", "topics": [topic], "workers": 1}
+            ranked = evenrank.rank(golden_collection, task, name, **arguments)
+            assert set(ranked.run.topic_ids.tolist()) == {topic}
+    found = evenrank.pareto(
+        golden_collection, task, candidates=run, attention="gerr", topics=[topic], weights=[0.1, 1.0], workers=1
+    )
+    assert len(found.mean) == 2
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("gerr:0.8,0.5", "depends on which pages are relevant, which no policy knows (rank with rbp:0.8"),
+        ("gerr:0.8,1", "the satisfaction from 0 to below 1"),
         ("table:1,2", "rank 2 has 2, more than rank 1 with 1"),
         ("rbp:7", "persistence must lie between 0 and 1"),
         ("steep", "unknown attention model 'steep'"),

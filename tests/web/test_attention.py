@@ -91,7 +91,10 @@ def test_wrong_weights_are_explained_beside_their_field(client: TestClient, weig
     [
         ("rpb", "choose from log, dcg, reciprocal, uniform, rbp, gerr, table"),
         ("rbp:2", "the persistence must lie between 0 and 1"),
-        ("gerr:0.8,0.5", "depends on which pages are relevant, which no policy knows"),
+        (
+            "gerr:0.8,0.5",
+            "lists show attention by rank alone (choose rbp:0.8",
+        ),
         ("table:1,2", "policies need attention that does not rise"),
     ],
 )

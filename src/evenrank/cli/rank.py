@@ -49,8 +49,8 @@ TARGET = click.option(
 ATTENTION = click.option(
     "--attention",
     metavar="MODEL",
-    help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE, a weight per line.  "
-    "[default: the protocol's]",
+    help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) "
+    "or table:FILE, a weight per line.  [default: the protocol's]",
 )
 WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
 

@@ -46,7 +46,7 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: st
     from evenrank.evaluation.run_check import check_run
 
     collection = Collection.open(folder)
-    n_faults = 0
+    n_faults, n_faulty = 0, 0
     for path in runs:
         checked = check_run(collection, path, protocol)
         faults = checked.faults
@@ -59,8 +59,10 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: st
         if not faults:
             click.echo(f"{path}: valid")
         n_faults += len(faults)
+        n_faulty += bool(faults)
     if n_faults:
-        say(f"{n_faults:,} fault{'s' * (n_faults != 1)} in {len(runs)} file{'s' * (len(runs) != 1)}")
+        where = "1 file" if len(runs) == 1 else f"{n_faulty} of {len(runs)} files"
+        say(f"{n_faults:,} fault{'s' * (n_faults != 1)} in {where}")
         raise click.exceptions.Exit(1)
 
 

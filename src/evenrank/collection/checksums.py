@@ -6,8 +6,6 @@ enough to be computed at every opening: 150 MB of arrays, those of six million p
 
 from __future__ import annotations
 
-import mmap
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,10 @@ from evenrank.formats.atomic import atomic_file
 FILE_NAME = "checksums.json"
 NOT_CHECKED = frozenset({FILE_NAME, ".tantivy-meta.lock", ".tantivy-writer.lock", "build.json"})
 """Files that change without harm."""
+
+
+PART_BYTES = 1 << 20
+"""Bytes of a file that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,15 @@ class ChecksumError(ValueError):
 
 
 def file_facts(path: Path) -> FileFacts:
-    """Size and checksum of a file, which is read by memory map."""
+    """Size and checksum of a file, which is read part by part: a map of it would count as memory of the process."""
     from isal.isal_zlib import crc32
 
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if not size:
-            return FileFacts(0, f"{0:08x}")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return FileFacts(size, f"{crc32(content):08x}")
+    size, checksum, buffer = 0, 0, memoryview(bytearray(PART_BYTES))
+    with path.open("rb", buffering=0) as file:
+        while n_read := file.readinto(buffer):
+            size += n_read
+            checksum = crc32(buffer[:n_read], checksum)
+    return FileFacts(size, f"{checksum:08x}")
 
 
 def folder_facts(folder: Path) -> dict[str, FileFacts]:

@@ -144,11 +144,14 @@ class _Evaluation:
         for topic in self._topics(run, ranked, notes):
             view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
             scores[topic] = {measure.key: measure(view) for measure in self.measures[run.task]}
-            if run.task == 1 and topic in ranked and view.exposes_nothing:
+            if topic in ranked and view.exposes_nothing:
                 bare.append(topic)
-        if bare:
+        if bare and run.task == 1:
             how = WITHOUT_EXPOSURE[self.protocol.no_exposure]
             notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {listed(bare)}")
+        elif bare:
+            shown = "relevant page of a group" if self.protocol.relevant_exposure else "page of a group"
+            notes.append(f"topics whose rankings show no {shown}, EE-D and EE-R are 0: {listed(bare)}")
         notes += run_notes(run, self.collection, self.protocol, list(scores))
         notes += value_notes(scores, self.measures[run.task])
         return scores, notes

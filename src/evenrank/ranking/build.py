@@ -59,7 +59,8 @@ class BuildSettings:
     target: TargetChoice = TRACK_TARGET
     """Where the target comes from: track, field, equal, world, or a table."""
     attention: str = "log"
-    """How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, or table:FILE, a weight per line."""
+    """How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade; as it
+    is expected where pages are relevant with their estimated chances), or table:FILE, a weight per line."""
 
     @cached_property
     def attention_model(self) -> Attention:

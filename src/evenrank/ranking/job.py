@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
+from evenrank.exposure import Cascade
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, LearningPolicy, Policy, Request, TrainingTopic, wants_learning
 from evenrank.ranking.build import BuildSettings, build_candidates, field_concentrations, make_candidates, target_of
@@ -132,13 +133,25 @@ class RankingJob:
         """The policy's rankings of what was prepared; all chance comes from the seed and the topic."""
         candidates, target = prepared
         rng = derive(self.seed, candidates.topic_id)
-        request = self.request
-        if self.length == "relevant":
-            request = replace(request, length=min(request.length, relevant_length(candidates, self.settings)))
-        rankings = self.policy.rank(candidates, target, request, rng)
+        rankings = self.policy.rank(candidates, target, self.topic_request(candidates), rng)
         page_ids = candidates.page_ids[rankings.positions]
         unfit = self._unfit(candidates, target)
         return TopicRankings(candidates.topic_id, page_ids, rankings.certificate, len(candidates), unfit)
+
+    def topic_request(self, candidates: Candidates) -> Request:
+        """What is asked of the policy for one topic: how long rankings are, and how people read them.
+
+        In a cascade that depends on what is relevant; what is expected of the order by relevance is planned for.
+        """
+        request = self.request
+        if self.length == "relevant":
+            request = replace(request, length=min(request.length, relevant_length(candidates, self.settings)))
+        if isinstance(request.attention, Cascade):
+            first = np.zeros(request.length)
+            best = np.sort(candidates.relevance)[::-1][: request.length]
+            first[: len(best)] = best
+            request = replace(request, attention=request.attention.expected(first))
+        return request
 
     def _unfit(self, candidates: Candidates, target: EstimatedTarget) -> tuple[Concentration, ...]:
         """Dimensions whose target does not fit the topic; none where the user chose it or nothing follows it."""

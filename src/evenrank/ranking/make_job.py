@@ -147,14 +147,16 @@ def _build_settings(
     return settings
 
 
-def check_attention(given: object, n_ranks: int, *, may_read: bool = True) -> str:
-    """The text of an attention model that policies can plan for; EvenrankError for one that they cannot."""
+def check_attention(given: object, n_ranks: int, *, may_read: bool = True, by_rank_alone: bool = False) -> str:
+    """The text of an attention model that policies can plan for; EvenrankError for one that they cannot.
+
+    `by_rank_alone` is for callers that show the attention of rankings without knowing what in them is relevant.
+    """
     model = parse_attention(given, may_read=may_read)
-    if isinstance(model, Cascade):
-        plain = f"rbp:{model.persistence:g}"
+    if by_rank_alone and isinstance(model, Cascade):
         raise EvenrankError(
-            f"attention {str(model)!r} depends on which pages are relevant, which no policy knows (rank with {plain}; "
-            "evaluate takes a cascade)"
+            f"attention {str(model)!r} depends on which articles are relevant, and lists show attention by rank alone "
+            f"(choose rbp:{model.persistence:g}, or rank with `evenrank rank --attention {model}`)"
         )
     weights = model.weights(n_ranks)
     rises = np.flatnonzero(np.diff(weights) > 0.0)

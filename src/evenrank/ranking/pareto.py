@@ -205,7 +205,7 @@ def _topic_frontier(part: tuple[RankingJob, int, Sequence[float]]) -> tuple[int,
     prepared = job.prepare(topic_id)
     if prepared is None:
         return topic_id, []
-    return topic_id, frontier(*prepared, job.request, weights, job.policy)
+    return topic_id, frontier(*prepared, job.topic_request(prepared.candidates), weights, job.policy)
 
 
 def _point(task: Task, weight: float, certificate: dict[str, float]) -> FrontierPoint:

@@ -273,7 +273,8 @@ def _attention(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
     name = str(fields.get("attention", "") or next(iter(attention_choices()))).strip()
     weights = ",".join(str(fields.get("weights", "")).replace(",", " ").replace(";", " ").split())
     try:
-        return check_attention(TABLE + weights if name == OWN_WEIGHTS else name, MAX_LENGTH, may_read=False)
+        chosen = TABLE + weights if name == OWN_WEIGHTS else name
+        return check_attention(chosen, MAX_LENGTH, may_read=False, by_rank_alone=True)
     except EvenrankError as error:
         faults["attention"] = str(error)
         if name == OWN_WEIGHTS:
