@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -43,6 +44,31 @@ def test_rank_reads_and_writes_pipes(golden_collection: Collection, run: Path) -
     made = evenrank("rank", golden_collection.path, *options, "--from", "-", "-o", "-", stdin=run.read_bytes())
     assert made.returncode == 0, made.stderr
     assert {line.split(b"\t")[0] for line in made.stdout.splitlines()} == {b"101", b"103"}
+
+
+def test_what_is_read_twice_may_come_from_a_pipe(golden_collection: Collection, run: Path, tmp_path: Path) -> None:
+    """Standard input is kept until the command ends, packed or not; it can be named once."""
+    pool = evenrank("pool", "build", golden_collection.path, "-", "-o", "-", "--quiet", stdin=run.read_bytes()).stdout
+    stats = evenrank("pool", "stats", "-", stdin=pool)
+    assert b"judged twice" in stats.stdout, stats.stderr
+    judgments = tmp_path / "judgments.sqlite"
+    assert evenrank("judgments", "create", judgments, "--pool", "-", stdin=pool).returncode == 0
+    topic, page = run_page(pool)
+    qrels = f"{topic} 0 {page} 1\n".encode()
+    assert evenrank("judgments", "import", judgments, "-", stdin=qrels).returncode == 0
+    assert evenrank("judgments", "export", judgments, "-o", "-").stdout == qrels
+    metadata = gzip.compress(b'{"page_id": 1, "quality_score_disc": "B", "geographic_locations": ["Africa"]}\n')
+    imported = evenrank("collection", "import", tmp_path / "c", "--metadata", "-", stdin=metadata)
+    assert b"1 page," in imported.stdout, imported.stderr
+    refused = evenrank("collection", "import", tmp_path / "d", "--metadata", "-", "--topics", "-", stdin=metadata)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert b"standard input (-) is named twice" in refused.stderr
+
+
+def run_page(pool: bytes) -> tuple[int, int]:
+    """Topic and page of the first pooled page."""
+    entry = json.loads(pool.splitlines()[1])
+    return entry["topic"], entry["page_id"]
 
 
 def test_quiet_and_verbose(golden_collection: Collection, run: Path) -> None:

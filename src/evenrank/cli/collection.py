@@ -9,11 +9,12 @@ import orjson
 
 import evenrank
 from evenrank.alignment.own_dimension import OPTION_FORM
-from evenrank.cli.option_types import SEED, NamedPath
+from evenrank.cli.option_types import SEED, InputFile, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
 
 FILE = NamedPath(path_type=Path)
+INPUT = InputFile()
 
 
 @click.group("collection")
@@ -29,27 +30,27 @@ def _warn(text: str) -> None:
 @click.argument("folder", type=FILE)
 @click.option(
     "--metadata",
-    type=FILE,
+    type=INPUT,
     required=True,
     help="Page metadata, JSON lines (trec_metadata.json.gz, trec_2022_articles_discrete.json.gz).",
 )
-@click.option("--topics", type=FILE, help="Training topics (trec_topics.json.gz, trec_2022_train_reldocs.jsonl).")
+@click.option("--topics", type=INPUT, help="Training topics (trec_topics.json.gz, trec_2022_train_reldocs.jsonl).")
 @click.option(
     "--eval-topics",
-    type=FILE,
+    type=INPUT,
     multiple=True,
     help="Evaluation topics, with judgments or with keywords; may be given twice, once for each file.",
 )
-@click.option("--qrels", type=FILE, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
+@click.option("--qrels", type=INPUT, multiple=True, help="Judgments in four columns: topic, 0, page, grade.")
 @click.option("--corpus", type=FILE, help="Articles: the track's corpus, or a MediaWiki XML dump.")
 @click.option("--language", metavar="CODE", help="Language of the articles.  [default: what a dump says, else en]")
 @click.option(
     "--date", metavar="DATE", help="When the data were taken, e.g. 2021-10-01.  [default: as the sources say]"
 )
 @click.option(
-    "--page-views", type=FILE, help="How often pages were read: page id or title, views; or Wikimedia's counts."
+    "--page-views", type=INPUT, help="How often pages were read: page id or title, views; or Wikimedia's counts."
 )
-@click.option("--subjects", type=FILE, help="Subjects without an article, from `annotate --subjects` or a query.")
+@click.option("--subjects", type=INPUT, help="Subjects without an article, from `annotate --subjects` or a query.")
 @click.option(
     "--dimension",
     "dimensions",
@@ -79,6 +80,8 @@ def import_command(
     """
     from evenrank.collection.describe import table_text
 
+    if corpus == Path("-"):
+        raise click.UsageError("--corpus cannot be standard input: `evenrank index` reads it later (name a file)")
     files = evenrank.ImportFiles(
         metadata=metadata,
         topics=topics,

@@ -21,13 +21,13 @@ from evenrank.assessment.page_ids import text_ids_of
 from evenrank.assessment.pool_file import read_pool
 from evenrank.assessment.store import filled_store, open_store
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange
+from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange, InputFile
 from evenrank.cli.talk import say
 from evenrank.collection.collection import Collection
 from evenrank.text_ids import TextIds
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = InputFile(exists=True)
+NEW_FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMS = ["qrels", "topics", "votes"]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -26,6 +28,25 @@ class NamedPath(click.Path):
         if value == "":
             self.fail("the name is empty (write . for the current folder).", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class InputFile(NamedPath):
+    """A file to read; `-` is standard input, kept in a file until the command ends, because it may be read twice."""
+
+    def __init__(self, *, exists: bool = False) -> None:
+        super().__init__(exists=exists, dir_okay=False, allow_dash=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) != "-" or ctx is None:
+            return super().convert(value, param, ctx)
+        if ctx.meta.get(__name__):
+            self.fail("standard input (-) is named twice, and can be read once.", param, ctx)
+        ctx.meta[__name__] = True
+        folder = ctx.with_resource(TemporaryDirectory(prefix="evenrank-"))
+        path = Path(folder) / "stdin"
+        with path.open("wb") as file:
+            shutil.copyfileobj(click.get_binary_stream("stdin"), file)
+        return path
 
 
 class StoreLocation(NamedPath):

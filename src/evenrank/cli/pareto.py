@@ -10,7 +10,7 @@ import click
 
 import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.outputs import FORCE, check_output, refuse_existing
+from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.records import Task
 from evenrank.settings import read_pairs
@@ -36,8 +36,8 @@ TABLES = ("tsv", "json")
     "outputs",
     metavar="OUT",
     multiple=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A figure (.pdf, .png, .svg) or the numbers (.tsv, .json); may be given more than once.",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    help="A figure (.pdf, .png, .svg) or the numbers (.tsv, .json, - for TSV on standard output); may be repeated.",
 )
 @FORCE
 def command(
@@ -88,7 +88,7 @@ def check_outputs(outputs: Sequence[Path]) -> None:
     """Refuse names whose ending is no known format, and figures that cannot be drawn."""
     from evenrank.figures import FORMATS, require_matplotlib
 
-    wrong = [str(path) for path in outputs if path.suffix[1:] not in (*TABLES, *FORMATS)]
+    wrong = [str(path) for path in outputs if path != STDOUT and path.suffix[1:] not in (*TABLES, *FORMATS)]
     if wrong:
         endings = ", ".join(f".{ending}" for ending in (*TABLES, *FORMATS))
         raise click.BadParameter(f"{', '.join(wrong)}: give a name that ends in {endings}", param_hint="-o")
@@ -111,7 +111,7 @@ def write_outputs(found: evenrank.Frontiers, outputs: Sequence[Path]) -> None:
     if not outputs:
         click.echo(as_tsv(found), nl=False)
     for path in outputs:
-        if path.suffix[1:] not in TABLES:
+        if path != STDOUT and path.suffix[1:] not in TABLES:
             found.plot(path)
             continue
         text = as_json(found) if path.suffix == ".json" else as_tsv(found)

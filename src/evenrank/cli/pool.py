@@ -11,7 +11,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.option_types import FiniteRange
+from evenrank.cli.option_types import FiniteRange, InputFile
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
 from evenrank.cli.talk import say
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenrank.collection.collection import Collection
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = InputFile(exists=True)
 RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.option_types import STORE
+from evenrank.cli.option_types import STORE, InputFile
 
 if TYPE_CHECKING:
     from evenrank.assessment.leave_one_out import LeftOut
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenrank.records import Topic
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = InputFile(exists=True)
 RUN = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 JUDGMENTS = click.option(
     "--judgments", type=STORE, help="Judgments file; the collection's own judgments when left out."

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.option_types import NEW_STORE
+from evenrank.cli.option_types import NEW_STORE, InputFile
 
 
 @click.command("restore")
-@click.argument("source", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("source", metavar="FILE", type=InputFile(exists=True))
 @click.option("--store", type=NEW_STORE, metavar="FILE|URL", help="Where lists and searches of the web app go.")
 @click.option("--judgments", type=NEW_STORE, metavar="FILE|URL", help="Where judgments go.")
 @click.option("--force", is_flag=True, help="Replace what is there.")
