@@ -30,7 +30,7 @@ class CrossEncoder:
 
     def __init__(self, device: Device = "cpu") -> None:
         self.device = device
-        self.files = packaged_files(CROSS_ENCODER)
+        self.files = packaged_files(CROSS_ENCODER, "dense" if device == "cpu" else "gpu")
 
     @cached_property
     def fingerprint(self) -> str:

@@ -52,7 +52,8 @@ class Encoder:
     def __init__(self, settings: EncoderSettings | None = None) -> None:
         self.settings = settings or EncoderSettings()
         path = self.settings.path
-        self.files: EncoderFiles = packaged_files() if path is None else encoder_files(Path(path))
+        extra = "dense" if self.settings.device == "cpu" else "gpu"
+        self.files: EncoderFiles = packaged_files(extra=extra) if path is None else encoder_files(Path(path))
         self.pooling: Pooling = self.settings.pooling or ("first" if path is None else "mean")
         prefix = self.settings.query_prefix
         self.query_prefix = prefix if prefix is not None else PACKAGED_PREFIX if path is None else ""

