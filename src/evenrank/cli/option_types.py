@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,7 +46,7 @@ class InputFile(NamedPath):
         folder = ctx.with_resource(TemporaryDirectory(prefix="evenrank-"))
         path = Path(folder) / "stdin"
         with path.open("wb") as file:
-            shutil.copyfileobj(click.get_binary_stream("stdin"), file)
+            shutil.copyfileobj(sys.stdin.buffer, file)
         return path
 
 
