@@ -53,7 +53,7 @@ def make_place(place: Path) -> None:
     for words in (
         collection,
         ["rank", place / "c", *RANK, "-o", run_file],
-        ["report", place / "c", run_file, "-o", place / "report"],
+        ["report", place / "c", run_file, "--protocol", "official-2021", "-o", place / "report"],
         ["pool", "build", place / "c", run_file, "--tier", "1:20", "-o", place / "pool"],
         ["judgments", "create", store, "--pool", place / "pool"],
         ["judgments", "assessor", store, "ann"],
@@ -114,8 +114,8 @@ def folder(name: str) -> Callable[[Path], Outcome]:
 
     def outcome(place: Path) -> Outcome:
         found = sorted(path for path in (place / name).rglob("*") if path.is_file())
-        names = [str(path.relative_to(place / name)) for path in found]
-        return {name: digest(orjson.dumps(names))}
+        contents = [(str(path.relative_to(place / name)), digest(path.read_bytes())) for path in found]
+        return {name: digest(orjson.dumps(contents))}
 
     return outcome
 

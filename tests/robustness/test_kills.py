@@ -12,16 +12,21 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 import orjson
 import pytest
 from tests.robustness.commands import leftovers
 from tests.robustness.kill_cases import CASES, listing, make_place
-from tests.robustness.kill_points import has_strace, killed_server
-from tests.robustness.server import QUESTION, get, post, serving
+from tests.robustness.server import QUESTION, get, post, wait_until_ready
 from tests.robustness.warm import Warm, can_compile
 
+from evenrank.assessment.assessors import add_assessor
+from evenrank.assessment.assignments import Overlap, assign_pages
+from evenrank.assessment.store import open_store
 from evenrank.web.storage.store import open_desk_store
 
 N_KILLS = int(os.environ.get("EVENRANK_KILLS", "1"))
@@ -89,43 +94,102 @@ def test_old_or_new_never_neither(base: Path, warm: Warm, tmp_path: Path, name: 
         assert listing(place) == files, (call, number)
 
 
-SERVER_CALLS = ("pwrite64", "fdatasync", "fsync", "unlink")
-"""Calls with which the server's store is written and its log is merged."""
+class Judging(NamedTuple):
+    """A judgments file with an assessor and pages to judge."""
+
+    path: Path
+    secret: str
+    items: list[tuple[int, int]]
+    """Topic and page."""
 
 
-def server_points() -> list[tuple[str, int]]:
-    """Where the server is killed: while it makes its store, and while it answers."""
-    every = [(call, number) for number in (1, 2, 3, 5, 8, 12, 18, 26, 36, 48) for call in SERVER_CALLS]
-    return every[PART - 1 :: N_PARTS] if not N_KILLS else [("pwrite64", 36)]
+@pytest.fixture(scope="module")
+def judging(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Judging:
+    path = tmp_path_factory.mktemp("judged") / "judgments.sqlite"
+    shutil.copyfile(base / "judgments.sqlite", path)
+    with open_store(path) as store:
+        secret = add_assessor(store, "eve")
+        assign_pages(store, ["eve"], Overlap())
+        rows = store.connection.execute("SELECT topic, page FROM assignment WHERE assessor = 'eve' ORDER BY page")
+        items = [(topic, page) for topic, page in rows.fetchall()]
+    return Judging(path, secret, items[:N_EACH])
 
 
-@pytest.mark.skipif(not has_strace(), reason="needs strace, and the right to trace")
-@pytest.mark.parametrize(("call", "number"), server_points())
-def test_what_a_killed_server_answered_is_stored(base: Path, tmp_path: Path, call: str, number: int) -> None:
-    """A visitor keeps a search and draws from it until the server dies; then it is started again."""
-    store = tmp_path / "desk.sqlite"
-    words = [base / "c", "--port", 0, "--rate", 100000, "--store", store]
-    token, n_draws = "", 0
-    with killed_server(words, call, number) as port, suppress(OSError, http.client.HTTPException):
-        for attempt in range(100 if port else 0):
-            try:
-                status, text = post(port, "/api/searches", orjson.dumps(QUESTION))
-                break
-            except ConnectionRefusedError:
-                time.sleep(0.1 if attempt < 99 else 0)
-        if port and status in (200, 201):
-            token = orjson.loads(text)["token"]
-        while token and n_draws < 25:
-            status, text = post(port, f"/api/searches/{token}/draws", orjson.dumps({"editor": "ann"}))
-            assert status in (200, 201, 409), text
-            n_draws += status != 409
-            if status == 409:
-                break
-    with serving(base / "c", "--store", store) as (_, port):
-        if token:
-            assert get(port, f"/api/searches/{token}")[0] == 200
-        assert post(port, "/api/searches", orjson.dumps(QUESTION))[0] in (200, 201)
-    with open_desk_store(store) as kept:
-        (n_kept,) = kept.connection.execute("SELECT count(*) FROM draw").fetchone()
-    assert n_draws <= n_kept <= n_draws + 1
-    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(("-wal", "-shm", ".tmp"))] == []
+N_EACH = 3
+"""Draws and votes while the server lives."""
+
+
+@dataclass
+class Answered:
+    """What a server answered before it was killed."""
+
+    token: str = ""
+    n_draws: int = 0
+    votes: list[tuple[int, int]] = field(default_factory=list)
+
+
+def visit(port: int, judging: Judging, answered: Answered) -> None:
+    """A visitor keeps a search and draws from it, and an assessor judges pages, in turn."""
+    for attempt in range(100):
+        try:
+            status, text = post(port, "/api/searches", orjson.dumps(QUESTION))
+            break
+        except ConnectionRefusedError:  # it listens before it answers
+            if attempt == 99:
+                raise
+            time.sleep(0.1)
+    assert status in (200, 201), text
+    answered.token = orjson.loads(text)["token"]
+    for topic, page in judging.items:
+        status, text = post(port, f"/api/searches/{answered.token}/draws", orjson.dumps({"editor": "ann"}))
+        assert status in (200, 201), text
+        answered.n_draws += 1
+        vote = urlencode({"answer": "1", "nonce": f"nonce-{page}-{topic}", "seconds": "3"}).encode()
+        status, text = post(port, f"/judge/{judging.secret}/{topic}/{page}", vote, "application/x-www-form-urlencoded")
+        assert status == 303, text
+        answered.votes.append((topic, page))
+
+
+def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, warm: Warm, tmp_path: Path) -> None:
+    """A server is visited until it is killed, and then started again: all that it answered is there, nothing twice."""
+    place = tmp_path / "place"
+    stores = ["--store", place / "desk.sqlite", "--judgments", place / "judgments.sqlite"]
+    words = [base / "c", "--port", 0, "--rate", 100000, *stores]
+
+    def killed_and_visited(call: str, number: int) -> Answered:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        shutil.copyfile(judging.path, place / "judgments.sqlite")
+        answered = Answered()
+        with warm.serving(*words, call=call, number=number) as port:
+            if port:
+                with suppress(OSError, http.client.HTTPException):
+                    visit(port, judging, answered)
+        return answered
+
+    def look(answered: Answered) -> None:
+        with warm.serving(*words) as port:
+            wait_until_ready(port)
+            if answered.token:
+                assert get(port, f"/api/searches/{answered.token}")[0] == 200
+            assert post(port, "/api/searches", orjson.dumps(QUESTION))[0] in (200, 201)
+
+    everything = killed_and_visited("", 0)
+    assert (everything.n_draws, everything.votes) == (N_EACH, judging.items)
+    counts = warm.calls()
+    look(everything)
+    files, points = listing(place), chosen(counts)
+    print(f"serve: {len(points)} kills, of {sum(counts.values())} calls: {counts}")
+    for call, number in points:
+        answered = killed_and_visited(call, number)
+        look(answered)
+        with open_desk_store(place / "desk.sqlite") as desk, open_store(place / "judgments.sqlite") as judgments:
+            (n_kept,) = desk.connection.execute("SELECT count(*) FROM draw").fetchone()
+            rows = judgments.connection.execute("SELECT topic, page FROM vote WHERE assessor = 'eve'").fetchall()
+        votes = [(topic, page) for topic, page in rows]
+        assert answered.n_draws <= n_kept <= answered.n_draws + 1, (call, number)
+        assert len(votes) == len(set(votes)), (call, number)
+        assert set(answered.votes) <= set(votes), (call, number)
+        assert len(votes) <= len(answered.votes) + 1, (call, number)
+        assert leftovers(place) == [], (call, number)
+        assert listing(place) == files, (call, number)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.robustness.commands import PROGRAM, leftovers, run
-from tests.robustness.kill_points import has_strace
 from tests.robustness.small_files import import_words, small_files
 
 from evenrank.collection.import_files import import_collection
@@ -18,6 +17,13 @@ from evenrank.search.engine.indexing import build_index
 
 SOURCE = Path(__file__).with_name("short_reads.c")
 COMPILER = shutil.which("cc") or shutil.which("gcc")
+
+
+def has_strace() -> bool:
+    """Whether processes can be traced here."""
+    if shutil.which("strace") is None:
+        return False
+    return subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode == 0
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +32,7 @@ class Ended(NamedTuple):
     code: int
     """Exit code; minus the number of the signal that ended it."""
     counts: dict[str, int]
-    """Calls of each kind; empty for one that was killed."""
+    """Calls of each kind."""
     text: str
     """What it printed."""
 
@@ -44,19 +48,53 @@ class Warm:
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / "kill_calls.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.log = folder / "printed"
+        self.log, self.counts = folder / "printed", folder / "counts"
         env = {**os.environ, "LD_PRELOAD": str(library), "OPENBLAS_NUM_THREADS": "1"}
-        words = [sys.executable, "-m", "tests.robustness.warm", str(library), str(self.log)]
+        words = [sys.executable, "-m", "tests.robustness.warm", str(library), str(self.log), str(self.counts)]
         self.process = subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, words: Sequence[object], call: str = "", number: int = 0) -> Ended:
         """A command to its end, or to its `number`-th call of a kind."""
+        self.start(words, call, number)
+        return self.wait()
+
+    def start(self, words: Sequence[object], call: str = "", number: int = 0) -> int:
+        """The process of a command that has begun; `wait` must follow."""
+        self.log.unlink(missing_ok=True)
+        return self._ask([list(map(str, words)), call, number])
+
+    def wait(self) -> Ended:
+        """How the command that was started ended."""
+        code = self._ask([])
+        return Ended(code, self.calls(), self.printed())
+
+    def calls(self) -> dict[str, int]:
+        """How many calls of each kind the last command made."""
+        counts = struct.unpack(f"{len(CALLS)}l", self.counts.read_bytes())
+        return dict(zip(CALLS, counts, strict=True))
+
+    def printed(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    @contextmanager
+    def serving(self, *words: object, call: str = "", number: int = 0) -> Iterator[int]:
+        """The port of a server; 0 if it is killed before it names one. At the end it is stopped as a user would."""
+        process = self.start(["serve", *words], call, number)
+        try:
+            while not (found := re.search(r":(\d+)/ ", self.printed())) and is_alive(process):
+                time.sleep(0.02)
+            yield int(found[1]) if found else 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGTERM)
+            self.wait()
+
+    def _ask(self, request: list[object]) -> int:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([list(map(str, words)), call, number]) + "\n")
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        return Ended(answer["code"], answer["counts"], self.log.read_text(errors="replace"))
+        return int(self.process.stdout.readline())
 
     def __enter__(self) -> Warm:
         return self
@@ -69,26 +107,36 @@ class Warm:
         self.process.stdout.close()
 
 
-def _serve(library: str, log: str) -> None:
-    """Fork for each request on standard input, and answer on standard output."""
+def is_alive(process: int) -> bool:
+    """Whether a process runs: one that has ended, and whose end nobody has asked for, does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _serve(library: str, log: str, counts: str) -> None:
+    """Fork for each command on standard input, and wait for its end when asked with an empty line."""
     _import_all()
-    library_calls = ctypes.CDLL(library)
+    calls = ctypes.CDLL(library)
+    child = 0
     for line in sys.stdin:
-        words, call, number = json.loads(line)
-        reader, writer = os.pipe()
+        request = json.loads(line)
+        if not request:
+            _, status = os.waitpid(child, 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        words, call, number = request
         child = os.fork()
         if not child:
-            os.close(reader)
-            _be_command(words, call, number, library_calls, writer, log)
-        os.close(writer)
-        with os.fdopen(reader) as told:
-            counts = json.loads(told.read() or "{}")
-        _, status = os.waitpid(child, 0)
-        print(json.dumps({"code": os.waitstatus_to_exitcode(status), "counts": counts}), flush=True)
+            calls.evenrank_count_in(counts.encode())
+            calls.evenrank_kill_at(call.encode(), ctypes.c_long(number))
+            _be_command(words, log)
+        print(child, flush=True)
 
 
-def _be_command(words: list[str], call: str, number: int, calls: ctypes.CDLL, writer: int, log: str) -> None:
-    """The forked process: run the command and tell the counts, if it comes so far."""
+def _be_command(words: list[str], log: str) -> None:
+    """The forked process: run the command."""
     code = 1
     try:
         handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -98,7 +146,6 @@ def _be_command(words: list[str], call: str, number: int, calls: ctypes.CDLL, wr
         os.environ.pop("LD_PRELOAD", None)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["evenrank", *words]
-        calls.evenrank_kill_at(call.encode(), ctypes.c_long(number))
         try:
             from evenrank.cli.main import main
 
@@ -108,8 +155,6 @@ def _be_command(words: list[str], call: str, number: int, calls: ctypes.CDLL, wr
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         sys.stdout.flush()
         sys.stderr.flush()
-        calls.evenrank_count.restype = ctypes.c_long
-        os.write(writer, json.dumps({kind: calls.evenrank_count(kind.encode()) for kind in CALLS}).encode())
     finally:
         os._exit(code)
 
@@ -121,13 +166,13 @@ def _import_all() -> None:
 
     import evenrank
 
-    for module in pkgutil.walk_packages(evenrank.__path__, "evenrank."):
-        if ".spark" not in module.name and "opensearch" not in module.name:
-            try:
-                importlib.import_module(module.name)
-            except ImportError:  # an extra that is not installed
-                continue
+    ours = [module.name for module in pkgutil.walk_packages(evenrank.__path__, "evenrank.")]
+    figures = ["matplotlib.figure", *(f"matplotlib.backends.backend_{kind}" for kind in ("agg", "pdf", "svg"))]
+    for name in (*ours, *figures):
+        if ".spark" not in name and "opensearch" not in name:
+            with suppress(ImportError):  # an extra that is not installed
+                importlib.import_module(name)
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], sys.argv[2])
+    _serve(*sys.argv[1:])
