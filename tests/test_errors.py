@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from evenrank.errors import EvenrankError, Fault, InputError, MissingExtraError, StoreUnavailableError, UnknownNameError
+import evenrank
+from evenrank.errors import (
+    EvenrankError,
+    Fault,
+    InputError,
+    MissingExtraError,
+    StoreUnavailableError,
+    UnknownNameError,
+    reason_of,
+)
 
 ERRORS = {
     EvenrankError("no run to score"): "no run to score",
@@ -30,3 +42,31 @@ def test_text_survives_pickling(error: EvenrankError, text: str) -> None:
     assert type(copy) is type(error)
     assert str(error) == str(copy) == text
     assert getattr(copy, "faults", None) == getattr(error, "faults", None)
+
+
+def test_reasons_are_words() -> None:
+    assert reason_of(FileNotFoundError(2, "No such file or directory", "a.tsv")) == "No such file or directory"
+    assert reason_of(OSError("timed out")) == "timed out"
+    assert reason_of(ValueError("no connection: [Errno 111] Connection refused")) == "no connection: Connection refused"
+    assert reason_of(KeyError("format")) == "'format' is missing"
+    assert reason_of(MemoryError()) == "MemoryError"
+
+
+def shown_errors(handler: ast.ExceptHandler) -> Iterator[int]:
+    """Lines on which the text of the error itself becomes part of a message: `{error}`, `str(error)`."""
+    for node in ast.walk(handler):
+        texts = [node.value] if isinstance(node, ast.FormattedValue) else []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+            texts = node.args
+        yield from (text.lineno for text in texts if isinstance(text, ast.Name) and text.id == handler.name)
+
+
+def test_no_message_has_the_number_of_an_error_of_the_system() -> None:
+    """The text of an OSError is `[Errno 2] …`: `reason_of` says it in words."""
+    raw = []
+    for path in Path(evenrank.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_system = isinstance(node, ast.ExceptHandler) and node.type and "OSError" in ast.unparse(node.type)
+            if is_system and path.name not in ("spark.py",):  # whose errors come as OSError without a number
+                raw += [f"{path.name}:{line}" for line in shown_errors(node)]
+    assert raw == []

@@ -15,6 +15,7 @@ EvenrankError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -144,6 +145,19 @@ class DamagedStoreError(StoreError):
 
     def __init__(self, path: object, reason: str) -> None:
         super().__init__(path, f"damaged: {reason}", "restore a backup; `evenrank doctor` says what is damaged")
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, in words: of an error of the system without its number, which says nothing to a reader."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, KeyError) and error.args:
+        return f"{error.args[0]!r} is missing"
+    return _ERRNO.sub("", str(error)) or type(error).__name__
+
+
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+"""The number of an error of the system, which libraries quote within their own texts."""
 
 
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, WrongTypeError, input_error
+from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, WrongTypeError, input_error, reason_of
 
 Weights = NDArray[np.floating]
 PERSISTENCE = 0.8
@@ -228,7 +228,7 @@ def _read_weights(path: str) -> tuple[float, ...]:
         with Path(path).open("rb") as file:
             content = file.read(MAX_TABLE_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise input_error(path, 0, f"cannot be read: {getattr(error, 'strerror', None) or error}", fix) from None
+        raise input_error(path, 0, f"cannot be read: {reason_of(error)}", fix) from None
     if len(content) > MAX_TABLE_BYTES:
         raise input_error(path, 0, f"larger than {MAX_TABLE_BYTES >> 20} MiB", fix)
     lines = [line.strip() for line in content.decode("utf-8-sig", "replace").rstrip().split("\n")]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error
+from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error, reason_of
 from evenrank.sqlite_checksums import add_checksums, drop_checksums, find_damage, has_checksums, register
 
 WAIT_SECONDS = 30.0
@@ -214,7 +214,7 @@ def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
         _upgrade(store, schema)
     except OSError as error:
         store.close()
-        found = f"cannot be opened as {schema.name}: {error.strerror or error}"
+        found = f"cannot be opened as {schema.name}: {reason_of(error)}"
         raise input_error(store.path, 0, found, schema.fix) from error
     except BaseException:
         store.close()

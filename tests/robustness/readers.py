@@ -14,7 +14,7 @@ from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, 
 from evenrank.annotate.entities import annotate_entities
 from evenrank.assessment.imports import import_topics, parse_vote
 from evenrank.assessment.pool_file import read_pool
-from evenrank.assessment.store import create_store
+from evenrank.assessment.store import Store, create_store
 from evenrank.errors import EvenrankError
 from evenrank.exposure import parse_attention
 from evenrank.formats.articles import open_articles, read_articles
@@ -102,14 +102,25 @@ def _as_named(read: Callable[[Path], object], *endings: str) -> Reader:
     return read_all
 
 
-def _judged_topics(path: Path) -> None:
-    with create_store(path.with_name("store")) as store:
+class _JudgedTopics:
+    """Topics with judgments, imported into a judgments file; one that is refused must leave nothing in it.
+
+    So the file serves until an import succeeds: making one takes far longer than most imports.
+    """
+
+    store: Store | None = None
+
+    def __call__(self, path: Path) -> None:
+        if self.store is None or not Path(self.store.path).exists():
+            self.store = create_store(path.with_name("store"))
         try:
-            import_topics(store, path, "ann")
-        finally:
-            store.close()
-            for name in ("store", "store-wal", "store-shm"):
-                path.with_name(name).unlink(missing_ok=True)
+            import_topics(self.store, path, "ann")
+        except EvenrankError:
+            assert self.store.connection.execute("SELECT count(*) FROM vote").fetchone()[0] == 0
+            raise
+        self.store.close()
+        for name in ("store", "store-wal", "store-shm"):
+            path.with_name(name).unlink(missing_ok=True)
 
 
 def _record(path: Path) -> object:
@@ -152,7 +163,7 @@ READERS: dict[str, Reader] = {
     "text_qrels": lambda path: read_qrels(path, ids=TextIds()),
     "text_topics": lambda path: read_topics(path, "eval", TextIds()),
     "text_corpus": _text_articles,
-    "judged_topics": _judged_topics,
+    "judged_topics": _JudgedTopics(),
     "record": _record,
     "subjects": _as_named(read_subjects, ".csv", ".tsv", ".jsonl"),
     "guidelines": read_guidelines,

@@ -32,6 +32,13 @@ READERS = {
     "corpus": "from evenrank.formats.articles import read_articles\nfrom evenrank.formats.faults import FaultLog\n"
     "def read(path):\n    log = FaultLog()\n    for _ in read_articles(path, log): pass\n    log.raise_if_any()",
 }
+TABLES = {
+    "rankings": "import evenrank\nread = lambda path: evenrank.score(path, {'a': 'x', 'b': 'y'})",
+    "items": "import evenrank\nread = lambda path: evenrank.rerank(path, {'a': 'x', 'b': 'y'}, workers=1)",
+    "groups": "import evenrank\nread = lambda path: evenrank.score({'q': ['a', 'b']}, groups=path)",
+    "relevance": "import evenrank\nread = lambda path: evenrank.score({'q': ['a']}, {'a': 'x'}, relevance=path)",
+}
+"""What `score` and `rerank` take as tables."""
 RUN_READ = "\nimport sys\nfrom evenrank.errors import EvenrankError\ntry:\n    read(sys.argv[1])\n    print('read')\n"
 RUN_READ += "except EvenrankError as error:\n    sys.stderr.write(str(error)[:2000])\n    sys.exit(2)\n"
 
@@ -77,6 +84,42 @@ def test_a_small_file_never_fills_the_memory(bombs: dict[str, Path], reader: str
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_no_bomb_fills_the_memory_of_any_reader(bombs: dict[str, Path], reader: str, bomb: str) -> None:
     test_a_small_file_never_fills_the_memory(bombs, reader, bomb)
+
+
+def sequence(line: str, n_rows: int) -> bytes:
+    return b"query,item\n" + "".join(line.format(number) for number in range(1_000_000, 1_000_000 + n_rows)).encode()
+
+
+TABLE_FILES = {
+    "packed rows": lambda: gzip.compress(b"query,item\n" + b"qq,aa\n" * (10 << 20), 6),
+    "packed ids": lambda: gzip.compress(sequence("q,{}\n", 4_000_000), 1),
+    "ids": lambda: sequence("q,{:x}\n", 1_100_000),
+    "queries": lambda: sequence("{0:x},{0:x}\n", 760_000),
+    "bad rows": lambda: b"query,item\n" + b"x\n" * 4_900_000,
+}
+"""Tables of up to 10 MB that take as much memory as possible."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("file", TABLE_FILES)
+def test_no_table_of_10_mb_fills_the_memory(tmp_path: Path, table: str, file: str) -> None:
+    path = tmp_path / "table"
+    path.write_bytes(TABLE_FILES[file]())
+    assert path.stat().st_size < 11_000_000
+    peak, code, errors = peak_mib(TABLES[table] + RUN_READ, path, timeout=250)
+    assert code in (0, 2), errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
+
+
+def test_a_packed_table_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    """A megabyte of gzip with twenty million rows took gigabytes."""
+    path = tmp_path / "table.gz"
+    path.write_bytes(gzip.compress(b"query,item\n" + b"qq,aa\n" * (1 << 20), 6) * 20)
+    peak, code, errors = peak_mib(TABLES["rankings"] + RUN_READ, path)
+    assert code == 2
+    assert "hold a table that takes over" in errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])

@@ -195,6 +195,19 @@ def test_doctor_finds_every_damage_of_an_index(folder: Path) -> None:
     assert run(["doctor", folder]).returncode == 0
 
 
+def test_doctor_says_what_it_could_not_check(folder: Path) -> None:
+    """An index made before there were checksums was called undamaged, after the text of an error of the system."""
+    known = folder / "index" / "checksums.json"
+    content = known.read_bytes()
+    known.unlink()
+    ended = run(["doctor", folder])
+    known.write_bytes(content)
+    assert ended.returncode == 0
+    assert "not checked: it was made before checksums were kept" in ended.stdout
+    assert "nothing is damaged; 1 not checked" in ended.stdout
+    assert "Errno" not in ended.stdout
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "data-1/page_ids.npy", "data-1/topics.json"])
 def test_commands_say_what_is_damaged(folder: Path, name: str, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "c")

@@ -34,7 +34,7 @@ from evenrank.annotate.write import (
     header_comment,
     write_about,
 )
-from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error
+from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error, reason_of
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.compressed import LINE_LIMIT
 from evenrank.formats.content import BATCH, RawBatch
@@ -107,7 +107,7 @@ def only_run(out: Path) -> Iterator[None]:
             out.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(only_writer(out.with_name(f".{out.name}.lock"), out))
         except OSError as error:
-            raise input_error(out, 0, f"could not be written: {error.strerror}", "choose another place") from error
+            raise input_error(out, 0, f"could not be written: {reason_of(error)}", "choose another place") from error
         yield
 
 
@@ -169,7 +169,7 @@ def work_folder(out: Path, is_fresh: bool) -> Path:
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise input_error(out, 0, f"could not be written: {error.strerror}", "choose another place") from error
+        raise input_error(out, 0, f"could not be written: {reason_of(error)}", "choose another place") from error
     return work
 
 

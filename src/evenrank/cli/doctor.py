@@ -47,10 +47,12 @@ def _check_files(paths: tuple[Path | str, ...]) -> None:
     rows = [[str(finding.path), finding.state, finding.fix] for finding in findings]
     click.echo(aligned([["file", "state", "what to do"], *rows]))
     n_damaged = sum(finding.is_damaged for finding in findings)
+    n_checked = sum(finding.is_checked for finding in findings)
+    unchecked = f"; {len(findings) - n_checked:,} not checked" if n_checked < len(findings) else ""
     if n_damaged:
-        click.echo(f"\n{n_damaged:,} of {len(findings):,} are damaged")
+        click.echo(f"\n{n_damaged:,} of {n_checked:,} are damaged{unchecked}")
         raise click.exceptions.Exit(1)
-    click.echo(f"\n{len(findings):,} checked, nothing is damaged")
+    click.echo(f"\n{n_checked:,} checked, nothing is damaged{unchecked}")
 
 
 def _print_versions() -> None:

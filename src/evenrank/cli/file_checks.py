@@ -10,6 +10,7 @@ from evenrank.database import Location, is_database_address, kinds_in, open_data
 from evenrank.errors import DamagedStoreError, EvenrankError
 
 FINE = "as it was written"
+BEFORE_CHECKSUMS = "not checked: it was made before checksums were kept"
 
 
 class Finding(NamedTuple):
@@ -20,6 +21,8 @@ class Finding(NamedTuple):
     state: str
     fix: str = ""
     is_damaged: bool = False
+    is_checked: bool = True
+    """Whether there was anything to compare it with."""
 
 
 def check_path(path: Location) -> Iterator[Finding]:
@@ -49,7 +52,7 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
     yield Finding(folder / FILE_NAME, FINE)
     data = folder / manifest.data_folder
     if not manifest.files:
-        yield Finding(data, "made before there were checksums", "import it again to have them")
+        yield Finding(data, BEFORE_CHECKSUMS, "to have them, import it again", is_checked=False)
     for name in manifest.files:
         fault = file_fault(data, name, manifest.files)
         yield Finding(data / name, fault or FINE, again if fault else "", bool(fault))
@@ -60,7 +63,7 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
     for store in sorted(folder.glob("*.sqlite")):
         yield _check_store(store)
     for left in sorted(folder.glob(".*.tmp")):
-        yield Finding(left, "left by a process that was killed", "the next import removes it")
+        yield Finding(left, "left by a process that was killed", "the next import removes it", is_checked=False)
 
 
 def _check_sources(folder: Path) -> Iterator[Finding]:
@@ -81,24 +84,27 @@ def _check_sources(folder: Path) -> Iterator[Finding]:
 
 
 def _check_index(folder: Path) -> Iterator[Finding]:
+    from evenrank.collection.checksums import FILE_NAME as CHECKSUMS
     from evenrank.collection.checksums import ChecksumError, folder_faults
     from evenrank.search.engine.engines import FILE_NAME, read_state
 
     if not folder.exists():
         return
-    again = f"remove the folder and run: evenrank index {folder.parent}"
+    rebuild = f"remove the folder and run: evenrank index {folder.parent}"
     state = read_state(folder)
     if state is None:
-        yield Finding(folder / FILE_NAME, "cannot be read", again, True)
+        yield Finding(folder / FILE_NAME, "cannot be read", rebuild, True)
     elif not state.is_complete:
-        yield Finding(folder, "not finished", f"run: evenrank index {folder.parent}")
+        yield Finding(folder, "not finished", f"run: evenrank index {folder.parent}", is_checked=False)
+    elif not (folder / CHECKSUMS).exists():
+        yield Finding(folder, BEFORE_CHECKSUMS, f"to have them, {rebuild}", is_checked=False)
     else:
         try:
             faults = folder_faults(folder)
         except ChecksumError as error:
-            yield Finding(folder, str(error), again, (folder / "checksums.json").exists())
+            yield Finding(folder / CHECKSUMS, str(error), rebuild, True)
             return
-        yield from (Finding(folder / name, fault, again, True) for name, fault in faults.items())
+        yield from (Finding(folder / name, fault, rebuild, True) for name, fault in faults.items())
         if not faults:
             yield Finding(folder, FINE)
 

@@ -10,7 +10,7 @@ from typing import cast
 import click
 
 from evenrank.cli.talk import with_talk_options
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import EvenrankError, UnknownNameError, reason_of
 
 COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
@@ -94,7 +94,8 @@ def main() -> None:
     except BrokenPipeError:
         _leave_quietly(0)
     except OSError as error:
-        click.echo(f"error: {error}", err=True)
+        named = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        click.echo(f"error: {named}{reason_of(error)}", err=True)
         _leave_quietly(2)
     except MemoryError:
         click.echo("error: not enough memory (use fewer --workers, smaller files, or a larger machine)", err=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.errors import DamagedCollectionError
+from evenrank.errors import DamagedCollectionError, reason_of
 from evenrank.formats.atomic import atomic_file
 
 FILE_NAME = "checksums.json"
@@ -76,11 +76,11 @@ def write_checksums(folder: Path) -> None:
 
 
 def folder_faults(folder: Path) -> dict[str, str]:
-    """What is wrong with the files of a folder that `write_checksums` saw, by name; ValueError without checksums."""
+    """What is wrong with the files of a folder that `write_checksums` saw, by name; ChecksumError without its list."""
     try:
         known = {name: FileFacts(**facts) for name, facts in orjson.loads((folder / FILE_NAME).read_bytes()).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ChecksumError(f"no checksums: {error}") from error
+        raise ChecksumError(f"its checksums cannot be read: {reason_of(error)}") from error
     return {name: fault for name in known if (fault := file_fault(folder, name, known))}
 
 
@@ -89,7 +89,7 @@ def file_fault(folder: Path, name: str, known: dict[str, FileFacts]) -> str:
     try:
         check_file(folder, name, known)
     except OSError as error:
-        return error.strerror or str(error)
+        return reason_of(error)
     except ValueError as error:
         return str(error).removeprefix(f"{name} ")
     return ""
@@ -104,4 +104,4 @@ def record_checksum(record: dict[str, Any]) -> str:
 
 def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
     """The error to raise about a collection whose files are not as they were written."""
-    return DamagedCollectionError(f"{folder}: damaged collection: {error} (import it again)")
+    return DamagedCollectionError(f"{folder}: damaged collection: {reason_of(error)} (import it again)")

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 from evenrank.collection.official import OfficialFile, base_url, md5_of, official_files
-from evenrank.errors import EvenrankError, UnknownNameError, input_error
+from evenrank.errors import EvenrankError, UnknownNameError, input_error, reason_of
 from evenrank.progress import progress_bar
 
 BLOCK = 1 << 18
@@ -45,7 +45,7 @@ def download_collection(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+        raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
     for name in only or known:
         if known[name].md5 is None:
             warn(f"{name}: its size and checksum are not known, so the download cannot be checked")
@@ -80,8 +80,9 @@ def _one(path: Path, url: str, facts: OfficialFile) -> Path:
             raise EvenrankError(f"{url}: the server answers {error.code} {error.reason}") from error
         except (OSError, http.client.HTTPException) as error:
             if attempt == N_TRIES:
-                reason = getattr(error, "reason", error)
-                text = f"{url}: {reason} (what arrived is kept; run the same command again to resume)"
+                cause = getattr(error, "reason", error)
+                found = reason_of(cause if isinstance(cause, Exception) else error)
+                text = f"{url}: {found} (what arrived is kept; run the same command again to resume)"
                 raise EvenrankError(text) from error
     fault = _fault(partial, facts)
     if fault:

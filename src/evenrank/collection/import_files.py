@@ -32,7 +32,7 @@ from evenrank.collection.lock import (
 from evenrank.collection.manifest import Manifest, SourceFile, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.read_pages import read_pages
-from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.metadata import Metadata, has_text_ids
@@ -138,7 +138,7 @@ def import_locked(
         if (manifest := previous_manifest(folder)) is None or manifest.data_folder != final.name:
             shutil.rmtree(final, ignore_errors=True)
         if isinstance(error, OSError):
-            found = f"could not be written: {error.strerror or error}"
+            found = f"could not be written: {reason_of(error)}"
             raise input_error(folder, 0, found, "free some space") from error
         raise
     remove_old_data(folder, final.name)

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from evenrank.collection.manifest import Manifest, read_manifest
-from evenrank.errors import EvenrankError, input_error
+from evenrank.errors import EvenrankError, input_error, reason_of
 from evenrank.formats.locking import LOCK_NAME, no_leases, only_writer
 
 
@@ -25,7 +25,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
         with only_writer(folder / LOCK_NAME, folder):
             yield
     except OSError as error:
-        found = f"could not be written: {error.strerror or error}"
+        found = f"could not be written: {reason_of(error)}"
         raise input_error(folder, 0, found, "make room or name another folder; nothing was changed") from error
     finally:
         with suppress(OSError):
@@ -52,7 +52,7 @@ def new_data_folder(folder: Path) -> Path:
             shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
     except OSError as error:
-        raise input_error(folder, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+        raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
 
 
 def next_data_folder(folder: Path, previous: Manifest | None) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from evenrank.collection.checksums import FileFacts, record_checksum
-from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError
+from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, reason_of
 from evenrank.formats.atomic import atomic_file
 
 FORMAT_VERSION = 1
@@ -81,7 +81,9 @@ def read_manifest(folder: Path) -> Manifest:
         files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
         return Manifest(**{**record, "sources": sources, "files": files, **_tuples(record)})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedCollectionError(f"{path}: not a manifest of a collection: {error} (import it again)") from error
+        raise DamagedCollectionError(
+            f"{path}: not a manifest of a collection: {reason_of(error)} (import it again)"
+        ) from error
 
 
 def _tuples(record: dict[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from evenrank.errors import input_error
+from evenrank.errors import input_error, reason_of
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def temporary_file(path: Path) -> tuple[int, str]:
 
 
 def _not_written(path: Path, error: OSError) -> Exception:
-    return input_error(path, 0, f"could not be written: {error.strerror or error}", "nothing was changed")
+    return input_error(path, 0, f"could not be written: {reason_of(error)}", "nothing was changed")
 
 
 def _umask() -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from evenrank.errors import InputError, input_error
+from evenrank.errors import InputError, input_error, reason_of
 
 FILE_BLOCK = 1 << 18
 """Bytes taken from the file at once."""
@@ -87,7 +87,7 @@ class Decompressed(io.RawIOBase):
                 self._file.seek(0)
         except OSError as error:
             self._file.close()
-            raise self._damaged(error.strerror or str(error)) from error
+            raise self._damaged(reason_of(error)) from error
         return head
 
     def _refuse_unread(self, head: bytes) -> None:
@@ -169,7 +169,7 @@ class Decompressed(io.RawIOBase):
             data = self._head or self._file.read(size)
             self._head = b""
         except OSError as error:
-            raise self._damaged(error.strerror or str(error)) from error
+            raise self._damaged(reason_of(error)) from error
         self.n_file_bytes += len(data)
         return data
 
@@ -191,7 +191,7 @@ def _open(path: Path) -> BinaryIO:
     try:
         return cast(BinaryIO, path.open("rb", buffering=0))
     except OSError as error:
-        raise input_error(path, 0, error.strerror or str(error), "check the name") from error
+        raise input_error(path, 0, reason_of(error), "check the name") from error
 
 
 @contextmanager

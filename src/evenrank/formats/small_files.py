@@ -6,7 +6,7 @@ import os
 import tomllib
 from typing import Any
 
-from evenrank.errors import input_error
+from evenrank.errors import input_error, reason_of
 
 MAX_BYTES = 1 << 20
 """Size of the largest file; files without an end are refused too."""
@@ -21,7 +21,7 @@ def read_small_text(path: str | os.PathLike[str], fix: str) -> str:
             raise input_error(path, 0, f"more than {MAX_BYTES:,} bytes", fix)
         return content.decode("utf-8-sig")
     except OSError as error:
-        raise input_error(path, 0, f"cannot be read: {error.strerror or error}", fix) from error
+        raise input_error(path, 0, f"cannot be read: {reason_of(error)}", fix) from error
     except UnicodeDecodeError as error:
         raise input_error(path, 0, f"cannot be read: {error}", fix) from error
 

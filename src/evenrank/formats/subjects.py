@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from evenrank.errors import Fault, InputError, input_error
+from evenrank.errors import Fault, InputError, input_error, reason_of
 from evenrank.formats.compressed import open_compressed
 
 MAX_SUBJECTS = 1_000_000
@@ -78,7 +78,9 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 for row in reader:
                     yield reader.line_num, {str(name).strip().lower(): value for name, value in row.items()}
     except (OSError, UnicodeDecodeError, csv.Error, orjson.JSONDecodeError) as error:
-        raise input_error(path, 0, f"cannot be read: {error}", "give CSV, TSV or JSON lines in UTF-8") from error
+        raise input_error(
+            path, 0, f"cannot be read: {reason_of(error)}", "give CSV, TSV or JSON lines in UTF-8"
+        ) from error
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:

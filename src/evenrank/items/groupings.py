@@ -32,8 +32,8 @@ UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
 MAX_GROUPINGS = 16
 """Groupings that are measured together, over the intersections of their groups."""
-MAX_SHARES = 1 << 26
-"""Shares of kinds of items in intersections that are held at once: 512 MiB."""
+MAX_SHARES = 1 << 24
+"""Shares of kinds of items in groups, or in their intersections, that are held at once: 128 MiB."""
 WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
 
 
@@ -96,9 +96,9 @@ class Groupings:
 
 
 def _refuse_large(n_kinds: int, n_cells: int) -> None:
-    """EvenrankError where the shares of every kind of item in every intersection would fill the memory."""
+    """EvenrankError where the shares of every kind of item in every group would fill the memory."""
     if n_kinds * n_cells > MAX_SHARES:
-        found = f"groups: {n_kinds:,} kinds of items over {n_cells:,} intersections of groups are too many"
+        found = f"groups: {n_kinds:,} kinds of items over {n_cells:,} groups or intersections of groups are too many"
         raise EvenrankError(f"{found} (leave some groupings out, or merge small groups)")
 
 
@@ -160,21 +160,48 @@ def _grouping(name: str, shares: _Shares, n_items: int) -> Grouping:
     item, share = shares.item, shares.share
     group = np.array([number[one] for one in shares.names], np.intp)[shares.group]
     if np.all(share == 1.0) and np.bincount(item).max(initial=0) <= 1:
+        _refuse_large(len(groups) + 1, len(groups) + 1)
         kind = np.zeros(n_items, np.intp)
         kind[item] = group
         return Grouping(name, groups, Alignment(np.eye(len(groups) + 1), kind))
     listed, place = np.unique(item, return_inverse=True)
-    dense = np.zeros((len(listed), len(groups) + 1))
-    np.add.at(dense, (place.reshape(-1), group), share)
+    place = place.reshape(-1)
+    alike, first = _alike(place, group, share, len(listed))
+    _refuse_large(len(first) + 1, len(groups) + 1)
+    is_first = first[alike[place]] == place
+    dense = np.zeros((len(first), len(groups) + 1))
+    np.add.at(dense, (alike[place[is_first]], group[is_first]), share[is_first])
     dense /= np.maximum(dense.sum(axis=1, keepdims=True), 1.0)
     dense[:, 0] += 1.0 - dense.sum(axis=1)
     unknown = np.zeros((1, len(groups) + 1))
     unknown[0, 0] = 1.0
-    rows, kind_of_listed = np.unique(np.concatenate([unknown, dense]), axis=0, return_inverse=True)
-    kinds = kind_of_listed.reshape(-1)
+    rows, kind_of_dense = np.unique(np.concatenate([unknown, dense]), axis=0, return_inverse=True)
+    kinds = kind_of_dense.reshape(-1)
     kind = np.full(n_items, kinds[0], np.intp)
-    kind[listed] = kinds[1:]
+    kind[listed] = kinds[1:][alike]
     return Grouping(name, groups, Alignment(rows, kind))
+
+
+def _alike(
+    place: NDArray[np.intp], group: NDArray[np.intp], share: Floats, n_items: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """For each item the number of its kind, items of the same shares being of one; and one item of each kind.
+
+    Two sums of 64-bit hashes over the shares of an item decide it, so that no row has to be written out.
+    """
+    sums = []
+    for multiplier in (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)):
+        mixed = (share.view(np.uint64) ^ (group.astype(np.uint64) * multiplier)) * multiplier
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * multiplier
+        total = np.zeros(n_items, np.uint64)
+        np.add.at(total, place, mixed ^ (mixed >> np.uint64(29)))
+        sums.append(total)
+    order = np.lexsort(sums)
+    is_new = np.ones(n_items, bool)
+    is_new[1:] = (sums[0][order][1:] != sums[0][order][:-1]) | (sums[1][order][1:] != sums[1][order][:-1])
+    kind = np.empty(n_items, np.intp)
+    kind[order] = np.cumsum(is_new) - 1
+    return kind, order[is_new]
 
 
 def _table_columns(table: ItemTable, items: Vocabulary, faults: Faults) -> dict[str, _Shares]:

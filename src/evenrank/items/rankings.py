@@ -326,6 +326,8 @@ def number_names(names: list[Any] | ArrowTexts, known: Vocabulary) -> Ints:
         listed, places = names.numbered()
         return known.encode(listed)[places]
     distinct = dict.fromkeys(names)
+    if len(distinct) >= max(MANY, len(names) // 4):  # a dict of so many would take most of the memory
+        return known.encode(names)
     number = dict(zip(distinct, known.encode(list(distinct)).tolist(), strict=True))
     return np.fromiter(map(number.__getitem__, names), np.intp, len(names))
 

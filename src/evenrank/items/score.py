@@ -14,7 +14,7 @@ from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.groupings import Groupings, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems, read_relevance
-from evenrank.items.scores import GroupShare, ItemScores, SystemScores
+from evenrank.items.scores import GroupShare, ItemScores, QueryScores, SystemScores
 from evenrank.items.tables import Faults, check_count
 from evenrank.items.wanted import joint_target, targets_of
 from evenrank.types import Floats
@@ -176,9 +176,7 @@ class _Scoring:
         found = []
         for number, system in enumerate(self.ranked.systems):
             rows = np.flatnonzero((self.view.system == number) & is_scored)
-            by_query = {
-                names[int(self.view.query[row])]: {name: float(columns[name][row]) for name in shown} for row in rows
-            }
+            by_query = QueryScores(names, self.view.query[rows], {name: columns[name][rows] for name in shown})
             means = {name: float(columns[name][rows].mean()) if len(rows) else float("nan") for name in shown}
             found.append(SystemScores(system, means, by_query))
         return found

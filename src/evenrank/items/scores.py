@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.table import Column, Table, text_of
+from evenrank.types import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +24,30 @@ SCHEMA = "evenrank.score/1"
 """Name and version of the JSON form."""
 
 
+class QueryScores(Mapping[str | int, dict[str, float]]):
+    """Scores by query and measure, kept as arrays: a dict for each of a million queries would fill the memory."""
+
+    def __init__(self, names: Sequence[str | int], query: NDArray[np.intp], columns: Mapping[str, Floats]) -> None:
+        self._names, self._query, self._columns = names, query, columns
+
+    @cached_property
+    def _row(self) -> dict[str | int, int]:
+        return {name: row for row, name in enumerate(self)}
+
+    def __getitem__(self, query: str | int) -> dict[str, float]:
+        row = self._row[query]
+        return {name: float(column[row]) for name, column in self._columns.items()}
+
+    def __iter__(self) -> Iterator[str | int]:
+        return (self._names[query] for query in self._query.tolist())
+
+    def __len__(self) -> int:
+        return len(self._query)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 @dataclass(frozen=True)
 class SystemScores:
     """The scores of one system."""
@@ -25,7 +55,7 @@ class SystemScores:
     system: str
     scores: dict[str, float]
     """Means over queries, by measure."""
-    queries: dict[str | int, dict[str, float]]
+    queries: Mapping[str | int, dict[str, float]]
     """Scores by query and measure."""
 
 

@@ -27,6 +27,8 @@ SHOWN_PER_KIND = 10
 """Rows shown of each kind of fault; the others are counted."""
 MAX_SHOWN = 200
 """Faults shown in all."""
+MAX_KINDS = 200
+"""Kinds of faults of which some are kept; a text of a file may make a kind of its own."""
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
     "item": ("item", "item_id", "doc_id", "docno", "docid", "doc", "document", "page_id"),
@@ -56,11 +58,16 @@ class Faults:
 
     rows: dict[tuple[str, str, str], _Places] = field(default_factory=dict)
     """(table, kind of fault, how to fix it) → where it was found."""
+    n_more: int = 0
+    """Faults of which only the number is kept."""
     checked: set[str] = field(default_factory=set)
     """Names of the tables whose malformed lines were added."""
 
     def add(self, table: str, kind: str, place: str, value: object = NOTHING, fix: str = "") -> None:
         """One fault: `place` is a row or a query, `value` what was found there."""
+        if len(self.rows) >= MAX_KINDS and (table, kind, fix) not in self.rows:
+            self.n_more += 1
+            return
         places = self.rows.setdefault((table, kind, fix), _Places())
         places.n_found += 1
         if len(places.shown) < SHOWN_PER_KIND:
@@ -72,7 +79,7 @@ class Faults:
             value = values[int(row)]
             self.add(table.name, kind, table.place(int(row)), value.item() if isinstance(value, np.generic) else value)
         if len(rows) > SHOWN_PER_KIND:
-            self.rows[table.name, kind, ""].n_found += len(rows) - SHOWN_PER_KIND
+            self.n_more += len(rows) - SHOWN_PER_KIND
 
     def add_malformed(self, table: ItemTable) -> None:
         """The lines of a file that have another number of cells than its columns, once."""
@@ -82,6 +89,7 @@ class Faults:
         for line, n_cells in table.malformed:
             cells = "1 cell" if n_cells == 1 else f"{n_cells} cells"
             self.add(table.name, f"{cells}, where {len(table.columns)} were expected", f"{table.row_word} {line}")
+        self.n_more += table.n_malformed - len(table.malformed)
 
     def raise_if_any(self) -> None:
         """All faults as one InputError, ten of each kind with their places, and no more than `MAX_SHOWN` in all."""
@@ -92,7 +100,7 @@ class Faults:
             for (table, kind, fix), places in self.rows.items()
             for place, value in places.shown
         ]
-        n_found = sum(places.n_found for places in self.rows.values())
+        n_found = self.n_more + sum(places.n_found for places in self.rows.values())
         raise InputError(listed[:MAX_SHOWN], n_found - min(len(listed), MAX_SHOWN))
 
 
@@ -109,7 +117,9 @@ class ItemTable:
     lines: NDArray[np.intp] | None = None
     """The line of each row, where lines of the file were left out."""
     malformed: tuple[tuple[int, int], ...] = ()
-    """Line and number of cells of each line that has another number of cells than the table has columns."""
+    """Line and number of cells of lines that have another number of cells than the table has columns."""
+    n_malformed: int = 0
+    """How many such lines there are."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0

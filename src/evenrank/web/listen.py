@@ -9,7 +9,7 @@ import time
 import uvicorn
 from starlette.applications import Starlette
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, reason_of
 from evenrank.web.connections import LimitedProtocol, allow_more_files
 
 BACKLOG = 128
@@ -29,7 +29,7 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(BACKLOG)
     except OSError as error:
         opened.close()
-        raise EvenrankError(f"cannot listen on {host}:{port}: {error.strerror} (choose another --port)") from error
+        raise EvenrankError(f"cannot listen on {host}:{port}: {reason_of(error)} (choose another --port)") from error
     return opened
 
 

@@ -18,6 +18,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
+from evenrank.errors import reason_of
 from evenrank.wiki.errors import WikiAnswerError, WikiUnreachableError
 from evenrank.wiki.settings import WikiSettings
 
@@ -243,4 +244,4 @@ def _watched_pools(on_connect: Callable[[HTTPConnection], None]) -> dict[str, An
 
 def _reason(error: HTTPError | OSError) -> str:
     """The reason in a few words; urllib3 puts addresses of objects in front of it."""
-    return str(error).rpartition(": ")[2][:200] or type(error).__name__
+    return reason_of(error).rpartition(": ")[2][:200]

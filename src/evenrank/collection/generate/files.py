@@ -17,7 +17,7 @@ from evenrank.collection.generate.judgments import TopicPages, evaluation_pools,
 from evenrank.collection.generate.plan import plan_collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.generate.topics import json_lines, qrel_records, query_record, training_records
-from evenrank.errors import input_error
+from evenrank.errors import input_error, reason_of
 from evenrank.progress import Progress, progress_bar
 
 UNFINISHED = ".generating"
@@ -50,7 +50,7 @@ def generate_files(
     try:
         unfinished.mkdir(parents=True)
     except OSError as error:
-        raise input_error(out, 0, f"could not be made: {error.strerror or error}", "name another folder") from error
+        raise input_error(out, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
     bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
     try:
         files = _paths(unfinished, settings)

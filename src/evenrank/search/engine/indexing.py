@@ -22,7 +22,7 @@ from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikite
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, reason_of
 from evenrank.formats.articles import MappedBatch, map_articles, open_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
@@ -92,7 +92,7 @@ def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
             try:
                 stack.enter_context(only_writer(lock, index_folder(collection)))
             except OSError as error:
-                text = f"{collection.path}: could not be written: {error.strerror or error}"
+                text = f"{collection.path}: could not be written: {reason_of(error)}"
                 raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
         yield
 

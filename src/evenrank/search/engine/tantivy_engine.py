@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, reason_of
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import (
@@ -92,7 +92,9 @@ class TantivyEngine:
             opened._mirror = mirror
             return opened
         except (ValueError, OSError) as error:
-            raise EvenrankError(f"{path}: no index that can be opened: {error} (run: evenrank index)") from error
+            raise EvenrankError(
+                f"{path}: no index that can be opened: {reason_of(error)} (run: evenrank index)"
+            ) from error
 
     @classmethod
     def create(
@@ -105,7 +107,9 @@ class TantivyEngine:
             Path(path).mkdir(parents=True, exist_ok=True)
             made = tantivy.Index(build_schema(layout.groups), str(path), reuse=False)
         except (ValueError, OSError) as error:
-            raise EvenrankError(f"{path}: no index can be made there: {error} (make room, then try again)") from error
+            raise EvenrankError(
+                f"{path}: no index can be made there: {reason_of(error)} (make room, then try again)"
+            ) from error
         return cls(made, Path(path), layout, n_threads)
 
     def __enter__(self) -> TantivyEngine:
@@ -150,7 +154,7 @@ class TantivyEngine:
             writer.add_document(to_document(page, self._ordinal or 0, self.layout))
         except (ValueError, OSError) as error:
             fix = "make room and run the same command again: it resumes"
-            raise EvenrankError(f"{self.path}: could not be written: {error} ({fix})") from error
+            raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
@@ -170,7 +174,7 @@ class TantivyEngine:
             self.writer.commit()
         except (ValueError, OSError) as error:
             fix = "make room and run the same command again: it resumes"
-            raise EvenrankError(f"{self.path}: could not be written: {error} ({fix})") from error
+            raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
         self.refresh()
 
     def mark(self) -> str:

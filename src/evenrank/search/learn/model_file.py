@@ -13,7 +13,7 @@ import orjson
 
 from evenrank.collection.checksums import record_checksum
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, reason_of
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.learn.learned_model import LearnedState
 from evenrank.search.learn.model_checks import faults
@@ -73,7 +73,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise _no_model(path, error.strerror or str(error)) from error
+        raise _no_model(path, reason_of(error)) from error
 
 
 def _no_model(path: str | os.PathLike[str], reason: str) -> EvenrankError:

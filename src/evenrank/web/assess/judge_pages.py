@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -139,11 +141,12 @@ def is_discussed(judging: Judging, topic: int, page_id: int) -> bool:
 
 
 def keep_remark(judging: Judging, fields: Fields, topic: int, page_id: int, name: str) -> None:
-    """Stores a remark that a form holds."""
+    """Stores a remark that a form holds; one that was changed and sent again from the same form is another one."""
     text = fields.get("remark", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MAX_REMARK:
         raise BadRequestError(Message("Write a remark of at most %(most)s characters.", most=MAX_REMARK))
-    add_remark(judging.store, f"{nonce_of(fields)}.remark", topic, page_id, name, text)
+    said = hashlib.sha256(f"{topic}\0{page_id}\0{name}\0{text}".encode()).hexdigest()[:16]
+    add_remark(judging.store, f"{nonce_of(fields)}.remark.{said}", topic, page_id, name, text)
 
 
 def undo(request: Request, fields: Fields) -> Response:

@@ -24,6 +24,7 @@ from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.sessions import end_sessions_of
 from evenrank.web.storage.administration import (
+    TABLES,
     accounts,
     entries,
     expired,
@@ -111,8 +112,10 @@ def change(request: Request, fields: Fields) -> Response:
     if action in ("remove", "remove-person", "expire") and fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that it may be deleted for ever.")
     if action == "remove":
-        thing, number = fields.get("thing", ""), whole_number(fields.get("number", ""))
-        delete_kept(store, "work_list" if thing == "work_list" else "saved_search", number)
+        thing = next((table for table in TABLES if table == fields.get("thing")), None)
+        if thing is None:
+            raise BadRequestError("The form could not be read.")
+        delete_kept(store, thing, whole_number(fields.get("number", "")))
     elif action in ("remove-person", "sign-out"):
         key = f"{PREFIX}{fields.get('person', '')}"
         (remove_person if action == "remove-person" else end_sessions_of)(store, key)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, reason_of
 from evenrank.web.desk import desk_of
 from evenrank.web.middleware.access_log import RequestCounts
 from evenrank.web.pages.templating import static_url
@@ -22,7 +22,7 @@ def health(request: Request) -> Response:
     try:
         desk.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
     except (EvenrankError, OSError) as error:
-        return JSONResponse({"status": "failing", "reason": str(error)}, 503)
+        return JSONResponse({"status": "failing", "reason": reason_of(error)}, 503)
     return JSONResponse({"status": "ok", "articles": len(desk.collection), "data": desk.age.text})
 
 

@@ -34,6 +34,8 @@ def with_form(handler: FormHandler) -> Endpoint:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         has_parts = kind == "multipart/form-data"
         fields = await read_parts(request) if has_parts else parse_form(await request.body())
+        if any("\0" in value for value in fields.values()):  # which PostgreSQL cannot store
+            raise BadRequestError("The form could not be read.")
         return await run_in_threadpool(handler, request, fields)
 
     return endpoint

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.formats.small_files import read_toml
 
 MEDIAWIKI = {
@@ -57,7 +57,7 @@ def read_sign_in(path: Path) -> SignInSettings:
         if path.stat().st_mode & 0o077:
             raise input_error(path, 0, "others can read the client secret in it", f"chmod 600 {path}")
     except OSError as error:
-        raise input_error(path, 0, f"cannot be read: {error.strerror}", "give a TOML file") from error
+        raise input_error(path, 0, f"cannot be read: {reason_of(error)}", "give a TOML file") from error
     _, record = read_toml(path, "give a TOML file")
     faults = [Fault(str(path), 0, f"unknown setting '{key}'") for key in record if key not in _KEYS]
     faults += [

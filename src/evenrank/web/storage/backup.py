@@ -20,7 +20,7 @@ import orjson
 
 from evenrank.assessment.store import judgments_schema
 from evenrank.database import Location, is_database_address
-from evenrank.errors import DamagedStoreError, EvenrankError, input_error
+from evenrank.errors import DamagedStoreError, EvenrankError, input_error, reason_of
 from evenrank.formats.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
 from evenrank.sqlite import Schema, SqliteFile, read_only
 from evenrank.sqlite_checksums import find_damage
@@ -84,7 +84,9 @@ def read_contents(source: Path) -> list[BackedUp]:
             raise ValueError("a database is named twice")
         return entries
     except (OSError, *UNREADABLE) as error:
-        raise input_error(source, 0, f"not a backup: {error}", "name a file that `evenrank backup` wrote") from error
+        raise input_error(
+            source, 0, f"not a backup: {reason_of(error)}", "name a file that `evenrank backup` wrote"
+        ) from error
 
 
 def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bool = False) -> list[BackedUp]:
