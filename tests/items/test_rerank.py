@@ -78,7 +78,7 @@ def test_more_groups_than_a_mask_holds() -> None:
 
 def test_wrong_input_is_named() -> None:
     wrong: dict[str, Any] = {"q": {"a": -1.0, "b": 2.0}}
-    with pytest.raises(InputError, match=r"score of 'a' is negative: -1.0 .*relevance='rank'"):
+    with pytest.raises(InputError, match=r"item 'a': score is negative: -1.0 .*relevance='rank'"):
         evenrank.rerank(wrong, GROUPS)
     assert evenrank.rerank(wrong, GROUPS, relevance="rank").to_dict()["q"][0] == "b"
     with pytest.raises(EvenrankError, match="compares texts"):
