@@ -87,3 +87,12 @@ def test_wrong_input_is_named() -> None:
         evenrank.rerank(ITEMS, GROUPS, k=0)
     with pytest.raises(EvenrankError, match="several systems"):
         evenrank.rerank({"one": {"q": ["a"]}, "two": {"q": ["b"]}}, GROUPS)
+
+
+def test_a_notebook_shows_the_certificate_and_the_first_rows() -> None:
+    items = {"<q>": {f"i{number}": 1.0 / (1 + number) for number in range(25)}}
+    found = evenrank.rerank(items, {"i0": "x", "i1": "y"})
+    shown = found._repr_html_()
+    assert shown.startswith("<p>Reranked by optimal: 1 query, 1 ranking; certificate: score ")
+    assert shown.count("&lt;q&gt;") == 20
+    assert "… and 5 more rows" in shown

@@ -105,7 +105,8 @@ def _seconds(value: float | None) -> str:
 def import_(store: Path | str, file: Path, form: str, name: str) -> None:
     """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
     with filled_store(store) as opened:
-        say(f"{IMPORTS[form](opened, file, name):,} new votes")
+        n_votes = IMPORTS[form](opened, file, name)
+        say("1 new vote" if n_votes == 1 else f"{n_votes:,} new votes")
 
 
 @command.command()

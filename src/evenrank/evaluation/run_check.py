@@ -134,7 +134,9 @@ class _Check:
         for row, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
             if count != wanted:
                 fix = "shorten it" if count > wanted else f"add {wanted - count}"
-                yield self._fault(row, f"{self._named(row)} has {count} pages, not {wanted}", fix)
+                yield self._fault(
+                    row, f"{self._named(row)} has {count} {'page' if count == 1 else 'pages'}, not {wanted}", fix
+                )
 
     def _repeat_numbers(self) -> Iterator[Fault]:
         wanted = self.protocol.n_rankings(2)

@@ -46,6 +46,8 @@ SHOWN = (
     "AWRF",
 )
 """Numbers of a certificate that the short form names."""
+SHOWN_ROWS = 20
+"""Rows of rankings that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,16 @@ class Reranked:
         return text + (f"; certificate: {proof}>" if proof else ">")
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from evenrank.evaluation.tables.html import html_of
         from evenrank.evaluation.tables.table import Column, Table
 
-        names = ("query", "ranking", "rank", "item")
-        rows = tuple(tuple(row.values()) for row in self.rows()[:20])
-        columns = tuple(Column(name) for name in names)
-        return html_of(Table(columns, rows, caption=repr(self).strip("<>")))
+        rows = [tuple(row.values()) for row in self.rows()]
+        columns = tuple(Column(name) for name in ("query", "ranking", "rank", "item"))
+        table = html_of(Table(columns, tuple(rows[:SHOWN_ROWS])))
+        more = f"<p>… and {len(rows) - SHOWN_ROWS:,} more rows</p>" if len(rows) > SHOWN_ROWS else ""
+        return f"<p>{escape(repr(self).strip('<>'))}</p>\n{table}{more}"
 
 
 @dataclass(frozen=True)
