@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.compare import compare
 from evenrank.evaluation.evaluate import evaluate
+from evenrank.evaluation.oracle import oracle_run
 from evenrank.evaluation.paired_tests import MAX_EXACT, TESTS, holm, randomisation_p, t_test_p
+from evenrank.records import Run
 
 
 def test_randomisation_by_hand() -> None:
@@ -94,6 +98,21 @@ def test_a_run_against_itself_under_another_name_ties_everywhere(golden_collecti
     for row in compare(evaluate(golden_collection, [golden_runs[0], copy]), "copy").rows:
         assert (row.wins, row.ties, row.losses, row.p, row.p_holm) == (0, 5, 0, 1.0, 1.0)
         assert row.verdict == "no clear difference"
+
+
+def test_means_are_over_the_topics_that_are_compared(golden_collection: Collection) -> None:
+    """A run that leaves out a topic is not held against the baseline's mean over all of them, and it is said."""
+    full = replace(oracle_run(golden_collection, 1, 0.6).run, name="full")
+    rankings = [ranking for ranking in full.rankings() if ranking[0] != 101]
+    results = evaluate(golden_collection, [full, Run.from_rankings("part", 1, iter(rankings))], "official-2021")
+    comparisons = compare(results, "full")
+    for row in comparisons.rows:
+        shared = [scores[row.measure] for topic, scores in results["full"].topics.items() if topic != 101]
+        assert row.n_topics == len(shared) == 4
+        assert row.baseline_mean == pytest.approx(np.mean(shared)) == pytest.approx(row.mean)
+        assert row.difference == 0.0
+    assert comparisons.notes == ("part: compared on the 4 topics that full has too, of 5",)
+    assert comparisons.to_json()["notes"] == list(comparisons.notes)
 
 
 def test_results_can_be_taken_further(results) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import InputError
+from evenrank.errors import EvenrankError, InputError
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.oracle import oracle_run
 from evenrank.records import Run
@@ -95,3 +95,18 @@ def test_a_run_made_for_another_protocol_is_named_as_such(golden_collection, gol
     path.with_name(f"{path.name}.json").write_text('{"protocol": "official-2021"}')
     (result,) = evaluate(golden_collection, path, "official-2021").runs
     assert not [note for note in result.notes if "made for" in note]
+
+
+def test_measures_without_any_value_are_named_together(golden_collection: Collection) -> None:
+    """AWRF-OD needs groups in an order, which continents and genders have not; a mean of nothing is never silent."""
+    run = oracle_run(golden_collection, 1, 0.5).run
+    results = evaluate(golden_collection, run, "paper-2021", measures="all", n_resamples=9)
+    [note] = [note for note in results.runs[0].notes if "undefined" in note]
+    assert note == "undefined on every topic, so that there is no mean: AWRF-OD"
+    assert np.isnan(results.runs[0].scores["AWRF-OD"])
+
+
+def test_a_run_without_a_topic_that_can_be_scored_says_why_and_no_more(golden_collection: Collection) -> None:
+    run = Run.from_rankings("other", 1, iter([(999, 1, np.array([1, 2, 3], np.int32))]))
+    with pytest.raises(EvenrankError, match=r"^other: nothing to score: topics not in the collection, left out: 999$"):
+        evaluate(golden_collection, run)

@@ -62,6 +62,8 @@ def command(
     comparisons = compare(results, name, test, measures or None, seed)
     click.echo(_rendered(comparisons, form), nl=False)
     say_notes(results, with_settings=form != "json")
+    for note in comparisons.notes:
+        say(note)
     left_out = [run.run for run in results.runs if run.task != results[name].task]
     if left_out:
         say(f"runs of the other task, left out: {', '.join(left_out)}")

@@ -103,7 +103,7 @@ def command(
     if topic_stats is not None:
         write_topic_stats(results, topic_stats)
     click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
-    say_notes(results, with_settings=form != "json")
+    say_notes(results, with_settings=form != "json", with_intervals=True)
 
 
 def score_attributes(
@@ -186,11 +186,11 @@ def render_results(results: Results, form: str, per_topic: bool, *, all_interval
     return "\n".join(RENDERERS[form](table) for table in tables)
 
 
-def say_notes(results: Results, *, with_settings: bool) -> None:
-    """Settings of the protocol and notes on runs, on standard error."""
+def say_notes(results: Results, *, with_settings: bool, with_intervals: bool = False) -> None:
+    """Settings of the protocol and notes on runs, on standard error; notes on intervals where those are printed."""
     if with_settings and is_verbose():
         say("\n".join(settings_lines(results)))
-    for note in results.notes:
+    for note in results.notes if with_intervals else ():
         say(note)
     for run in results.runs:
         for note in run.notes:

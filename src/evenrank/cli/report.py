@@ -56,7 +56,7 @@ def command(
         report_command=complete,
         **options.settings,
     )
-    say_notes(results, with_settings=True)
+    say_notes(results, with_settings=True, with_intervals=True)
     click.echo(output / "index.html")
 
 

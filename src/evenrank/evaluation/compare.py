@@ -31,6 +31,7 @@ class Comparison:
     run: str
     measure: str
     baseline_mean: float
+    """Over the topics that are compared, as all that follows."""
     mean: float
     difference: float
     """Mean over topics of run minus baseline."""
@@ -45,6 +46,8 @@ class Comparison:
     """p corrected for the number of runs compared on the measure."""
     verdict: str
     """better, worse, or no clear difference, at the level of the protocol's confidence."""
+    n_topics: int
+    """Topics that are compared: those of both runs on which the measure is defined for both."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Comparisons:
     test: str
     protocol: Protocol
     rows: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+    """Runs that were compared on some of the topics only."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -63,6 +68,7 @@ class Comparisons:
             "test": self.test,
             "correction": "Holm",
             "comparisons": [asdict(row) for row in self.rows],
+            "notes": list(self.notes),
         }
 
     def to_pandas(self) -> pd.DataFrame:
@@ -107,7 +113,7 @@ def compare(
     rows: list[Comparison] = []
     for measure in _measures(results, base, measures):
         rows += _compare_on(measure, others, base, test, results.protocol, seed)
-    return Comparisons(base.run, test, results.protocol, tuple(rows))
+    return Comparisons(base.run, test, results.protocol, tuple(rows), _notes(rows, others, base))
 
 
 def _baseline(results: Results, name: str) -> RunResult:
@@ -129,45 +135,57 @@ def _compare_on(
     measure: Measure, runs: Sequence[RunResult], base: RunResult, test: str, protocol: Protocol, seed: int
 ) -> list[Comparison]:
     """All runs on one measure: the family of tests that is corrected together."""
-    paired = [_differences(measure, run, base) for run in runs]
-    p_values = [TESTS[test](differences, seed) for differences in paired]
+    paired = [_pairs(measure, run, base) for run in runs]
+    differences = [pairs[:, 0] - pairs[:, 1] for pairs in paired]
+    p_values = [TESTS[test](each, seed) for each in differences]
     corrected = holm(p_values)
-    ends = intervals(paired, replace(protocol, interval_stream="shared"))
+    ends = intervals(differences, replace(protocol, interval_stream="shared"))
     return [
-        _comparison(measure, run, base, differences, end, p, p_holm, 1.0 - protocol.confidence)
-        for run, differences, end, p, p_holm in zip(runs, paired, ends, p_values, corrected, strict=True)
+        _comparison(measure, run, pairs, end, p, p_holm, 1.0 - protocol.confidence)
+        for run, pairs, end, p, p_holm in zip(runs, paired, ends, p_values, corrected, strict=True)
     ]
 
 
-def _differences(measure: Measure, run: RunResult, base: RunResult) -> NDArray[np.float64]:
-    """Run minus baseline on each topic that both have and on which the measure is defined for both."""
-    shared = [
-        topic
-        for topic in base.topics
-        if topic in run.topics and not math.isnan(run.topics[topic][measure.key] - base.topics[topic][measure.key])
-    ]
-    if not shared:
+def _pairs(measure: Measure, run: RunResult, base: RunResult) -> NDArray[np.float64]:
+    """Run and baseline on each topic that both have and on which the measure is defined for both: topic by run."""
+    both = [(run.topics[topic], scores) for topic, scores in base.topics.items() if topic in run.topics]
+    values = [(ours[measure.key], theirs[measure.key]) for ours, theirs in both]
+    pairs: NDArray[np.float64] = np.array([pair for pair in values if not math.isnan(pair[0] - pair[1])])
+    if len(pairs) == 0:
         raise EvenrankError(f"{run.run} and {base.run} have no topic in common")
-    return np.array([run.topics[topic][measure.key] - base.topics[topic][measure.key] for topic in shared])
+    return pairs
+
+
+def _notes(rows: Sequence[Comparison], runs: Sequence[RunResult], base: RunResult) -> tuple[str, ...]:
+    """Notes on runs that are compared on fewer topics than there are, or on fewer for some measures."""
+    notes = []
+    for run in runs:
+        n_all, n_shared = len({*run.topics, *base.topics}), len({*run.topics} & {*base.topics})
+        if n_shared < n_all:
+            notes.append(f"{run.run}: compared on the {n_shared} topics that {base.run} has too, of {n_all}")
+        fewer = [f"{row.measure} on {row.n_topics}" for row in rows if row.run == run.run and row.n_topics < n_shared]
+        if fewer:
+            notes.append(f"{run.run}: compared where a measure is defined for both: {', '.join(fewer)}")
+    return tuple(notes)
 
 
 def _comparison(
     measure: Measure,
     run: RunResult,
-    base: RunResult,
-    differences: NDArray[np.float64],
+    pairs: NDArray[np.float64],
     interval: Interval,
     p: float,
     p_holm: float,
     level: float,
 ) -> Comparison:
+    differences = pairs[:, 0] - pairs[:, 1]
     gains = differences if measure.higher_is_better else -differences
     clear = "better" if gains.mean() > 0 else "worse"
     return Comparison(
         run=run.run,
         measure=measure.key,
-        baseline_mean=base.scores[measure.key],
-        mean=run.scores[measure.key],
+        baseline_mean=float(pairs[:, 1].mean()),
+        mean=float(pairs[:, 0].mean()),
         difference=float(differences.mean()),
         interval=interval,
         wins=int((gains > TIE).sum()),
@@ -176,4 +194,5 @@ def _comparison(
         p=p,
         p_holm=p_holm,
         verdict=clear if p_holm < level else "no clear difference",
+        n_topics=len(pairs),
     )

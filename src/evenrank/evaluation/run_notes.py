@@ -36,19 +36,20 @@ def run_notes(run: Run, collection: Collection, protocol: Protocol, topics: Sequ
 
 def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Measure]) -> list[str]:
     """Notes on values that are undefined, infinite, or outside the range of their measure, as repeats can make them."""
-    notes = []
+    nowhere = [m.key for m in measures if scores and all(np.isnan(row[m.key]) for row in scores.values())]
+    notes = [f"undefined on every topic, so that there is no mean: {', '.join(nowhere)}"] if nowhere else []
     for measure in measures:
         values = {topic: row[measure.key] for topic, row in scores.items()}
         undefined = [topic for topic, value in values.items() if np.isnan(value)]
         outside = [topic for topic, value in values.items() if not _is_inside(value, measure)]
-        if undefined:
+        if undefined and measure.key not in nowhere:
             notes.append(f"{measure.key} is undefined and left out of the mean on {_topics(undefined)}")
         infinite = [topic for topic, value in values.items() if np.isinf(value)]
         if infinite:
             notes.append(f"{measure.key} is infinite on {_topics(infinite)}, and so is the mean")
         if outside:
             notes.append(f"{measure.key} is outside its range ({_range(measure)}) on {_topics(outside)}")
-    if len(scores) < FEWEST_TOPICS:
+    if 0 < len(scores) < FEWEST_TOPICS:
         n_topics = f"{len(scores)} topic{'s' * (len(scores) != 1)}"
         notes.append(f"only {n_topics}: an interval needs at least {FEWEST_TOPICS} to say much")
     return notes
