@@ -26,7 +26,7 @@ from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS
 from evenrank.web.pages.errors import TITLES
 from evenrank.web.pages.i18n import LANGUAGES
 from evenrank.web.sources.brought import NOT_ARTICLE, NOT_HERE
-from evenrank.web.sources.source import KINDS, ROLES
+from evenrank.web.sources.source import KINDS, PASTED, ROLES
 from evenrank.web.storage.kept import WORDS as MODEL_WORDS
 from evenrank.wiki.publish import ADVICE
 
@@ -63,7 +63,7 @@ def _in_code() -> Iterator[str]:
     for kind in ("goal", "attention", "strength", "policy"):
         for entry in choices[kind]:
             yield from (entry["label"], entry["explanation"])
-    yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE)
+    yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE, PASTED)
     yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, SYNTHETIC, UNASSESSED, *ADVICE.values())
     yield from (*FACTS, *MODEL_WORDS.values(), "unknown", "the wiki refused: %(text)s (%(code)s)")
     yield "the wiki refused: %(text)s (%(code)s); %(advice)s"

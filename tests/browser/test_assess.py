@@ -17,7 +17,7 @@ from tests.desk_collections import shared_generated
 from tests.judging_files import JudgingFiles, make_judging
 
 from evenrank.assessment.queues import queue
-from evenrank.assessment.store import open_store
+from evenrank.assessment.store import open_store, set_max_grade
 from evenrank.assessment.votes import Vote, all_votes, current_votes
 from evenrank.collection.collection import Collection
 from evenrank.web.app import create_app
@@ -307,6 +307,15 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
         page.goto(f"/judge/{files.secrets[name]}/{topic}/{page_id}")
         page.keyboard.press(key)
         expect(page.locator("#saved")).to_contain_text("Saved")
+    with open_store(files.judgments) as store:
+        set_max_grade(store, 3)
+    page.goto(f"{organise}/settle")
+    page.get_by_label("Your remark").fill("Why do you think so?")
+    page.get_by_role("button", name="Add the remark").click()
+    expect(page.locator("main")).to_contain_text("Why do you think so?")
+    page.goto(f"{judge}/{topic}/{page_id}")
+    expect(page.locator("main")).to_contain_text("Why do you think so?")
+    expect(page.get_by_role("button", name="Highly relevant")).to_be_visible()
     found = {}
     paths = [judge, f"{judge}/next", f"{judge}/{topic}", f"{judge}/{topic}/{page_id}", f"{judge}/{topic}/{GONE}"]
     paths += [organise, f"{organise}/agreement", f"{organise}/settle", f"{organise}/scores", f"{organise}/people"]

@@ -165,6 +165,9 @@ def test_from_a_category_to_the_wiki_and_back(browser: Browser, place: Place) ->
     page.goto(f"{list_address}/publish")
     publish(page)
     expect(page.get_by_role("alert").first).to_contain_text("was edited on the wiki")
+    page.get_by_label("Discard what people wrote").check()
+    page.get_by_role("button", name="Show what would change").click()
+    expect(page.locator("pre")).to_contain_text("-| mine")
     assert "| mine" in wiki_page.text(cache=False)
     wiki_page.save(f"Welcome to our project.\n{before}", "back")
 
@@ -176,7 +179,9 @@ def test_from_a_category_to_the_wiki_and_back(browser: Browser, place: Place) ->
     while page.get_by_text("The data have changed since.").count() == 0 and time.monotonic() < deadline:
         page.reload()
     page.get_by_role("button", name="Make the next version").click()
-    expect(page.locator("main")).to_contain_text("1 deleted")
+    expect(page.locator(".lead")).to_have_text(re.compile(r"1 deleted\.$"))
+    expect(page.locator(".lead")).not_to_contain_text("0 ")
+    expect(page.locator(".card", has_text="Deleted")).to_contain_text(gone)
     newest = page.url.partition("?")[0].removesuffix("/changes")
     page.goto(f"{newest}/publish")
     publish(page)

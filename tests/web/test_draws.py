@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from evenrank.metrics.ee_loss import ee_loss
 from evenrank.policies.optimal import Optimal
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
-from evenrank.web.articles.candidates import is_on_topic
+from evenrank.web.articles.candidates import are_articles, is_on_topic
 from evenrank.web.articles.reasons import find_reasons
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.request.question import Question
@@ -174,7 +175,7 @@ def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
 
 
 def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: Path) -> None:
-    """Only pages with a keyword that match well beside the best one are candidates; a draw is still filled."""
+    """Only pages with a keyword that match well beside the best one are candidates, however few they are."""
     settings = WebSettings(store=tmp_path / "floor.sqlite")
     assert settings.relevance_floor == 0.15
     desk = open_desk(generated.path, settings)
@@ -182,18 +183,23 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     found = desk.source.find(question.topic())
     reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     kept = is_on_topic(desk, found, reasons)
-    assert settings.draw_length <= kept.sum() < len(found)
-    by_score = np.argsort(-found.scores, kind="stable")
-    filler = np.zeros(len(found), np.bool_)
-    filler[by_score[: settings.draw_length]] = True
     is_about = (found.scores >= 0.15 * found.scores.max()) & (reasons.bits > 0)
-    assert kept.tolist() == (is_about | (filler if is_about.sum() < settings.draw_length else False)).tolist()
-    n_candidates = len(make_search(desk, question).page_ids)
+    assert kept.tolist() == is_about.tolist()
+    search = make_search(desk, question)
+    assert 0 < len(search.page_ids) <= kept.sum() < len(found)
+    drawn = make_draw(desk, load_search(desk.store, save_search(desk.store, search, "an editor")), "an editor")  # type: ignore[arg-type]
+    assert len(drawn.page_ids) == min(settings.draw_length, len(search.page_ids))
     unlimited = open_desk(generated.path, replace(settings, relevance_floor=0.0, store=tmp_path / "none.sqlite"))
     assert is_on_topic(unlimited, found, reasons).all()
-    assert settings.draw_length <= n_candidates < len(make_search(unlimited, question).page_ids)
+    assert len(search.page_ids) < len(make_search(unlimited, question).page_ids)
     unlimited.close()
     desk.close()
+
+
+def test_pages_that_tell_meanings_apart_are_not_worked_on() -> None:
+    titles = ["Yobe (disambiguation)", "Merkur (Begriffsklärung)", "Paris (homonymie)", "Yobe State", "Disambiguation"]
+    desk = SimpleNamespace(titles_of=lambda page_ids: titles)
+    assert are_articles(desk, np.arange(5, dtype=np.int32)).tolist() == [False, False, False, True, True]  # type: ignore[arg-type]
 
 
 def test_a_draw_link_shows_the_same_list_for_ever(desk: Desk, client: TestClient, search_path: str) -> None:

@@ -14,7 +14,8 @@ from tests.desk_collections import QUESTION
 from tests.web.conftest import posted
 
 from evenrank.web.desk import Desk
-from evenrank.web.sources.brought import SourceError, WikiArticles, bring
+from evenrank.web.pages.i18n import Message, stored_message
+from evenrank.web.sources.brought import SourceError, WikiArticles, bring, reports_from_json
 from evenrank.web.sources.entries import EntriesError, normal_title, parse_entries
 from evenrank.web.sources.source import Source
 
@@ -106,7 +107,9 @@ class SmallWiki:
     def read(self, source: Source) -> WikiArticles:
         if source.text != "Category:Known":
             raise SourceError("There is no such category.")
-        return WikiArticles(self.pages, missing=("A red link",), note="level 0: 2")
+        return WikiArticles(
+            self.pages, missing=("A red link",), notes=[Message("level %(n)s: %(added)s", n=0, added=2)]
+        )
 
     def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
         return {}
@@ -119,6 +122,8 @@ def test_a_category_is_matched_by_title_when_ids_differ(desk: Desk) -> None:
     assert brought.page_ids.tolist() == desk.collection.page_ids[:2].tolist()
     assert brought.importance == {int(desk.collection.page_ids[0]): "High"}
     assert ("A red link", "no article on the wiki") in brought.reports[0].unmatched
+    (stored,) = reports_from_json(brought.to_json())
+    assert [stored_message(text, values) for text, values in stored.notes] == ["level 0: 2"]
     with pytest.raises(SourceError):
         bring(desk.collection, desk.title_index, [Source("category", "Category:Other")], wiki)
 

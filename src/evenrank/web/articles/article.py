@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -82,6 +82,8 @@ class ArticleList:
     relevance: NDArray[np.float64]
     reasons: Reasons
     facts: ArticleFacts | None = None
+    earlier_titles: Sequence[str] | None = None
+    """Titles of pages that the collection no longer has, beside `page_ids`; None when it has all of them."""
 
     def __len__(self) -> int:
         return len(self.page_ids)
@@ -109,9 +111,12 @@ class ArticleList:
         return None if known is None else np.where(rows >= 0, known[rows], -1)
 
     def titles(self) -> list[str]:
-        titles = self.collection.titles
+        titles, earlier = self.collection.titles, self.earlier_titles
         shown = self.collection.shown_id
-        return [(titles[row] if titles and row >= 0 else "") or f"Page {shown(page)}" for row, page in self._pairs()]
+        return [
+            (titles[row] if titles and row >= 0 else earlier[at] if earlier else "") or f"Page {shown(page)}"
+            for at, (row, page) in enumerate(self._pairs())
+        ]
 
     def articles(self, indices: NDArray[np.integer] | None = None) -> list[ListedArticle]:
         """The rows at some places of the list; all of them by default."""
@@ -121,6 +126,7 @@ class ArticleList:
             self.page_ids[chosen],
             self.relevance[chosen],
             Reasons(self.reasons.words, self.reasons.bits[chosen]),
+            earlier_titles=self.earlier_titles and [self.earlier_titles[at] for at in chosen.tolist()],
         )
         sizes, views, ids = part.sizes(), part.views(), self.collection.text_ids
         masks = {dimension: part.masks(dimension).tolist() for dimension in shown_dimensions(self.collection)}

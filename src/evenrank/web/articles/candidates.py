@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from evenrank.web.sources.brought import Brought, SourceError, bring
 
 BROUGHT = 0.5
 """Probability that an article belongs to the project which somebody brought, before its words are looked at."""
+DISAMBIGUATION = re.compile(r"\((disambiguation|Begriffsklärung|homonymie|desambiguación|توضيح)\)$")
+"""How titles of pages end that tell meanings of a word apart, in the languages of the web app."""
 
 
 def bring_articles(desk: Desk, question: Question) -> Brought | None:
@@ -70,7 +73,7 @@ def find_matches(
         return _find_matches(desk, question, task, brought, marks)
     settings = desk.settings
     asked = replace(question, policy="", fairness=1.0, length=0)
-    key = (asked, task, marks, desk.data, settings.relevance_floor, settings.draw_length, settings.n_candidates)
+    key = (asked, task, marks, desk.data, settings.relevance_floor, settings.n_candidates)
     return desk.recent.get(key, lambda: _find_matches(desk, question, task, None, marks))
 
 
@@ -93,6 +96,7 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
     reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     if not is_own:
         is_kept = is_on_topic(desk, found, reasons) | np.isin(found.page_ids, marks.relevant)
+        is_kept[is_kept] = are_articles(desk, found.page_ids[is_kept])
         found, reasons = take(found, is_kept), reasons.at(is_kept)
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build_candidates(desk.collection, 0, task, found, settings))
@@ -129,10 +133,12 @@ def is_on_topic(desk: Desk, found: Found, reasons: Reasons) -> NDArray[np.bool_]
         return np.ones(len(found), bool)
     is_near = found.scores >= floor * found.scores.max()
     has_keyword = reasons.bits > 0
-    kept = np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
-    if kept.sum() < desk.settings.draw_length:  # a small subject still fills a draw, with what comes nearest
-        kept[np.argsort(-found.scores, kind="stable")[: desk.settings.draw_length]] = True
-    return kept
+    return np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
+
+
+def are_articles(desk: Desk, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether each page is one that can be worked on; a page that only tells meanings of a word apart is not."""
+    return np.array([not DISAMBIGUATION.search(title) for title in desk.titles_of(page_ids.tolist())], bool)
 
 
 def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:

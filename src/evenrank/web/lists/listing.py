@@ -21,7 +21,9 @@ def requested_list(request: Request) -> WorkList:
 
 def list_articles(desk: Desk, work_list: WorkList) -> ArticleList:
     """The articles of a list with what is known of them."""
-    return ArticleList(desk.collection, work_list.page_ids, work_list.relevance, work_list.reasons, desk.facts)
+    known = desk.collection.rows_of(work_list.page_ids) >= 0
+    earlier = None if known.all() else work_list.earlier_titles()
+    return ArticleList(desk.collection, work_list.page_ids, work_list.relevance, work_list.reasons, desk.facts, earlier)
 
 
 def listing_of(desk: Desk, work_list: WorkList, base: str, filters: Filters | None = None) -> Listing:

@@ -24,6 +24,7 @@ from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
 from evenrank.web.sources.wiki_faults import wiki_fault
+from evenrank.wiki.block import EditedByOthersError
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.settings import WikiSettings
@@ -40,7 +41,7 @@ def ask_to_publish(request: Request) -> Response:
 
 
 def publish_page(request: Request, work_list: WorkList, fields: Fields, status: int = 200, **found: Any) -> Response:
-    known = {"difference": None, "is_changed": True, "published": None, "fault": ""}
+    known = {"difference": None, "is_changed": True, "published": None, "fault": "", "is_edited": False}
     return page(
         request,
         "publish.html",
@@ -71,7 +72,8 @@ def publish_list(request: Request, fields: Fields) -> Response:
             assert person is not None  # client_of refuses everybody else
             done = publish_listing(client, listing, place, summary, person.name)
     except WikiError as error:
-        return publish_page(request, work_list, fields, 409, fault=wiki_fault(error))
+        is_edited = isinstance(error, EditedByOthersError)
+        return publish_page(request, work_list, fields, 409, fault=wiki_fault(error), is_edited=is_edited)
     return publish_page(request, work_list, fields, published=done)
 
 
@@ -81,7 +83,9 @@ def place_of(fields: Fields) -> Place:
     if not title or len(title) > MAX_NAME:
         raise BadRequestError("Give the title of the page.")
     form = fields.get("form", "table")
-    return Place(title, form=form if form in FORMS else "table", create=fields.get("create") == "1")
+    is_ticked = {name: fields.get(name) == "1" for name in ("create", "discard")}
+    chosen = form if form in FORMS else "table"
+    return Place(title, form=chosen, create=is_ticked["create"], discard_edits=is_ticked["discard"])
 
 
 def client_of(request: Request) -> WikiClient:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from evenrank.database import Database, Turn
@@ -31,10 +32,16 @@ class WorkList(Kept):
     """Pages that were found, of which the list has the best."""
     quality: NDArray[np.uint8] | None = None
     """Class of each page when the list was made; None in lists from before that was recorded."""
+    titles_then: str | None = None
+    """Titles of the pages when the list was made, as JSON; None in lists from before that was recorded."""
     comparison: ListComparison | None = None
     """The list beside plain search; None in lists from before that was recorded."""
     series: int = 0
     """Number of the first version of this list; 0 for a list of its own."""
+
+    def earlier_titles(self) -> list[str]:
+        """Titles of the pages when the list was made; empty ones where that was not recorded."""
+        return orjson.loads(self.titles_then) if self.titles_then else [""] * len(self.page_ids)
 
     @property
     def turn(self) -> Turn:
@@ -51,6 +58,7 @@ def save_list(store: Database, made: WorkList, owner: str) -> str:
         owner,
         n_candidates=made.n_candidates,
         quality=None if made.quality is None else pack(made.quality, "u1"),
+        titles=made.titles_then,
         comparison=made.comparison.to_json() if made.comparison else None,
         series=made.series or None,
     )
@@ -73,6 +81,7 @@ def list_of_row(row: Any) -> WorkList:
         **fields_of(row),
         n_candidates=row["n_candidates"],
         quality=None if row["quality"] is None else uint8(row["quality"]),
+        titles_then=row["titles"],
         comparison=comparison_from_json(row["comparison"]),
         series=row["series"] or row["number"],
     )
@@ -103,6 +112,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         brought=brought.to_json() if brought else None,
         data=desk.data,
         quality=candidates.quality_class[positions],
+        titles_then=orjson.dumps(desk.titles_of(page_ids.tolist())).decode(),
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
     )
 

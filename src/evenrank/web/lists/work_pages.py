@@ -97,24 +97,26 @@ def show_changes(request: Request) -> Response:
         work_list=work_list,
         before=before,
         found=found,
-        groups=_titled(request, found),
+        groups=_titled(request, found, before),
         role=role_of(request, work_list),
         improved=_by_class(found),
         address=own(request, list_path(work_list.link)),
     )
 
 
-def _titled(request: Request, found: Difference) -> list[tuple[str, list[str]]]:
-    """Headings of the difference with the titles below them."""
+def _titled(request: Request, found: Difference, before: WorkList) -> list[tuple[str, list[str]]]:
+    """Headings of the difference with the titles below them; what is deleted has the title that it had."""
+    names = dict(zip(before.page_ids.tolist(), before.earlier_titles(), strict=True))
     titles = desk_of(request).titles_of
     parts = {
         "New on the list": found.added,
         "Improved": tuple(page_id for page_id, _, _ in found.improved),
         "Fell back": tuple(page_id for page_id, _, _ in found.declined),
         "No longer on the list": found.left,
-        "Deleted": found.deleted,
     }
-    return [(name, titles(pages)) for name, pages in parts.items() if pages]
+    deleted = [names[page] or title for page, title in zip(found.deleted, titles(found.deleted), strict=True)]
+    titled = {**{name: titles(pages) for name, pages in parts.items()}, "Deleted": deleted}
+    return [(name, texts) for name, texts in titled.items() if texts]
 
 
 def _by_class(found: Difference) -> list[tuple[str, int]]:

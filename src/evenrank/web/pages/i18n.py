@@ -111,6 +111,11 @@ def translate(message: str) -> str:
     return translations(current()).gettext(message) if message else ""
 
 
+def stored_message(template: str, values: Mapping[str, object]) -> str:
+    """A message that was stored as its text and its values, in the language in use."""
+    return translate(Message(template, **values))
+
+
 @cache
 def _safe_text(language: str, message: str) -> Markup:
     return Markup(translations(language).gettext(message))

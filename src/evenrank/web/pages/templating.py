@@ -59,6 +59,7 @@ def environment() -> Environment:
         shown_dimensions=shown_dimensions,
         address_name=address_name,
         describe_attention=describe_attention,
+        stored_message=i18n.stored_message,
         languages=i18n.LANGUAGES,
     )
     return made

@@ -34,7 +34,7 @@ class WikiArticles:
     """Page id, title and importance (empty when unknown) of each article."""
     missing: Sequence[str] = ()
     """Titles without an article."""
-    note: str = ""
+    notes: Sequence[Message] = ()
     """What the reader should know, such as what each level of a category adds."""
 
 
@@ -62,6 +62,9 @@ class SourceReport:
     """Entries that match no article here, with the reason; the first of them when there are many."""
     n_unmatched: int = 0
     note: str = ""
+    """What the reader should know, in reports from before notes were translated."""
+    notes: tuple[tuple[str, dict[str, Any]], ...] = ()
+    """The same as texts with their values."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +199,12 @@ def _matched_wiki(collection: Collection, index: TitleIndex, source: Source, ans
             importance[int(collection.page_ids[found])] = value
     unmatched += [(title, "no article on the wiki") for title in answer.missing]
     n_given = len(answer.pages) + len(answer.missing)
-    return _Found(np.unique(np.array(kept, np.intp)), _report(source, n_given, unmatched, answer.note), importance)
+    return _Found(np.unique(np.array(kept, np.intp)), _report(source, n_given, unmatched, answer.notes), importance)
 
 
-def _report(source: Source, n_given: int, unmatched: list[tuple[str, str]], note: str = "") -> SourceReport:
+def _report(
+    source: Source, n_given: int, unmatched: list[tuple[str, str]], notes: Sequence[Message] = ()
+) -> SourceReport:
     return SourceReport(
         label=source.label,
         role=source.role,
@@ -207,5 +212,5 @@ def _report(source: Source, n_given: int, unmatched: list[tuple[str, str]], note
         n_matched=n_given - len(unmatched),
         unmatched=tuple(unmatched[:MAX_LISTED]),
         n_unmatched=len(unmatched),
-        note=note,
+        notes=tuple((note.template, dict(note.values)) for note in notes),
     )

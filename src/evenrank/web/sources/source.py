@@ -18,6 +18,7 @@ KINDS: dict[Kind, str] = {
     "links": "The links of a wiki page",
 }
 """Kinds of sources, in words."""
+PASTED = "pasted titles"
 ROLES: dict[Role, str] = {"in": "Start from", "and": "and also in", "not": "but not in"}
 """What a source does to the others, in words."""
 WIKI_KINDS: frozenset[Kind] = frozenset({"category", "banner", "links"})
@@ -45,10 +46,7 @@ class Source:
     @property
     def label(self) -> str:
         """The source in a few words."""
-        if self.kind in WIKI_KINDS:
-            levels = f", {self.depth} levels deep" if self.kind == "category" and self.depth else ""
-            return f"{self.text}{levels}"
-        return self.name or "pasted titles"
+        return self.text if self.kind in WIKI_KINDS else self.name or PASTED
 
 
 def sources_from_fields(fields: Mapping[str, str], faults: dict[str, str]) -> tuple[Source, ...]:

@@ -49,23 +49,24 @@ class WikiSources:
 
     def _category(self, source: Source) -> WikiArticles:
         found = category_members(self.client, source.text, source.depth)
-        levels = ", ".join(f"level {level.depth}: {level.n_added:,}" for level in found.levels)
-        return WikiArticles(_pages(found.pages), note=_note(levels if source.depth else "", found.is_complete))
+        shown = found.levels if source.depth else ()
+        levels = [Message("level %(n)s: %(added)s", n=level.depth, added=level.n_added) for level in shown]
+        return WikiArticles(_pages(found.pages), notes=_notes(levels, found.is_complete))
 
     def _banner(self, source: Source) -> WikiArticles:
         found = banner_pages(self.client, source.text)
         without = found.n_without_article
-        left_out = f"{without:,} talk pages without an article were left out" if without else ""
-        return WikiArticles(_pages(found.pages), note=_note(left_out, found.is_complete))
+        left_out = [Message("talk pages without an article, left out: %(n)s", n=without)] if without else []
+        return WikiArticles(_pages(found.pages), notes=_notes(left_out, found.is_complete))
 
     def _links(self, source: Source) -> WikiArticles:
         found = page_links(self.client, source.text)
-        return WikiArticles(_pages(found.pages), found.missing, _note("", found.is_complete))
+        return WikiArticles(_pages(found.pages), found.missing, _notes([], found.is_complete))
 
 
 def _pages(pages: Sequence[WikiPage]) -> list[tuple[int, str, str]]:
     return [(page.page_id, page.title, page.importance) for page in pages]
 
 
-def _note(text: str, is_complete: bool) -> str:
-    return "; ".join(filter(None, [text, "" if is_complete else "there are more than could be read"]))
+def _notes(notes: list[Message], is_complete: bool) -> list[Message]:
+    return notes if is_complete else [*notes, Message("there are more than could be read")]

@@ -23,7 +23,8 @@ CREATE TABLE work_list (
     reader TEXT,                  -- token of the link that can only read
     name TEXT,                    -- title given later; NULL: that of the question
     archived TEXT,                -- when it was archived; NULL: it was not
-    is_private INTEGER NOT NULL DEFAULT 0  -- 1: only its owner and those it is shared with
+    is_private INTEGER NOT NULL DEFAULT 0,  -- 1: only its owner and those it is shared with
+    titles TEXT                   -- title of each page when the list was made, as JSON; NULL: not recorded
 );
 CREATE INDEX work_list_owner ON work_list (owner, number);
 CREATE UNIQUE INDEX work_list_reader ON work_list (reader);
