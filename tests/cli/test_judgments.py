@@ -132,7 +132,7 @@ def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path, content: bytes, a
 def test_an_empty_file_becomes_a_judgments_file(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("101 0 5 1\n")
     (tmp_path / "store").touch()
-    assert "1 new votes" in run_judgments("import", tmp_path / "store", tmp_path / "qrels").stderr
+    assert "1 new vote\n" in run_judgments("import", tmp_path / "store", tmp_path / "qrels").stderr
 
 
 def test_votes_of_nobody_are_refused(tmp_path: Path) -> None:
