@@ -365,3 +365,17 @@ def test_judgments_in_four_columns(tmp_path: Path) -> None:
     assert any("no group of any dimension" in text for text in warned)
     assert any("no page has a quality class" in text for text in warned)
     assert collection.manifest.absent == ("geography", "gender")
+
+
+def test_relevant_pages_without_metadata_are_counted(tmp_path: Path) -> None:
+    """Judgments of another collection are imported with a question, not in silence."""
+    (tmp_path / "metadata").write_bytes(b"".join(b'{"page_id": %d, "gender": ["male"]}\n' % page for page in range(9)))
+    (tmp_path / "train").write_bytes(b'{"id": 1, "title": "t", "rel_docs": [1, 2, 77]}\n')
+    (tmp_path / "eval").write_bytes(b'{"id": 2, "title": "t", "rel_docs": [3, 78, 79]}\n')
+    notes: list[str] = []
+    files = ImportFiles(tmp_path / "metadata", tmp_path / "train", (tmp_path / "eval",))
+    import_collection(tmp_path / "collection", files, warn=notes.append)
+    end = "they count in nDCG, never in a target"
+    assert f"relevant pages of training topics that are not in the metadata: 1 of 3; {end}" in notes
+    asked = f"{end} (are these judgments of another collection?)"
+    assert f"relevant pages of evaluation topics that are not in the metadata: 2 of 3; {asked}" in notes

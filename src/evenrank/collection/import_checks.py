@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenrank.alignment.groups import Dimension
+from evenrank.collection.page_rows import PageRows
 from evenrank.collection.read_pages import ALWAYS
 from evenrank.errors import EvenrankError, Fault, InputError
 from evenrank.formats.metadata import Metadata
-from evenrank.records import NO_CLASS
+from evenrank.records import NO_CLASS, Topic
 
 if TYPE_CHECKING:
     from evenrank.collection.import_files import ImportFiles
@@ -57,3 +61,16 @@ def warn_of_odd(
                 warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")
     if (metadata.quality_class == NO_CLASS).all():
         warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
+
+
+def warn_of_judgments(topics: list[Topic], page_ids: NDArray[np.int32], warn: Callable[[str], object]) -> None:
+    """Say how many relevant pages the metadata do not have; most of them missing means that files do not belong."""
+    pages = PageRows(page_ids)
+    for split, of_split in {"train": "training", "eval": "evaluation"}.items():
+        judged = [topic.rel_docs for topic in topics if topic.split == split and len(topic.rel_docs)]
+        n_judged = sum(map(len, judged))
+        n_missing = n_judged - sum(int(pages.contain(each).sum()) for each in judged)
+        if n_missing:
+            found = f"relevant pages of {of_split} topics that are not in the metadata: {n_missing:,} of {n_judged:,}"
+            asked = " (are these judgments of another collection?)" if 2 * n_missing > n_judged else ""
+            warn(f"{found}; they count in nDCG, never in a target{asked}")

@@ -21,7 +21,13 @@ from evenrank.collection.collection import DAMAGE, SUBJECTS, Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
 from evenrank.collection.data_date import check_date, data_date
 from evenrank.collection.group_counts import save_counts
-from evenrank.collection.import_checks import refuse_missing_fields, refuse_pipes, refuse_repeated, warn_of_odd
+from evenrank.collection.import_checks import (
+    refuse_missing_fields,
+    refuse_pipes,
+    refuse_repeated,
+    warn_of_judgments,
+    warn_of_odd,
+)
 from evenrank.collection.lock import (
     locked_folder,
     new_data_folder,
@@ -99,6 +105,7 @@ def import_locked(
     known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
     refuse_missing_fields(files, metadata)
     warn_of_odd(files.metadata, metadata, known, warn)
+    warn_of_judgments(topics, metadata.page_ids, warn)
     topics = [_with_window(topic, metadata.page_ids) for topic in topics]
     fresh = new_data_folder(folder)
     final = next_data_folder(folder, previous_manifest(folder))

@@ -317,6 +317,8 @@ def _page_id(record: dict[str, Any], ids: TextIds | None) -> int:
     value = record.get("page_id")
     if ids is not None:
         return ids.number(check_text_id(value))
+    if value is None:
+        raise ValueError("no page_id")
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
         raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
     return value
