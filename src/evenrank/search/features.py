@@ -35,6 +35,8 @@ N_READ = 60
 UNTRAINED_WEIGHTS = {"words": 1.0, "topic_vector": 1.0, "title_vector": 0.5, "people": 2.5}
 """What each feature counts when nothing was learned: about what a line learns on the 57 training topics of 2021. Words
 and 3 times the topic vector order the first pages as well, and find fewer of the relevant pages among 1000."""
+PRIOR_WEIGHTS = {**UNTRAINED_WEIGHTS, "cross_encoder": 0.5}
+"""What learning starts from, and keeps to as far as training topics do not say otherwise."""
 FILED_FIELDS: tuple[TextField, ...] = ("categories", "infobox", "kind")
 _LIFE_DATES = re.compile(r"\([^()]*\b(?:born\b|b\.\s|\d{3,4}[^()]*[–-][^()]*\d{3,4})")
 _IS_A = re.compile(r"\b(?:is|was) (?:an?|the)\s+([^.;:()]{1,100})")

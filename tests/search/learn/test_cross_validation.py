@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank.rng import derive
-from evenrank.search.learn.cross_validation import CrossFit, Fold, cross_fit
+from evenrank.search.learn.cross_validation import RIDGES, CrossFit, Fold, choose_ridge, cross_fit
 from evenrank.search.learn.linear import Line
 from evenrank.search.learn.training_data import LearningSettings, Sample
 
@@ -66,5 +66,34 @@ def test_the_same_seed_gives_the_same_folds() -> None:
 
 
 def test_no_pages_no_scores() -> None:
-    model = CrossFit((Fold(Line(("a",), 0.0, (1.0,)), (1,)),))
+    model = CrossFit((Fold(Line(("a",), 0.0, (1.0,)), (1,), 1.0),))
     assert len(model.scores(1, {"a": np.empty(0)})) == 0
+
+
+def samples_with(slopes: dict[str, float], n_topics: int = 10, n_pages: int = 200) -> list[Sample]:
+    """Topics whose pages are relevant by the log-odds of a line."""
+    samples = []
+    for topic in range(n_topics):
+        rng = derive(9, topic)
+        features = {name: rng.normal(size=n_pages) for name in slopes}
+        log_odds = sum((slope * features[name] for name, slope in slopes.items()), np.full(n_pages, -2.0))
+        samples.append(Sample(topic, features, rng.random(n_pages) < 1.0 / (1.0 + np.exp(-log_odds))))
+    return samples
+
+
+def test_untrained_weights_are_kept_unless_topics_clearly_teach_others() -> None:
+    names = ("words", "topic_vector", "title_vector")
+    as_untrained = samples_with({"words": 1.0, "topic_vector": 1.0, "title_vector": 0.5})
+    otherwise = samples_with({"words": 0.0, "topic_vector": 0.5, "title_vector": 2.0})
+    assert choose_ridge(as_untrained, names, 0) == RIDGES[-1]
+    assert choose_ridge(otherwise, names, 0) <= 0.03
+    assert choose_ridge(as_untrained[:1], names, 0) == RIDGES[-1]
+    kept, learned = (cross_fit(given, names, LearningSettings()).folds[0] for given in (as_untrained, otherwise))
+    assert kept.ridge == RIDGES[-1]
+    np.testing.assert_allclose(np.array(kept.line.slopes) / kept.line.slopes[0], [1.0, 1.0, 0.5], atol=0.05)
+    assert learned.line.slopes[0] < 0.2 < 1.0 < learned.line.slopes[2]
+
+
+def test_a_ridge_that_is_given_is_used() -> None:
+    model = cross_fit(samples_of(), NAMES, SETTINGS)
+    assert [fold.ridge for fold in model.folds] == [1e-4] * 5

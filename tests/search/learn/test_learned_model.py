@@ -52,7 +52,7 @@ def test_a_line_finds_what_two_features_say_together() -> None:
 def test_nothing_to_learn_from_is_said() -> None:
     empty = [Sample(i, {"words": np.zeros(5)}, np.zeros(5, bool)) for i in range(3)]
     with pytest.raises(EvenrankError, match="nothing to learn from"):
-        fit_samples(empty, ("words",), SETTINGS)
+        fit_samples(empty, ("words",), 0.1)
 
 
 @pytest.mark.parametrize("n_forms", [1, 2, 4])

@@ -58,6 +58,21 @@ def test_a_feature_that_never_changes_is_left_out() -> None:
     assert fitted(table, labels).slopes[1] == 0.0
 
 
+def test_slopes_are_drawn_to_the_ratios_of_given_weights() -> None:
+    table, labels = drawn(4_000, [0.5, 0.2, 0.2], -3.0)
+    prior = {"a": 1.0, "b": 2.0}
+
+    def slopes(ridge: float) -> tuple[float, ...]:
+        return fit_line(("a", "b", "c"), table, labels, np.ones(len(table)), ridge, prior).slopes
+
+    strong, weak = slopes(1e3), slopes(1e-6)
+    assert strong[1] / strong[0] == pytest.approx(2.0, rel=1e-2)
+    assert strong[2] == pytest.approx(0.0, abs=1e-3)
+    assert 0.1 < strong[0] < 0.5  # the scale is fitted, not given
+    assert weak == pytest.approx([0.5, 0.2, 0.2], abs=0.06)
+    assert weak[1] / weak[0] < slopes(0.1)[1] / slopes(0.1)[0] < 2.0
+
+
 def test_pages_of_weight_zero_teach_nothing() -> None:
     table, labels = drawn(400, [0.8], 0.0)
     weights = np.repeat([1.0, 0.0], 200)

@@ -37,18 +37,36 @@ class Line:
         return parts | {"base": np.full(len(table), self.intercept)}
 
 
-def fit_line(names: tuple[str, ...], table: Floats, labels: Floats, weights: Floats, ridge: float) -> Line:
+def fit_line(
+    names: tuple[str, ...],
+    table: Floats,
+    labels: Floats,
+    weights: Floats,
+    ridge: float,
+    prior: Mapping[str, float] | None = None,
+) -> Line:
     """The line that training pages support; more of a feature never lowers a score.
 
-    `ridge` shrinks the slopes of features that were brought to deviation 1, so that units do not matter.
+    `ridge` draws the slopes, of features that were brought to deviation 1 so that units do not matter, to 0; or, with
+    a `prior` weight of each feature, to the ratios of these weights. How large they are together stays free, because
+    weights order pages and say nothing about log-odds.
     """
     deviations = table.std(axis=0)
     units = np.where(deviations > 0.0, deviations, 1.0)
     rows = np.column_stack([np.ones(len(table)), table / units])
     signs = np.array([0, *(1 for _ in names)])
-    coefficients = logistic_fit(rows, labels, weights / weights.sum(), ridge, signs)
+    wanted = np.array([(prior or {}).get(name, 0.0) for name in names]) * deviations
+    penalty = ridge * _across(wanted)
+    coefficients = logistic_fit(rows, labels, weights / weights.sum(), penalty, signs)
     slopes = np.where(deviations > 0.0, coefficients[1:] / units, 0.0)
     return Line(names, float(coefficients[0]), tuple(slopes.tolist()))
+
+
+def _across(direction: Floats) -> Floats:
+    """The projection on what is perpendicular to a direction; the identity for none."""
+    length = float(np.linalg.norm(direction))
+    unit = direction / length if length > 0.0 else direction
+    return np.asarray(np.eye(len(unit)) - np.outer(unit, unit))
 
 
 def feature_matrix(features: Mapping[str, Floats], names: tuple[str, ...]) -> Floats:
@@ -72,16 +90,18 @@ def logit(p: Floats, floor: float) -> Floats:
 
 
 def logistic_fit(
-    rows: Floats, labels: Floats, weights: Floats, ridge: float, signs: NDArray[np.integer] | None = None
+    rows: Floats, labels: Floats, weights: Floats, ridge: float | Floats, signs: NDArray[np.integer] | None = None
 ) -> Floats:
-    """Coefficients that maximise the weighted log-likelihood minus `ridge`/2 · their squares.
+    """Coefficients b that maximise the weighted log-likelihood minus `ridge`/2 · b·b, or ½ b·R·b for a matrix R.
 
     The first column is the intercept and is not shrunk. `signs` (1, −1, 0 for free) prescribes the direction of
     a column: one that comes out the other way is left out and the rest fitted again.
     """
     columns = np.arange(rows.shape[1])
+    penalty = np.diag(np.full(len(columns), 1e-9))
+    penalty[1:, 1:] += ridge if isinstance(ridge, np.ndarray) else np.diag(np.full(len(columns) - 1, ridge))
     while True:
-        fitted = _newton(rows[:, columns], labels, weights, ridge)
+        fitted = _newton(rows[:, columns], labels, weights, penalty[np.ix_(columns, columns)])
         wrong = np.zeros(len(columns), bool) if signs is None else fitted * signs[columns] < 0
         if not wrong.any():
             coefficients = np.zeros(rows.shape[1])
@@ -90,14 +110,12 @@ def logistic_fit(
         columns = columns[~wrong]
 
 
-def _newton(rows: Floats, labels: Floats, weights: Floats, ridge: float, n_rounds: int = 50) -> Floats:
-    penalty = np.full(rows.shape[1], ridge)
-    penalty[0] = 1e-9
+def _newton(rows: Floats, labels: Floats, weights: Floats, penalty: Floats, n_rounds: int = 50) -> Floats:
     coefficients = np.zeros(rows.shape[1])
     for _ in range(n_rounds):
         p = expit(rows @ coefficients)
-        gradient = rows.T @ (weights * (labels - p)) - penalty * coefficients
-        curvature = (rows.T * (weights * p * (1.0 - p))) @ rows + np.diag(penalty)
+        gradient = rows.T @ (weights * (labels - p)) - penalty @ coefficients
+        curvature = (rows.T * (weights * p * (1.0 - p))) @ rows + penalty
         step = np.linalg.solve(curvature, gradient)
         coefficients = coefficients + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
         if np.abs(step).max() < 1e-10:

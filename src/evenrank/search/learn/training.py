@@ -200,7 +200,8 @@ def check_settings(settings: LearningSettings) -> None:
     """An error that names every setting that can be no such number."""
     values: dict[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
     least = {"ridge": 0.0, "n_learned": 1, "n_forms": 1}
-    wrong = [f"{name}={values[name]:g} is too small" for name, bound in least.items() if values[name] < bound]
+    given = {name: bound for name, bound in least.items() if values[name] is not None}
+    wrong = [f"{name}={values[name]:g} is too small" for name, bound in given.items() if values[name] < bound]
     if wrong:
         raise EvenrankError("; ".join(wrong))
 

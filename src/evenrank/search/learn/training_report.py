@@ -48,6 +48,8 @@ class TrainingReport:
     """Expected calibration error over all candidates."""
     count_error: float
     """Median over topics of how far the estimated number of relevant pages is off, as a factor minus 1."""
+    ridges: tuple[float, ...]
+    """How strongly the slopes of each fold were drawn to the untrained weights."""
     contributions: dict[str, float]
     """Mean size of what each feature adds to a score, in log-odds, largest first."""
 
@@ -80,6 +82,7 @@ def training_summary(trained: Trained) -> TrainingReport:
         comparisons=tuple(known),
         calibration_error=bins.expected_calibration_error,
         count_error=float(np.expm1(np.median(np.abs(trained.state.count.residuals)))),
+        ridges=tuple(fold.ridge for fold in trained.state.cross_fit.folds),
         contributions=contributions(trained),
     )
 
