@@ -10,7 +10,8 @@ import numpy as np
 
 from evenrank.rng import derive
 from evenrank.search.engine.protocol import Engine, IndexPage
-from evenrank.search.query.topic_query import split_words, word_list
+from evenrank.search.query.topic_query import split_words
+from evenrank.search.word_lists import word_list
 from real_sample import JudgedTopic
 
 N_SOURCES = 2

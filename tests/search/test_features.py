@@ -13,10 +13,12 @@ from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.protocol import Hits, StoredPage
-from evenrank.search.features import FeatureExtractor, is_biography, names_people, standardise, weighted_sum
+from evenrank.search.engine.biography import is_biography
+from evenrank.search.engine.protocol import Hits
+from evenrank.search.features import FeatureExtractor, standardise, weighted_sum
 from evenrank.search.hybrid import HybridModel, below
 from evenrank.search.query.explain import explain
+from evenrank.search.query.people import names_people
 from evenrank.search.relevance import LexicalModel
 
 needs_model = pytest.mark.skipif(
@@ -59,7 +61,7 @@ def test_biographies_and_topics_about_people() -> None:
         "Yuya Fukuda is a Japanese footballer who plays for Gamba Osaka.",
         "Boris Kumm was the first politician of his party, and a soldier.",
     ):
-        assert is_biography(StoredPage(1, "A", opening)), opening
+        assert is_biography(opening), opening
     for opening in (
         "Chess is a board game (for two).",
         "For You is a song recorded by Swedish singer Mariette.",
@@ -68,9 +70,9 @@ def test_biographies_and_topics_about_people() -> None:
         "Wing Commander is a scale model of an aircraft.",
         "",
     ):
-        assert not is_biography(StoredPage(1, "A", opening)), opening
-    assert is_biography(StoredPage(1, "A", "Nothing is known of A.", ("Poets", "1815 births")))
-    assert not is_biography(StoredPage(1, "A", "Nothing is known of A.", ("Births by year",)))
+        assert not is_biography(opening), opening
+    assert is_biography("Nothing is known of A.", ("Poets", "1815 births"))
+    assert not is_biography("Nothing is known of A.", ("Births by year",))
     assert names_people("Composers")
     assert names_people("Japan/Biography task force")
     assert not names_people("Volcanoes")

@@ -6,7 +6,6 @@ single good one, so the title also speaks for itself, and nothing depends on how
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,9 +17,10 @@ from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.engine.analysis import ABSENT
-from evenrank.search.engine.protocol import Engine, Hits, Restriction, StoredPage, TextField, WeightedTerm
+from evenrank.search.engine.protocol import Engine, Hits, Restriction, TextField, WeightedTerm
 from evenrank.search.query.candidates import find_candidates
-from evenrank.search.query.topic_query import build_terms, singular, split_words, topic_words, word_list
+from evenrank.search.query.people import are_biographies, names_people
+from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel
 from evenrank.types import Floats
 
@@ -38,15 +38,6 @@ and 3 times the topic vector order the first pages as well, and find fewer of th
 PRIOR_WEIGHTS = {**UNTRAINED_WEIGHTS, "cross_encoder": 0.5}
 """What learning starts from, and keeps to as far as training topics do not say otherwise."""
 FILED_FIELDS: tuple[TextField, ...] = ("categories", "infobox", "kind")
-_LIFE_DATES = re.compile(r"\([^()]*\b(?:born\b|b\.\s|\d{3,4}[^()]*[–-][^()]*\d{3,4})")
-_IS_A = re.compile(r"\b(?:is|was) (?:an?|the)\s+([^.;:()]{1,100})")
-_NOUN_PHRASE_END = re.compile(r",|\b(?:who|that|which|of|in|for|from|by|with|at|on|based|born|and|known)\b")
-_NOT_ONE_PERSON = frozenset({"people", "biography", "biographical", "model", "official", "nobility", "royalty"})
-"""Words about people that mean something else, or several, after "is a"."""
-_OF_LIVES = re.compile(r"\b(?:births|deaths)$|^Living people$")
-"""English categories that only biographies have."""
-_HEAD = 300
-"""Characters at the beginning in which a biography gives the dates of a life."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +119,7 @@ class FeatureExtractor:
         """1 for a biography if the title of the topic names people, else 0."""
         if not names_people(topic.title):
             return np.zeros(len(found.page_ids))
-        pages = self.engine.stored(found.page_ids.tolist())
-        return np.array([page is not None and is_biography(page) for page in pages], np.float64)
+        return are_biographies(self.engine, found.page_ids).astype(np.float64)
 
     def _read(self, topic: Topic, found: Hits, features: Features) -> Floats:
         assert self.reader is not None
@@ -153,22 +143,3 @@ def weighted_sum(features: Features, weights: dict[str, float]) -> Floats:
     """The sum of the features that have a weight."""
     parts = [weights.get(name, 0.0) * values for name, values in features.items()]
     return np.asarray(np.sum(parts, axis=0))
-
-
-def is_biography(page: StoredPage) -> bool:
-    """Whether the first words hold the dates of a life or name a person's occupation, or a category tells of births."""
-    head = page.opening[:_HEAD]
-    return bool(_LIFE_DATES.search(head)) or _is_somebody(head) or any(map(_OF_LIVES.search, page.categories))
-
-
-def _is_somebody(head: str) -> bool:
-    """Whether the first "is a" or "was the" is followed by a word for a person: "is a retired Indian diplomat"."""
-    said = _IS_A.search(head)
-    words = split_words(_NOUN_PHRASE_END.split(said[1], maxsplit=1)[0]) if said else []
-    return bool(words) and words[-1] in word_list("person_words") - _NOT_ONE_PERSON
-
-
-def names_people(title: str) -> bool:
-    """Whether a word of a title denotes people."""
-    people = word_list("person_words")
-    return any(word in people or singular(word) in people for word in split_words(title))

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
-from evenrank.search.engine.protocol import Engine, WeightedTerm
+from evenrank.search.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.search.learn.calibration import Calibration, predict
 from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.query.candidates import CandidateSettings, find_candidates
 from evenrank.search.query.feedback import FeedbackSettings, expand
+from evenrank.search.query.people import add_people_bonus, names_people
 from evenrank.search.query.topic_query import QuerySettings, build_terms, topic_words
 from evenrank.types import Floats
+
+FEWEST_REORDERED = 1000
+"""Pages that are looked at for biographies, however few are asked for."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,10 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class LexicalModel:
-    """The untrained default: words of the topic in lead, text, categories and infobox, widened by feedback."""
+    """The untrained default: words of the topic in lead, text, categories and infobox, widened by feedback.
+
+    When the title of a topic names people, a bonus brings biographies forward.
+    """
 
     engine: Engine
     settings: SearchSettings = field(default_factory=SearchSettings)
@@ -88,8 +95,16 @@ class LexicalModel:
     def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
         """The best k pages and those of the groups; see `RelevanceModel.score`."""
         settings = replace(self.settings.candidates, n_pages=k)
-        hits = find_candidates(self.engine, self.terms(topic), settings, up_to_page_id)
+        found = find_candidates(self.engine, self.terms(topic), settings, up_to_page_id)
+        hits = add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
         return ScoredPages(hits.page_ids, hits.scores, probabilities(self.calibration, hits.scores))
+
+    def search(self, topic: Topic, k: int, restriction: Restriction) -> Hits:
+        """The best k pages that a restriction allows."""
+        n = max(k, FEWEST_REORDERED) if names_people(topic.title) else k
+        found = self.engine.search(self.terms(topic), n, restriction)
+        hits = add_people_bonus(self.engine, topic.title, found, self.settings.query.people_bonus)
+        return Hits(hits.page_ids[:k], hits.scores[:k])
 
 
 def probabilities(calibration: Calibration | None, scores: Floats) -> Floats:

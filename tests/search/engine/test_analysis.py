@@ -35,6 +35,8 @@ def test_every_word_of_the_analysis_is_found_in_the_index(make_engine: MakeEngin
     text = "Łódź naïve Straße ½ Ⅷ universities' 3rd co-operate 東京 x_y"
     engine = make_engine([page(1, title=text, text=text, lead=text, categories=text, infobox=text, kind=text)])
     for field in TEXT_FIELDS:
+        if field == "person":  # made from the text, not given
+            continue
         words = engine.analyse(field, text)
         assert words
         assert engine.document_frequencies(field, words) == [1] * len(words)

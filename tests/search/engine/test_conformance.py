@@ -74,7 +74,7 @@ def corpora(draw: st.DrawFn) -> list[IndexPage]:
             page_id,
             title=draw(texts),
             lead=draw(texts),
-            text=draw(texts),
+            text=draw(st.one_of(texts, st.just("Ann Lee (born 1950) is a rider"))),
             categories=draw(st.one_of(st.just(""), texts)),
             infobox=draw(st.one_of(st.just(""), texts)),
             masks={"geography": draw(st.integers(1, 255)), "gender": draw(st.integers(1, 15))},
@@ -84,7 +84,7 @@ def corpora(draw: st.DrawFn) -> list[IndexPage]:
     ]
 
 
-STEMS = ["hors", "rider", "river", "right", "human", "cafe", "box", "horse", "boxing", "absent"]
+STEMS = ["hors", "rider", "river", "right", "human", "cafe", "box", "horse", "boxing", "absent", "biography"]
 terms = st.builds(
     WeightedTerm,
     field=st.sampled_from(TEXT_FIELDS),

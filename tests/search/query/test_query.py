@@ -18,9 +18,9 @@ from evenrank.search.query.topic_query import (
     split_words,
     subject_words,
     topic_words,
-    word_list,
 )
 from evenrank.search.relevance import LexicalModel
+from evenrank.search.word_lists import word_list
 
 
 def test_title_and_keywords_add_up() -> None:

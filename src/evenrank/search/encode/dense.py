@@ -24,7 +24,7 @@ from evenrank.search.encode.page_text import encoded_texts
 from evenrank.search.encode.text_cache import TextVectors
 from evenrank.search.encode.vector_cache import VectorCache, dot_products
 from evenrank.search.engine.protocol import Engine
-from evenrank.search.query.topic_query import lines_of
+from evenrank.search.word_lists import lines_of
 from evenrank.types import Floats
 
 TITLE_SHARE = 0.5

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evenrank.errors import UnknownNameError
 from evenrank.records import LANGUAGE_CODE
+from evenrank.search.engine.biography import BIOGRAPHY, is_biography
 from evenrank.search.engine.protocol import TEXT_FIELDS, IndexPage, TextField
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ LONGEST_WORD = 40
 ABSENT = "zzabsentfieldzz"
 """The word of a field that a page does not have. Nobody asks for it: engines differ in whether pages without a field
 count in its statistics, and so in their scores, unless every page has every field."""
-UNSTEMMED_FIELDS: frozenset[TextField] = frozenset({"lead"})
+UNSTEMMED_FIELDS: frozenset[TextField] = frozenset({"lead", "person"})
 """Fields whose words keep their endings: "boxing" must not find boxes, nor "engineering" engines."""
 
 
@@ -57,7 +58,8 @@ _SHORT_WORD = re.compile(r"(?<![^\W_])[^\W_]{1,9}(?![^\W_])")
 
 def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
     """The text of every field of a page; a text without a word gets the word that says so."""
-    texts: dict[TextField, str] = {name: getattr(page, name) for name in TEXT_FIELDS}
+    texts: dict[TextField, str] = {name: getattr(page, name) for name in TEXT_FIELDS if name != "person"}
+    texts["person"] = BIOGRAPHY if is_biography(page.text, page.categories.splitlines()) else ""
     for name, text in texts.items():
         if not text or not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
             texts[name] = ABSENT

@@ -89,7 +89,7 @@ def engine_kind(address: str) -> EngineKind:
 
 
 FILE_NAME = "build.json"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Changes when an index must be built anew."""
 
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from evenrank.errors import EvenrankError
 from evenrank.records import NO_CLASS
 
-TextField = Literal["title", "lead", "text", "categories", "infobox", "kind"]
-TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox", "kind")
-"""Fields that can be searched."""
+TextField = Literal["title", "lead", "text", "categories", "infobox", "kind", "person"]
+TEXT_FIELDS: tuple[TextField, ...] = ("title", "lead", "text", "categories", "infobox", "kind", "person")
+"""Fields that can be searched; `person` has one word, which tells biographies from other pages (`biography`)."""
 POSITION_FIELDS: tuple[TextField, ...] = ("title", "lead", "categories")
 """Fields that know phrases; positions of the whole text would triple the index."""
 OPENING_LENGTH = 2000

@@ -123,7 +123,14 @@ def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
     from tantivy import FieldType, Query
 
     for name, mask in restriction.groups.items():
-        yield Query.term_set_query(schema, f"{name}_group", list(set_bits(int(mask))))
+        groups = set_bits(int(mask))
+        is_one = len(groups) == 1  # read from the postings; of a set, all pages are collected first
+        field = f"{name}_group"
+        yield (
+            Query.term_query(schema, field, groups[0], "basic")
+            if is_one
+            else Query.term_set_query(schema, field, list(groups))
+        )
     if restriction.page_ids is not None:
         yield Query.term_set_query(schema, "page_id", [int(page) for page in restriction.page_ids])
     if restriction.up_to_page_id is not None:

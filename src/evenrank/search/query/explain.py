@@ -12,6 +12,7 @@ from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine, Query, Restriction, WeightedTerm, merge_terms
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel
+from evenrank.search.query.people import names_people, people_term
 from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages
 
 Parts = tuple[tuple[str, float], ...]
@@ -47,6 +48,9 @@ def explain_found(
     """The reasons for some of the pages that the model has found."""
     lexical = lexical_part(model)
     terms = lexical.terms(topic)
+    bonus = lexical.settings.query.people_bonus
+    if lexical is model and bonus > 0.0 and names_people(topic.title):
+        terms = [*terms, people_term(lexical.engine, bonus)]
     return [
         Explanation(
             page_id,

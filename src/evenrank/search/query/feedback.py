@@ -15,7 +15,8 @@ import numpy as np
 
 from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import Engine, Hits, TextField, WeightedTerm
-from evenrank.search.query.topic_query import ENGLISH, word_list
+from evenrank.search.query.topic_query import ENGLISH
+from evenrank.search.word_lists import word_list
 
 
 @dataclass(frozen=True)

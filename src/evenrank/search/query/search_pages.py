@@ -29,7 +29,7 @@ def search_pages(model: RelevanceModel, topic: Topic, n_pages: int, allowed: Res
     and the rest is left out of what they found.
     """
     if isinstance(model, LexicalModel):
-        hits = model.engine.search(model.terms(topic), n_pages, allowed)
+        hits = model.search(topic, n_pages, allowed)
         pages = ScoredPages(hits.page_ids, hits.scores, probability_by_rank(hits.scores))
         return SearchResult(pages, pages)
     found = model.score(topic, max(n_pages, CandidateSettings().n_pages))

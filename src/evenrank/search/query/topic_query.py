@@ -7,30 +7,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 
 from evenrank.records import Topic
 from evenrank.search.engine.analysis import analyser_for, without_stop_words
 from evenrank.search.engine.protocol import Engine, TextField, WeightedTerm
+from evenrank.search.word_lists import word_list
 
 ENGLISH = "en"
 WORD = re.compile(r"\w+")
 _CUT_OFF = re.compile(r"(?<!\w)\w*+(?:\.\.\.|…)\s*+$")
 _SIBILANT = ("s", "x", "z", "ch", "sh")
-
-
-@cache
-def word_list(name: str) -> frozenset[str]:
-    """The words of a list that comes with the package: `stop_words`, `generic_words` or `person_words`."""
-    return frozenset(" ".join(lines_of(name)).split())
-
-
-@cache
-def lines_of(name: str) -> tuple[str, ...]:
-    """The lines of a list that comes with the package, without comments."""
-    text = resources.files("evenrank.search.query").joinpath(f"{name}.txt").read_text("utf-8")
-    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def split_words(text: str, language: str = ENGLISH) -> list[str]:
@@ -91,6 +77,8 @@ class QuerySettings:
     """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
     phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
     """Weight of a keyword of several words that appears in the field word for word."""
+    people_bonus: float = 0.3
+    """What a biography is worth when the title names people, where the best page by words can reach 1."""
 
 
 @dataclass(frozen=True)

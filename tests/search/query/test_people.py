@@ -1,0 +1,59 @@
+"""Topics about people: biographies come first when the title names people, and nothing changes otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from tests.search.conftest import MakeEngine, page
+
+from evenrank.records import Topic
+from evenrank.search.engine.protocol import Restriction
+from evenrank.search.query.explain import explain
+from evenrank.search.query.people import are_biographies
+from evenrank.search.query.search_pages import search_pages
+from evenrank.search.relevance import LexicalModel
+
+TEXTS = {
+    1: "Chess is a board game of chess openings, chess endings and chess clocks.",
+    2: "Chess clocks are used in chess tournaments.",
+    3: "Vera Menchik (16 February 1906 – 26 June 1944) won the first championship in chess.",
+    4: "Nona Gaprindashvili is a Georgian chess player.",
+    5: "Ada Lovelace (1815 – 1852) translated a paper on the engine.",
+}
+
+
+@pytest.fixture
+def model(make_engine: MakeEngine) -> LexicalModel:
+    return LexicalModel(make_engine(page(number, f"P{number}", text) for number, text in TEXTS.items()))
+
+
+def test_biographies_come_first_when_the_title_names_people(model: LexicalModel) -> None:
+    subject = model.score(Topic(1, "Chess"), 10)
+    people = model.score(Topic(1, "Chess players", ("chess",)), 10)
+    assert subject.page_ids[0] in (1, 2)
+    assert set(people.page_ids[:2].tolist()) == {3, 4}
+    assert 5 not in people.page_ids  # a biography without any word of the topic
+
+
+def test_a_keyword_that_names_people_does_not(model: LexicalModel) -> None:
+    with_keyword = model.score(Topic(1, "Chess", ("players",)), 10)
+    assert with_keyword.scores.max() <= 1.0 + 1e-9
+
+
+def test_a_search_for_few_pages_finds_the_same(model: LexicalModel) -> None:
+    topic = Topic(0, "Chess players")
+    assert search_pages(model, topic, 1, Restriction()).shown.page_ids[0] == model.score(topic, 10).page_ids[0]
+
+
+def test_the_bonus_is_among_the_reasons(model: LexicalModel) -> None:
+    topic = Topic(1, "Chess players", ("chess",))
+    found = model.score(topic, 10)
+    reasons = dict(explain(model, topic, 3).words)
+    assert reasons["person:biography"] == pytest.approx(model.settings.query.people_bonus, rel=1e-3)
+    assert sum(reasons.values()) == pytest.approx(found.scores[found.page_ids.tolist().index(3)], rel=1e-3)
+    assert "person:biography" not in dict(explain(model, topic, 1).words)
+
+
+def test_the_index_knows_biographies(model: LexicalModel) -> None:
+    pages = model.engine.page_ids()
+    assert pages[are_biographies(model.engine, pages)].tolist() == [3, 4, 5]
+    assert are_biographies(model.engine, pages[:0]).tolist() == []
