@@ -81,12 +81,14 @@ def lexical_model(
 def untrained_arms(engine: Engine) -> list[Arm]:
     """The untrained search by words, part by part."""
     full, feedback = QuerySettings(), FeedbackSettings()
-    text = replace(full, fields={"text": 1.0}, phrase_fields={}, scope_weight=0.0)
+    subject = replace(full, people_bonus=0.0)
+    text = replace(subject, fields={"text": 1.0}, phrase_fields={}, scope_weight=0.0)
     off = replace(feedback, n_pages=0)
     steps = [
         ("tantivy BM25 on text, stemmed", text, off),
-        ("+ unstemmed lead, phrases, scope", full, off),
-        ("+ feedback = untrained (words)", full, feedback),
+        ("+ unstemmed lead, phrases, scope", subject, off),
+        ("+ feedback", subject, feedback),
+        ("+ biographies = untrained (words)", full, feedback),
     ]
     return [model_arm(name, lexical_model(engine, query, widening)) for name, query, widening in steps]
 

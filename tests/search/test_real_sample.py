@@ -73,9 +73,9 @@ def model(engine: TantivyEngine, query: QuerySettings, n_feedback: int) -> Calla
 def test_the_untrained_search_finds_the_pages_of_real_topics(engine: TantivyEngine, topics: list[Judged]) -> None:
     assert len(topics) == 57
     assert sum(len(topic.rel_docs) for topic, _ in topics) == 395
-    plain = QuerySettings(fields={"text": 1.0}, phrase_fields={}, scope_weight=0.0)
+    plain = QuerySettings(fields={"text": 1.0}, phrase_fields={}, scope_weight=0.0, people_bonus=0.0)
     before = measured(model(engine, plain, 0), topics)
     after = measured(model(engine, QuerySettings(), FeedbackSettings().n_pages), topics)
     assert before == pytest.approx((0.314, 0.372), abs=0.01)
-    assert after[0] >= 0.36
-    assert after[1] >= 0.42
+    assert after[0] >= 0.38
+    assert after[1] >= 0.455

@@ -1,4 +1,4 @@
-"""Topics about people: biographies come first when the title names people, and nothing changes otherwise."""
+"""Topics about people: biographies get a bonus when the title names people, and nothing changes otherwise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from evenrank.search.engine.protocol import Restriction
 from evenrank.search.query.explain import explain
 from evenrank.search.query.people import are_biographies
 from evenrank.search.query.search_pages import search_pages
-from evenrank.search.relevance import LexicalModel
+from evenrank.search.query.topic_query import QuerySettings
+from evenrank.search.relevance import LexicalModel, SearchSettings
 
 TEXTS = {
     1: "Chess is a board game of chess openings, chess endings and chess clocks.",
@@ -26,12 +27,15 @@ def model(make_engine: MakeEngine) -> LexicalModel:
     return LexicalModel(make_engine(page(number, f"P{number}", text) for number, text in TEXTS.items()))
 
 
-def test_biographies_come_first_when_the_title_names_people(model: LexicalModel) -> None:
-    subject = model.score(Topic(1, "Chess"), 10)
-    people = model.score(Topic(1, "Chess players", ("chess",)), 10)
-    assert subject.page_ids[0] in (1, 2)
-    assert set(people.page_ids[:2].tolist()) == {3, 4}
-    assert 5 not in people.page_ids  # a biography without any word of the topic
+def test_biographies_get_a_bonus_when_the_title_names_people(model: LexicalModel) -> None:
+    without = LexicalModel(model.engine, SearchSettings(QuerySettings(people_bonus=0.0)))
+    for title, bonus in (("Chess", 0.0), ("Chess players", 0.3)):
+        before, after = (each.score(Topic(1, title, ("chess",)), 10) for each in (without, model))
+        scores = dict(zip(before.page_ids.tolist(), before.scores.tolist(), strict=True))
+        gains = {p: s - scores[p] for p, s in zip(after.page_ids.tolist(), after.scores.tolist(), strict=True)}
+        assert gains == pytest.approx({1: 0.0, 2: 0.0, 3: bonus, 4: bonus})  # page 5 has no word of the topic
+        assert after.scores.tolist() == sorted(after.scores.tolist(), reverse=True)
+    assert after.page_ids[0] == 4
 
 
 def test_a_keyword_that_names_people_does_not(model: LexicalModel) -> None:

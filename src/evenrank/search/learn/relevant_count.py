@@ -2,15 +2,16 @@
 
 The sum of a topic's probabilities says how many relevant pages to expect; how far off such sums were on training
 topics says how sure that is. Chance sets a limit: of pages with some probability, the number that is relevant varies
-like a Poisson number, however alike the training topics were. What is known of the topic itself, a judged sample or
-the size of its project, narrows it down.
+like a Poisson number, however alike the training topics were. The width of the interval is then set so that it covers
+training topics as often as it promises, within bounds, because they may be more alike than others. What is known of the
+topic itself, a judged sample or the size of its project, narrows it down.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ SIZE_DEVIATION = 0.25
 """Standard deviation of the logarithm of a project's size as it is known: lists are never quite up to date."""
 SLOPE_EVIDENCE = 30.0
 """How much speaks for a slope of 1 from the start, as a sum of squared deviations of log sums of probabilities."""
+WIDTHS = (0.8, 1.5)
+"""How far training topics may narrow and widen the interval."""
 N_CASES = 399
 """Equally likely cases that stand for the distribution of the number."""
 
@@ -48,6 +51,8 @@ class CountModel:
     """Residuals of the training topics, ascending; each from a fit that did not see its topic."""
     chance: float = 0.0
     """Mean variance of the residuals that chance explains: 1/n for a Poisson number n."""
+    width: float = 1.0
+    """Factor of the deviation at which the interval covers training topics as often as it promises."""
 
     def deviation(self, n_expected: float) -> float:
         """Standard deviation of the logarithm for a topic with so many relevant pages: the topic's own, and chance."""
@@ -67,7 +72,35 @@ def fit_count(sums: Sequence[float], n_relevant: Sequence[int], topic_ids: Seque
         intercept, slope = _line(x[~is_held], y[~is_held], weights[~is_held])
         expected[is_held] = intercept + slope * x[is_held]
     chance = float(np.average(np.exp(-expected), weights=weights)) if len(x) else 0.0
-    return CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
+    free = CountModel(*_line(x, y, weights), np.sort(y - expected), chance)
+    return replace(free, width=_fitted_width(free, expected, np.asarray(n_relevant, np.float64), weights))
+
+
+def _fitted_width(model: CountModel, expected: Floats, n_relevant: Floats, weights: Floats) -> float:
+    """The width at which intervals around what was expected without a topic cover the share of topics promised."""
+    if not len(expected):
+        return 1.0
+    low, middle, high = (float(_quantiles(model, np.array([q]))[0]) for q in (0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2))
+    centre = expected + middle
+    unit = np.array([model.deviation(float(np.exp(at))) for at in centre]) / max(float(model.residuals.std()), 1e-9)
+    above = (np.log(np.maximum(n_relevant, 1e-9)) - centre) / np.maximum(
+        unit * (high - middle), 1e-9
+    )  # ends are rounded
+    below = (centre - np.log(n_relevant + 1.0)) / np.maximum(unit * (middle - low), 1e-9)
+    needed = np.maximum(above, below)
+    order = np.argsort(needed, kind="stable")
+    shares = np.cumsum(weights[order]) / weights.sum()
+    level = min(LEVEL * (1.0 + 1.0 / weights.sum()), 1.0)  # a new topic is one more
+    at = min(int(np.searchsorted(shares, level - 1e-9)), len(order) - 1)
+    return float(np.clip(needed[order[at]], *WIDTHS))
+
+
+def _quantiles(model: CountModel, levels: Floats) -> Floats:
+    """Quantiles of the residuals; a new topic is one more, so the tails are wider."""
+    n = len(model.residuals)
+    known = (np.arange(n) + 0.5) / n
+    widened = np.clip((levels - 0.5) * (n + 1) / n + 0.5, 0.0, 1.0)
+    return np.asarray(np.interp(widened, known, model.residuals))
 
 
 def _line(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
@@ -114,13 +147,10 @@ def _cases(model: CountModel, total: float, project_size: int | None) -> Floats:
 
         deviations = np.array([NormalDist().inv_cdf(level) for level in levels.tolist()])
         return np.asarray(project_size * np.exp(SIZE_DEVIATION * deviations))
-    n = len(model.residuals)
-    known = (np.arange(n) + 0.5) / n
-    widened = np.clip((levels - 0.5) * (n + 1) / n + 0.5, 0.0, 1.0)  # a new topic is one more, so the tails are wider
-    residuals = np.interp(widened, known, model.residuals)
+    residuals = _quantiles(model, levels)
     middle = float(np.median(model.residuals))
     centre = model.intercept + model.slope * np.log(total + 0.5) + middle
-    factor = model.deviation(float(np.exp(centre))) / max(float(model.residuals.std()), 1e-9)
+    factor = model.width * model.deviation(float(np.exp(centre))) / max(float(model.residuals.std()), 1e-9)
     return np.asarray(np.maximum(np.exp(centre + factor * (residuals - middle)) - 0.5, 0.0))
 
 
