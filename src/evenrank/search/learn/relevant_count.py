@@ -25,7 +25,7 @@ SIZE_DEVIATION = 0.25
 """Standard deviation of the logarithm of a project's size as it is known: lists are never quite up to date."""
 SLOPE_EVIDENCE = 30.0
 """How much speaks for a slope of 1 from the start, as a sum of squared deviations of log sums of probabilities."""
-WIDTHS = (0.8, 1.5)
+WIDTHS = (0.9, 1.5)
 """How far training topics may narrow and widen the interval."""
 N_CASES = 399
 """Equally likely cases that stand for the distribution of the number."""

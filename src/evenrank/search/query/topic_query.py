@@ -77,7 +77,7 @@ class QuerySettings:
     """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
     phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
     """Weight of a keyword of several words that appears in the field word for word."""
-    people_bonus: float = 0.3
+    people_bonus: float = 0.2
     """What a biography is worth when the title names people, where the best page by words can reach 1."""
 
 
