@@ -13,13 +13,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.ranked_pages import (
-    DENSE_ALIGNMENT,
-    RankedPages,
-    align_pages,
-    align_pages_sparsely,
-    normalise_flags,
-)
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, align_pages_sparsely, normalise_flags
 from evenrank.metrics.measure import TopicView
 from evenrank.metrics.published_groups import PublishedView
 from evenrank.protocol import Protocol
@@ -59,14 +53,9 @@ class TopicTruth:
         return self.collection.quality_class[self._rows]
 
     @cached_property
-    def _dense_alignment(self) -> Alignment | SparseAlignment:
-        """Groups of the relevant pages, where those are few enough to be kept for the targets of both tasks."""
+    def _alignment(self) -> Alignment | SparseAlignment:
+        """Groups of the relevant pages, kept for the targets of both tasks."""
         return self._align(self.space)
-
-    def _alignment(self, space: GroupSpace) -> Alignment | SparseAlignment:
-        return (
-            self._dense_alignment if space is self.space and space.n_groups <= DENSE_ALIGNMENT else self._align(space)
-        )
 
     def _align(self, space: GroupSpace) -> Alignment | SparseAlignment:
         return align_pages(self.collection, self._rows, space, normalise_flags(self.protocol, space), missing=0)
@@ -76,7 +65,7 @@ class TopicTruth:
         """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
         if self.protocol.target_sum == "one":
             keep = self.protocol.keeps_unknown_task1
-            return task1_target(self._alignment(self.space), self.space, keep_unknown=keep, weight=self.protocol.blend)
+            return task1_target(self._alignment, self.space, keep_unknown=keep, weight=self.protocol.blend)
         return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
 
     @cached_property
@@ -84,9 +73,7 @@ class TopicTruth:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
         dtype, attention = self.protocol.discount_type, self.protocol.attention_model
         if self.protocol.target_sum == "one":
-            return task2_target(
-                self._alignment(self.space), self._classes, self.space, dtype, attention, self.protocol.blend
-            )
+            return task2_target(self._alignment, self._classes, self.space, dtype, attention, self.protocol.blend)
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
         return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
 
@@ -99,9 +86,9 @@ class TopicTruth:
         is_set = len(names) > 1 and names < set(self.protocol.dimensions)
         if is_set and self.protocol.set_target == "margin":
             full = self.collection.space(",".join(self.protocol.dimensions))
-            target = page_target(self._alignment(full), weights, full, divisor, self.protocol.blend).margin(self.space)
+            target = page_target(self._align(full), weights, full, divisor, self.protocol.blend).margin(self.space)
         else:
-            target = page_target(self._alignment(self.space), weights, self.space, divisor, self.protocol.blend)
+            target = page_target(self._align(self.space), weights, self.space, divisor, self.protocol.blend)
         return target.dense() if self.space.n_groups <= DENSE_TARGET else target
 
     @cached_property
