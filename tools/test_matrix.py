@@ -25,8 +25,8 @@ TOOLS = ("pytest", "pytest-timeout", "hypothesis", "httpx2", "hatchling", "edita
 
 
 def pythons() -> list[str]:
-    """Interpreters on the path, and those of pyenv."""
-    found = [path for name in PYTHONS if (path := shutil.which(name))]
+    """Interpreters on the path, and those of pyenv; a name on the path may stand for one that is switched off."""
+    found = [path for name in PYTHONS if (path := shutil.which(name)) and version_of(path)]
     known = {version_of(path) for path in found}
     for path in sorted(Path.home().glob(".pyenv/versions/3.1[1-9]*/bin/python")):
         if version_of(str(path)) not in known:
@@ -50,12 +50,12 @@ def requirements(*, oldest: bool) -> list[str]:
 def lower_bound(text: str) -> str:
     """`numpy~=2.0` → `numpy>=2.0,<2.1`: the oldest series, of which each Python takes what it has."""
     name, _, version = text.partition("~=")
-    major, minor, *_ = [*version.split("."), "0"]
-    return f"{name}>={version},<{major}.{int(minor) + 1}" if version else text
+    before, _, last = version.rpartition(".")
+    return f"{name}>={version},<{before}.{int(last) + 1}" if before else text
 
 
-def run_one(python: str, *, oldest: bool, tests: list[str]) -> str:
-    """The last line of pytest, or where it failed before."""
+def run_one(python: str, *, oldest: bool, tests: list[str]) -> tuple[bool, str]:
+    """Whether all tests passed, and the last lines of pytest, or where it failed before."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", folder], check=True)
         inside = f"{folder}/bin/python"
@@ -68,13 +68,14 @@ def run_one(python: str, *, oldest: bool, tests: list[str]) -> str:
         else:
             note = ""
         if made.returncode:
-            return f"not installed: {made.stderr.strip().splitlines()[-1]}"
+            return False, f"not installed: {made.stderr.strip().splitlines()[-1]}"
         editable = ["--no-deps", "--no-build-isolation", "-e", str(HERE)]
         subprocess.run([inside, "-m", "pip", "install", "--quiet", *editable], check=True, capture_output=True)
         words = [inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
         ended = subprocess.run(words, cwd=HERE, capture_output=True, text=True)
-        lines = [line for line in ended.stdout.splitlines() if line.startswith("FAILED") or " in " in line]
-        return note + " | ".join(lines[-4:])
+        last = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR")) or " in " in line]
+        shown = " | ".join(last[-4:]) or ended.stderr.strip().rpartition("\n")[2]
+        return ended.returncode == 0, note + shown
 
 
 def main() -> int:
@@ -85,9 +86,9 @@ def main() -> int:
     is_green = True
     for python in chosen.python or pythons():
         for oldest in (True, False):
-            outcome = run_one(python, oldest=oldest, tests=chosen.tests or list(TESTS))
+            has_passed, outcome = run_one(python, oldest=oldest, tests=chosen.tests or list(TESTS))
             print(f"{version_of(python)}  {'oldest' if oldest else 'newest'}  {outcome}", flush=True)
-            is_green &= "FAILED" not in outcome and "passed" in outcome
+            is_green &= has_passed
     return int(not is_green)
 
 

@@ -15,6 +15,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -132,6 +133,24 @@ def test_02_two_imports_leave_a_collection(made: Path, tmp_path: Path) -> None:
         assert 0 in [process.returncode for process in both], errors
         assert run("collection", "describe", tmp_path / "c").returncode == 0
         shutil.rmtree(tmp_path / "c")
+
+
+def test_02_an_import_beside_another_leaves_a_collection(tmp_path: Path) -> None:
+    """The first import is stopped in the middle, the second one runs, the first one continues: no race decides it."""
+    record = (
+        '{"page_id": %d, "quality_score": 0.5, "quality_score_disc": "B", "geographic_locations": [], "gender": []}\n'
+    )
+    (tmp_path / "metadata.json").write_text("".join(record % page for page in range(1, 300_001)))
+    words = ("collection", "import", str(tmp_path / "c"), "--metadata", str(tmp_path / "metadata.json"))
+    first = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while first.poll() is None and not ((tmp_path / "c").is_dir() and any((tmp_path / "c").iterdir())):
+        time.sleep(0.001)
+    first.send_signal(signal.SIGSTOP)
+    second = run(*words)
+    first.send_signal(signal.SIGCONT)
+    errors = first.communicate(timeout=300)[1]
+    assert 0 in (first.returncode, second.returncode), errors
+    assert run("collection", "describe", tmp_path / "c").returncode == 0
 
 
 def test_03_a_learned_model_is_used(collection: Path) -> None:
