@@ -19,8 +19,11 @@ from evenrank.policies.epsilon_greedy import EpsilonGreedy
 from evenrank.policies.exposure_lp import ExposureLP, birkhoff
 from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure_probability, least_protected
 from evenrank.policies.filter import Filter
+from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal_list import list_problem
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
+from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.swap import Swap
 from evenrank.rng import derive
@@ -133,6 +136,21 @@ def test_best_of_takes_the_better_list() -> None:
     best = BestOf(("relevance", "swap")).rank(candidates, target, TASK1, derive(1)).positions
     assert np.array_equal(best, Swap().rank(candidates, target, TASK1, derive(1)).positions)
     assert not np.array_equal(best, Relevance().rank(candidates, target, TASK1, derive(1)).positions)
+
+
+def test_best_of_chooses_topic_by_topic() -> None:
+    """The list that is expected to score highest, which is one ranker's on some topics and the other's on others."""
+    rankers, chosen = ("fa-ir", "fusion"), []
+    for seed in range(8):
+        candidates = make_candidates(400, seed)
+        target = target_of(candidates, TASK1)
+        best = BestOf(rankers).rank(candidates, target, TASK1, derive(1)).positions[0]
+        lists = [make_policy(name, 1).rank(candidates, target, TASK1, derive(1)).positions[0] for name in rankers]
+        problem = list_problem(Optimal(), candidates, target, len(best))
+        scores = [problem.score(found) for found in lists]
+        chosen.append(int(np.argmax(scores)))
+        assert np.array_equal(best, lists[chosen[-1]])
+    assert set(chosen) == {0, 1}
 
 
 def test_filter_filters_by_default() -> None:

@@ -63,7 +63,8 @@ def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> N
     progress = search_progress(desk, search)
     assert progress is not None
     assert progress.loss == pytest.approx(loss, rel=1e-9)
-    assert progress.loss < progress.first_loss / (2 if fairness >= 1.0 else 1)  # gently, relevance comes first
+    least = progress.first_loss * (0.8 if fairness < 1.0 else 1 / 3)  # gently, relevance comes first
+    assert progress.loss < least
 
 
 @pytest.mark.parametrize("first_rank", [0, 25])
@@ -162,14 +163,15 @@ def test_draws_bring_new_articles(desk: Desk) -> None:
     search = saved(desk)
     rankings = [make_draw(desk, search, "one").page_ids for _ in range(10)]
     assert all(len(set(pages.tolist())) == 50 for pages in rankings)
-    assert len(np.unique(np.concatenate(rankings))) > max(100, 2.5 * search.relevance.sum())
+    n_new = len(np.unique(np.concatenate(rankings)))  # of ten draws, most of what is within reach
+    assert n_new > max(2.5 * search.relevance.sum(), 0.6 * search.certificate["n_within_reach"])
 
 
 def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
     search = saved(desk)
     rankings = [make_draw(desk, search, "one").page_ids for _ in range(20)]
     quality = desk.collection.quality_score[desk.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
-    assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:])  # of some articles it is unknown
+    assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:]) - 0.15  # of some articles it is unknown
     reached = search.page_ids[within_reach(search, np.ones(len(search.page_ids), np.bool_), search.relevance)]
     assert np.nanmean(quality) < np.nanmean(desk.collection.quality_score[desk.collection.rows_of(reached)])
 

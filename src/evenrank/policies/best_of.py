@@ -23,8 +23,9 @@ class BestOf:
     paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair_list", "2step_pair_list")
     citation: ClassVar[str] = "the track's overview: the '_list' runs choose the better of two rankers' lists"
 
-    rankers: tuple[str, ...] = ("filter", "deficit")
-    """Policies to choose from: names, or name:setting=value."""
+    rankers: tuple[str, ...] = ("filter", "union")
+    """Policies to choose from, by what is expected from candidates and target, never from judgments: names, or
+    name:setting=value."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator

@@ -37,7 +37,7 @@ BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
 TAIL_TOLERANCE, TAIL_ITERATIONS = 3e-5, 80
 """Of the relaxation of the last ranks: they are most of a long list, and a rough mixture of them rounds badly."""
-EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
+EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 50
 """Depths between which the emphasis of fairness grows in proportion: the first ranks are fair enough without, and all
 later depths pay for relevance that they lack."""
 
