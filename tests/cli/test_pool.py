@@ -165,3 +165,13 @@ def test_nothing_to_pool_and_one_run_twice(
     with pytest.raises(EvenrankError, match="give one a name of its own: NAME="):
         run_pool("build", golden_collection.path, golden_runs[0], golden_runs[0], "-o", tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_pool_never_takes_the_place_of_a_run(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    run = tmp_path / golden_runs[0].name
+    run.write_bytes(golden_runs[0].read_bytes())
+    with pytest.raises(EvenrankError, match="one of the files to read, which would be lost"):
+        run_pool("build", golden_collection.path, run, "--new", "-o", run)
+    assert run.read_bytes() == golden_runs[0].read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,18 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 10) == b"new"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_database_is_never_replaced(tmp_path: Path) -> None:
+    """`judgments export STORE -o STORE` left the export where the judgments had been; so did `backup`."""
+    path = tmp_path / "judgments.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE vote (grade)")
+    connection.close()
+    content = path.read_bytes()
+    (tmp_path / "link").symlink_to(path)
+    for name in ("judgments.sqlite", "link"):
+        with pytest.raises(InputError, match="a database, which the result"), atomic_file(tmp_path / name) as file:
+            file.write(b"x")
+    assert path.read_bytes() == content
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["judgments.sqlite", "link"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenrank.cli.outputs import refuse_input
 from evenrank.cli.spark_options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
@@ -169,8 +170,7 @@ def _refuse_output(out: Path, inputs: Iterable[Path]) -> None:
     """InputError when OUT is a folder, or one of the files that are read."""
     if out.is_dir():
         raise input_error(out, 0, "a folder, where a file is to be written", "name a file in it")
-    if out.exists() and any(path.exists() and out.samefile(path) for path in inputs):
-        raise input_error(out, 0, "one of the files to read, which would be lost", "name another file")
+    refuse_input(out, inputs)
 
 
 def _settings(caps: tuple[str, ...], gender: bool, places: bool, coordinates: bool, **choices: Any) -> AnnotateSettings:

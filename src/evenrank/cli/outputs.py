@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import ExistingFileError
+from evenrank.errors import ExistingFileError, input_error
 
 STDOUT = Path("-")
 """Standard output."""
@@ -64,6 +65,12 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     """ExistingFileError when a file would be overwritten; devices, pipes and `-` are written to as they are."""
     if not force and path != STDOUT and path.is_file():
         raise ExistingFileError(f"{path}: exists already (overwrite it with --force, or name another file)")
+
+
+def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    """InputError when a result would be written over one of the files it is made from."""
+    if path.is_file() and any(one.exists() and path.samefile(one) for one in inputs):
+        raise input_error(path, 0, "one of the files to read, which would be lost", "name another file")
 
 
 def refuse_foreign(folder: Path, *, force: bool) -> None:

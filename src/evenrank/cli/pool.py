@@ -12,6 +12,7 @@ import click
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import FiniteRange, InputFile
+from evenrank.cli.outputs import refuse_input
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
 from evenrank.cli.talk import say
@@ -59,6 +60,7 @@ def build(
     new: bool,
 ) -> None:
     """Pool the heads of runs; a POOL that is there is added to, and its pages keep their tier."""
+    refuse_input(output, runs)
     start = evenrank.read_pool(output) if output.exists() and not new else None
     opened = evenrank.Collection.open(collection)
     pool = evenrank.pool(opened, runs, tiers=tiers, budget=budget, topics=topics, start=start)

@@ -13,6 +13,8 @@ from typing import IO
 
 from evenrank.errors import input_error, reason_of
 
+SQLITE_HEADER = b"SQLite format 3\0"
+
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterator[IO[bytes]]:
@@ -21,7 +23,8 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
     Nobody but its owner can read a private file, at any moment.
 
     Whatever goes wrong (an error, Ctrl-C, a full disk), an older file of that name stays as it was. A link is
-    followed; a device or a pipe (`/dev/stdout`) is written to, never replaced, and `-` is standard output.
+    followed; a device or a pipe (`/dev/stdout`) is written to, never replaced, and `-` is standard output. An SQLite
+    file is never replaced: it is a store or a judgments file, which no result is meant to overwrite.
     """
     path = Path(path)
     if str(path) == "-":
@@ -33,6 +36,7 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
             yield file
         return
     path = Path(os.path.realpath(path))
+    _refuse_database(path)
     handle, temporary = temporary_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -49,6 +53,17 @@ def atomic_file(path: str | os.PathLike[str], *, is_private: bool = False) -> It
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _refuse_database(path: Path) -> None:
+    """InputError when the file of that name is an SQLite database."""
+    try:
+        with path.open("rb") as file:
+            is_database = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+    except OSError:  # none, or one that cannot be read: writing will say so
+        return
+    if is_database:
+        raise input_error(path, 0, "a database, which the result would replace", "name another file")
 
 
 @contextmanager
