@@ -45,32 +45,27 @@ class ArrowTexts:
         if arrow is None or len(column) < MANY or not str(column.dtype).startswith("str"):
             return None
         array = arrow.array(column)
-        array = array.combine_chunks() if isinstance(array, arrow.ChunkedArray) else array
-        if array.type not in (arrow.string(), arrow.large_string()) or array.null_count or array.offset:
+        array = array if isinstance(array, arrow.ChunkedArray) else arrow.chunked_array([array])
+        if array.type not in (arrow.string(), arrow.large_string()) or array.null_count:
             return None
-        texts = cls(array)
-        bounds = texts.bounds()
-        if not (np.diff(bounds) > 0).all():
-            return None
-        first_bytes = np.frombuffer(array.buffers()[2], np.uint8)[bounds[:-1]]
-        return texts if (first_bytes > ord(" ")).all() else None
-
-    def bounds(self) -> NDArray[np.integer]:
-        """Where each text begins in the buffer, and where the last one ends."""
-        wide = str(self.array.type).startswith("large")
-        found: NDArray[Any] = np.frombuffer(self.array.buffers()[1], np.int64 if wide else np.int32)
-        return found[: len(self.array) + 1]
+        texts = cls(arrow.chunked_array([chunk for chunk in array.chunks if len(chunk)]))
+        return texts if all(map(_has_no_blank, texts.array.chunks)) else None
 
     def hashes(self) -> tuple[Hashes, Hashes]:
         """The two hashes of each text."""
-        first, second = hash_parts(np.frombuffer(self.array.buffers()[2], np.uint8), self.bounds())
+        first, second = (np.empty(len(self.array), np.uint64) for _ in range(2))
+        start = 0
+        for chunk in self.array.chunks:
+            here = slice(start, start + len(chunk))
+            hash_parts(_bytes_of(chunk), _bounds_of(chunk), 0, first[here], second[here])
+            start += len(chunk)
         return (first, second) if self.rows is None else (first[self.rows], second[self.rows])
 
     def numbered(self) -> tuple[list[str], NDArray[np.intp]]:
         """The different texts, in the order in which they first appear, and the place of each row among them."""
-        encoded = self.array.dictionary_encode()
-        places = encoded.indices.to_numpy().astype(np.intp)
-        names: list[str] = encoded.dictionary.to_pylist()
+        encoded = self.array.dictionary_encode().unify_dictionaries()
+        places = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks]).astype(np.intp)
+        names: list[str] = encoded.chunk(0).dictionary.to_pylist()
         return names, places if self.rows is None else places[self.rows]
 
     def __len__(self) -> int:
@@ -86,6 +81,24 @@ class ArrowTexts:
         return found
 
 
+def _bounds_of(chunk: Any) -> NDArray[np.integer]:
+    """Where each text of an Arrow array begins in its buffer, and where the last one ends."""
+    wide = str(chunk.type).startswith("large")
+    found: NDArray[Any] = np.frombuffer(chunk.buffers()[1], np.int64 if wide else np.int32)
+    return found[chunk.offset : chunk.offset + len(chunk) + 1]
+
+
+def _bytes_of(chunk: Any) -> NDArray[np.uint8]:
+    buffer = chunk.buffers()[2]
+    return np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
+
+
+def _has_no_blank(chunk: Any) -> bool:
+    """Whether no text of an Arrow array is empty or begins with a blank."""
+    bounds = _bounds_of(chunk)
+    return bool((bounds[1:] > bounds[:-1]).all() and (_bytes_of(chunk)[bounds[:-1]] > ord(" ")).all())
+
+
 def text_hashes(texts: Sequence[str] | ArrowTexts) -> tuple[Hashes, Hashes] | None:
     """Two independent hashes of each text; None when a text has a line feed, at which the texts are told apart."""
     if isinstance(texts, ArrowTexts):
@@ -95,22 +108,21 @@ def text_hashes(texts: Sequence[str] | ArrowTexts) -> tuple[Hashes, Hashes] | No
     ends = np.flatnonzero(buffer == ord("\n"))
     if len(ends) != len(texts):
         return None
-    return hash_parts(buffer, np.concatenate([[0], ends + 1]), gap=1)
+    first, second = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
+    hash_parts(buffer, np.concatenate([[0], ends + 1]), 1, first, second)
+    return first, second
 
 
-def hash_parts(buffer: NDArray[np.uint8], bounds: NDArray[np.integer], gap: int = 0) -> tuple[Hashes, Hashes]:
+def hash_parts(buffer: NDArray[np.uint8], bounds: NDArray[np.integer], gap: int, first: Hashes, second: Hashes) -> None:
     """Two hashes of each part of a buffer, block by block, so that what is computed on the way stays in the cache.
 
-    Part n begins at `bounds[n]` and ends `gap` bytes before `bounds[n + 1]`.
+    Part n begins at `bounds[n]` and ends `gap` bytes before `bounds[n + 1]`. The hashes go into `first` and `second`.
     """
-    n_parts = len(bounds) - 1
-    first, second = np.empty(n_parts, np.uint64), np.empty(n_parts, np.uint64)
-    for at in range(0, n_parts, ROWS_AT_ONCE):
+    for at in range(0, len(bounds) - 1, ROWS_AT_ONCE):
         block = slice(at, at + ROWS_AT_ONCE)
         inside = bounds[at : at + ROWS_AT_ONCE + 1].astype(np.intp)
         padded = np.concatenate([buffer[inside[0] : inside[-1]], np.zeros(WORD, np.uint8)])
         first[block], second[block] = _hash_block(words_of(padded), inside[:-1] - inside[0], np.diff(inside) - gap)
-    return first, second
 
 
 def _hash_block(words: Hashes, starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> tuple[Hashes, Hashes]:
