@@ -21,7 +21,7 @@ HERE = Path(__file__).parents[1]
 PYTHONS = ("python3.11", "python3.12", "python3.13")
 EXTRAS = ("report", "web")
 TESTS = ("tests/formats", "tests/evaluation", "tests/policies", "tests/search/learn", "tests/test_sqlite.py")
-TOOLS = ("pytest", "pytest-timeout", "hypothesis", "httpx2", "hatchling", "editables", "pandas")
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "httpx2", "hatchling", "editables", "pandas")
 
 
 def pythons() -> list[str]:
