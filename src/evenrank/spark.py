@@ -28,6 +28,8 @@ BATCHES_AT_ONCE = 64
 """Batches that are sent to the executors together; their results are in memory at the same time."""
 RECORDS_PER_BATCH = 500
 """Records handed to Python at once."""
+DRIVER = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""The driver only plans: compiling its code well costs more processor time than it ever saves."""
 CANNOT_START = "is Java 17 or newer installed, and is the address right?"
 
 
@@ -49,7 +51,7 @@ def start_spark(
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(RECORDS_PER_BATCH))
     if not remote:  # a server of Spark Connect refuses to change this
         builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
-    for name, value in (settings or {}).items():
+    for name, value in {**({} if remote else DRIVER), **(settings or {})}.items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
