@@ -164,7 +164,10 @@ def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]
         notes.append(why.format(job.request.length, _first(lengths)))
     floored = [topic for topic in results if job.request.task == 2 and WITHOUT_FLOOR in topic.certificate]
     if floored:
-        costs = [f"{t.topic_id} ({t.certificate['EE-L']:.2f}, not {t.certificate[WITHOUT_FLOOR]:.2f})" for t in floored]
+        costs = [
+            f"{topic.topic_id} ({topic.certificate['EE-L']:.2f} instead of {topic.certificate[WITHOUT_FLOOR]:.2f})"
+            for topic in floored
+        ]
         notes.append(
             f"the target asks for groups that hardly any relevant page is in, in topics {_first(costs)}: to stay on "
             "topic, candidates unlikely to be relevant were left out, which raises EE-L as shown (choose another "
