@@ -169,6 +169,7 @@ def test_servers_share_a_database_and_lose_no_draw(generated: Collection, postgr
         serving(generated.path, postgres.url, *options) as (two, _),
     ):
         search = ask(one, "POST", "/searches", QUESTION)
+        ask(one, "POST", f"{search}/draws")  # undisturbed: as long as all others have to be
 
         def draw_some(which: http.client.HTTPConnection) -> list[str]:
             connection = http.client.HTTPConnection(which.host, which.port, timeout=60)
@@ -186,7 +187,9 @@ def test_servers_share_a_database_and_lose_no_draw(generated: Collection, postgr
             ((n_draws,),) = store.connection.execute("SELECT n_draws FROM saved_search").fetchall()
         assert [row["number"] for row in rows] == list(range(1, n_draws + 1))
         assert set(answered) <= {row["number"] for row in rows}
-        assert {len(int32(row["pages"])) for row in rows} == {50}
+        first, *others = (len(int32(row["pages"])) for row in rows)
+        assert set(others) == {first}
+        assert first > 1
 
         postgres.stop(signal.SIGKILL)
         assert status_of(two, "POST", f"{search}/draws")[:2] == (503, "5")
