@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from evenrank.cli.main import COMMANDS, ONE_THREAD, LazyGroup, cli
+from evenrank.cli.main import CLOSED_PIPE, COMMANDS, ONE_THREAD, LazyGroup, cli
 
 
 def evenrank(*words: object) -> subprocess.CompletedProcess[str]:
@@ -88,6 +88,32 @@ def test_a_full_disk_and_a_closed_pipe_are_no_traceback(golden_collection, tmp_p
     assert (full.returncode, "No space left" in full.stderr, "Traceback" in full.stderr) == (2, True, False)
     closed = subprocess.run(["bash", "-c", script.replace("| head -1", ">&-")], capture_output=True, text=True)
     assert "Traceback" not in closed.stderr
+
+
+@pytest.mark.parametrize("words", [("--help",), ("metrics",), ("rank", "--help"), ("run", "oracle", "DIR", "-o", "-")])
+@pytest.mark.parametrize("both", [False, True])
+def test_output_that_nobody_reads_is_no_error(golden_collection, words: tuple[str, ...], both: bool) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    given = [str(golden_collection.path) if word == "DIR" else word for word in words]
+    options = ["--task", "1"] if "oracle" in words else []
+    command = [sys.executable, "-m", "evenrank.cli.main", *given, *options]
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=writing if both else subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == CLOSED_PIPE
+    assert not done.stderr
+
+
+def test_an_error_that_nobody_reads_is_no_traceback() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run([sys.executable, "-m", "evenrank.cli.main", "nothing"], stderr=writing, check=False)
+    finally:
+        os.close(writing)
+    assert done.returncode == CLOSED_PIPE
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_six_column_run_with_scores(golden_collection: Collection, tmp_path: Pat
     result = rank(golden_collection, output, "--task", 1, "--policy", "relevance", "--from", base, "--topics", 101)
     assert result.exit_code == 0, result.output
     assert read_run(output).pages.tolist() == pages
-    assert "fewer candidates than the 1000 pages of a ranking in topics 101 (80)" in result.stderr
+    assert "fewer candidates than the 1000 pages of a ranking in topic 101 (80)" in result.stderr
 
 
 def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collection, tmp_path: Path) -> None:

@@ -29,8 +29,10 @@ def test_the_title_of_a_query_is_that_of_its_list(
         return done.output
 
     path = tmp_path / "a-file-name.gz"
-    run("rank", news.path, "--task", 1, "--policy", "optimal", "--query", "storm rain", *words, "-o", path)
-    assert run("run", "show", news.path, path).startswith(f"6 {title}: ")
+    said = run("rank", news.path, "--task", 1, "--query", "storm rain", *words, "-o", path)
+    assert f'a-file-name.gz: optimal on "{title}", which is topic 6 of the run' in said
+    assert f'fewer candidates than the 1000 pages of a ranking for "{title}" (' in said
+    assert run("run", "show", news.path, path).startswith(f"{title}: ")
     printed = run("publish", news.path, path, "--print", "--rows", 3)
     assert f"'''{title}'''" in printed
     assert "a-file-name" not in printed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import cast
+from typing import Any, NoReturn, cast
 
 import click
 
@@ -44,6 +46,21 @@ COMMANDS: dict[str, str] = {
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables that tell the linear algebra behind numpy how many threads to use; set before numpy is loaded."""
 
+CLOSED_PIPE = 141
+"""How shells report a program whose output nobody reads any more: 128 + SIGPIPE."""
+
+
+class _OutputClosedError(Exception):
+    """A closed pipe, past click, which would end with exit code 1."""
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _OutputClosedError from error
+
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, so that starting is fast."""
@@ -63,6 +80,16 @@ class LazyGroup(click.Group):
             raise UnknownNameError("command", args[0], COMMANDS, "evenrank --help explains them")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _past_click():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _past_click():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -75,36 +102,50 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line: exit 0 on success, 1 when a check fails, 2 on usage errors and bad input, 130 on Ctrl-C."""
+    """Run the command line: exit 0 on success, 1 when a check fails, 2 on usage errors and bad input, 130 on Ctrl-C.
+
+    When nobody reads the output any more, as in `evenrank … | head`, it ends without a message, with exit code 141.
+    """
     add_on_one_thread()
+    try:
+        sys.exit(_run())
+    except (BrokenPipeError, _OutputClosedError):
+        _leave_quietly(CLOSED_PIPE)
+
+
+def _run() -> int:
+    """The exit code of the command that `sys.argv` names; errors are printed."""
     try:
         code = cli(prog_name="evenrank", standalone_mode=False)  # what a command gave to `Exit`, else its own result
         if sys.stdout is not None:
             sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
+        return code if isinstance(code, int) else 0
     except click.ClickException as error:
-        click.echo(f"error: {_one_line(error)}", err=True)
-        sys.exit(2)
+        return _say(_one_line(error))
     except EvenrankError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        return _say(error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        return 130
     except BrokenPipeError:
-        _leave_quietly(0)
+        raise
     except OSError as error:
         named = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
-        click.echo(f"error: {named}{reason_of(error)}", err=True)
+        _say(f"{named}{reason_of(error)}")
         _leave_quietly(2)
     except MemoryError:
-        click.echo("error: not enough memory (use fewer --workers, smaller files, or a larger machine)", err=True)
+        _say("not enough memory (use fewer --workers, smaller files, or a larger machine)")
         _leave_quietly(2)
     except RuntimeError as error:
         if "Symlink loop" not in str(error):  # how pathlib says it before Python 3.13
             raise
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        return _say(error)
+
+
+def _say(message: object) -> int:
+    """Print an error; the exit code of errors."""
+    click.echo(f"error: {message}", err=True)
+    return 2
 
 
 def _one_line(error: click.ClickException) -> str:
@@ -120,9 +161,12 @@ def add_on_one_thread() -> None:
         os.environ.setdefault(name, "1")
 
 
-def _leave_quietly(code: int) -> None:
-    """End without writing what standard output could not take."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _leave_quietly(code: int) -> NoReturn:
+    """End without writing what standard output, or an error stream that nobody reads, could not take."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    if code == CLOSED_PIPE:
+        os.dup2(nowhere, 2)
     sys.exit(code)
 
 

@@ -58,7 +58,13 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @click.command("rank")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--task", type=click.Choice(["1", "2"]), required=True, help="1: one list of 1000; 2: 100 lists of 50.")
-@click.option("--policy", metavar="NAME", required=True, help="How to rank; `evenrank policies` lists the names.")
+@click.option(
+    "--policy",
+    metavar="NAME",
+    default="optimal",
+    show_default=True,
+    help="How to rank; `evenrank policies` lists the names.",
+)
 @CANDIDATES
 @model_options
 @TOPICS
@@ -138,4 +144,11 @@ def command(
     for note in ranked.notes:
         warn(note)
     ranked.write(output, with_record=has_record)
-    say(f"{output}: {policy} on {len(ranked.topics)} topic{'s' * (len(ranked.topics) != 1)}")
+    say(f"{output}: {policy} on {_ranked_topics(ranked)}")
+
+
+def _ranked_topics(ranked: evenrank.RankedTopics) -> str:
+    """What was ranked: a number of topics, or the subject of --query and the number that it has in the run."""
+    for number, title in ranked.run.titles.items():
+        return f'"{title}", which is topic {number} of the run'
+    return f"{len(ranked.topics)} topic{'s' * (len(ranked.topics) != 1)}"

@@ -84,7 +84,7 @@ def convert_command(source: Path, target: Path, form: str | None, force: bool) -
     ids = TextIds() if source != Path("-") and run_has_text_ids(source) else None
     run = evenrank.read_run(source, ids)
     evenrank.write_run(run, target, form or ("trec" if run.scores is None else "track"))
-    say(f"{target}: Task {run.task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages")
+    say(f"{target}: {_size(run)}")
 
 
 @command.command("show")
@@ -137,4 +137,9 @@ def oracle_command(
     evenrank.write_run(run, output)
     if oracle.note:
         say(oracle.note)
-    say(f"{output}: Task {task}, {run.n_rankings:,} rankings, {len(run.pages):,} pages")
+    say(f"{output}: {_size(run)}")
+
+
+def _size(run: evenrank.Run) -> str:
+    counts = [f"{n:,} {unit}{'s' * (n != 1)}" for n, unit in ((run.n_rankings, "ranking"), (len(run.pages), "page"))]
+    return f"Task {run.task}, {', '.join(counts)}"

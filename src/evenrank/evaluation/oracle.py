@@ -35,7 +35,8 @@ class Oracle:
             return ""
         listed = [f"{topic} (about rank {rank})" for topic, rank in list(self.ends.items())[:SHOWN_TOPICS]]
         more = f" and {len(self.ends) - SHOWN_TOPICS} more" if len(self.ends) > SHOWN_TOPICS else ""
-        return f"relevant pages run out, and other pages follow, in topics {', '.join(listed)}{more}"
+        topics = "topics" if len(self.ends) > 1 else "topic"
+        return f"relevant pages run out, and other pages follow, in {topics} {', '.join(listed)}{more}"
 
 
 def oracle_run(

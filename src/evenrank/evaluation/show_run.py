@@ -49,6 +49,8 @@ class ShownTopic:
     """Different pages by quality class."""
     groups: dict[str, dict[str, float | None]]
     """Different pages by dimension and group; a page of two groups is half in each. Small totals of people are None."""
+    is_query: bool = False
+    """Whether this is the subject of `rank --query`, which has a title of its own and a number that nobody chose."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -86,6 +88,7 @@ def _topic(collection: Collection, run: Run, topic: int, k: int) -> ShownTopic:
         pages=tuple(_pages(collection, rankings[0][:k])),
         quality={name: int(count) for name, count in zip((*WORK_ORDER, "none"), counts, strict=True)},
         groups={name: _by_group(collection, rows, name) for name in _shown_dimensions(collection)},
+        is_query=topic in run.titles,
     )
 
 
@@ -119,7 +122,8 @@ def _by_group(collection: Collection, rows: NDArray[np.intp], name: str) -> dict
 def as_text(shown: ShownTopic) -> str:
     """A topic for a terminal."""
     many = f" in {shown.n_rankings} rankings" if shown.n_rankings > 1 else ""
-    lines = [f"{shown.topic} {shown.title}: {shown.n_pages:,} pages{many}"]
+    name = shown.title if shown.is_query else f"{shown.topic} {shown.title}"
+    lines = [f"{name}: {shown.n_pages:,} page{'s' * (shown.n_pages != 1)}{many}"]
     width = max((len(page.title) for page in shown.pages), default=0)
     lines += [f"{page.rank:>6}  {page.title:<{width}}  {page.quality:<5}  {page.page_id}" for page in shown.pages]
     lines.append("  quality: " + "   ".join(f"{name} {count:,}" for name, count in shown.quality.items() if count))

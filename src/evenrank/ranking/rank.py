@@ -14,26 +14,22 @@ from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention
 from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
-from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
-from evenrank.ranking.job import Length, RankingJob, TopicRankings, rank_topics
-from evenrank.ranking.make_job import (
-    Settings,
-    make_job,
-)
+from evenrank.ranking.job import Length, TopicRankings, rank_topics
+from evenrank.ranking.make_job import Settings, make_job
+from evenrank.ranking.notes import ranking_notes
 from evenrank.ranking.record import mean_certificate, run_from_topics, run_record
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
-from evenrank.targets.choice import FINER, TargetChoice
+from evenrank.targets.choice import TargetChoice
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-SHOWN_TOPICS = 8
 SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
 """Numbers of a certificate that the short form names."""
 
@@ -136,7 +132,9 @@ def rank(
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
     record = run_record(job, results, command or sys.argv)
-    return RankedTopics(run_from_topics(job, name or job.policy.name, results), record, results, _notes(results, job))
+    return RankedTopics(
+        run_from_topics(job, name or job.policy.name, results), record, results, ranking_notes(results, job)
+    )
 
 
 def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:
@@ -150,44 +148,3 @@ def _asked(collection: Collection, query: str, title: str, candidates: Run | Fil
     words = tuple(query.split())
     number = max(collection.topic_by_id, default=0) + 1
     return (Topic(number, title or query, words, split="eval"),)
-
-
-def _notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
-    """Notes on topics with shorter rankings than the task asks for, and on targets that do not fit a topic."""
-    notes = []
-    short = [topic for topic in results if topic.page_ids.shape[1] < job.request.length]
-    if short:
-        why = "fewer candidates than the {} pages of a ranking in topics {}"
-        if job.length == "relevant":
-            why = "rankings end where expected relevance ends, before {} pages, in topics {}"
-        lengths = [f"{topic.topic_id} ({topic.page_ids.shape[1]})" for topic in short]
-        notes.append(why.format(job.request.length, _first(lengths)))
-    floored = [topic for topic in results if job.request.task == 2 and WITHOUT_FLOOR in topic.certificate]
-    if floored:
-        costs = [
-            f"{topic.topic_id} ({topic.certificate['EE-L']:.2f} instead of {topic.certificate[WITHOUT_FLOOR]:.2f})"
-            for topic in floored
-        ]
-        notes.append(
-            f"the target asks for groups that hardly any relevant page is in, in topics {_first(costs)}: to stay on "
-            "topic, candidates unlikely to be relevant were left out, which raises EE-L as shown (choose another "
-            "--target, or --set keep_relevance=0 to use them)"
-        )
-    unfit: dict[str, list[str]] = {}
-    for topic in results:
-        for one in topic.concentrations:
-            unfit.setdefault(one.dimension, []).append(f"{topic.topic_id} ({one.group} {one.share:.0%})")
-    for dimension, topics in unfit.items():
-        finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
-        others = ",".join(name for name in job.settings.information if name != dimension)
-        how = f" (--set information={others} --set scored={others})" if others else ""
-        notes.append(
-            f"nearly all of the field is in one group of {dimension} in topics {_first(topics)}: "
-            f"leave {dimension} out of the target for them{how}{finer}"
-        )
-    return tuple(notes)
-
-
-def _first(topics: Sequence[str]) -> str:
-    more = f" and {len(topics) - SHOWN_TOPICS} more" if len(topics) > SHOWN_TOPICS else ""
-    return ", ".join(topics[:SHOWN_TOPICS]) + more

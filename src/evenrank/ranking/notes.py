@@ -1,0 +1,74 @@
+"""What is odd about rankings, in words: short ones, and targets that do not fit a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from evenrank.policies.optimal import WITHOUT_FLOOR
+from evenrank.ranking.job import RankingJob, TopicRankings
+from evenrank.targets.choice import FINER
+
+SHOWN_TOPICS = 8
+"""Topics that a note names before it only counts."""
+
+
+def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
+    """Notes on rankings shorter than the task asks for, and on targets that do not fit a topic."""
+    titles = {topic.id: topic.title for topic in job.extra_topics}
+    return (*_short(results, job, titles), *_off_topic(results, job, titles), *_concentrated(results, job, titles))
+
+
+def _named(details: Mapping[int, str], titles: Mapping[int, str] | None = None) -> str:
+    """`in topic 101 (DETAIL)`, `in topics 101 (DETAIL), 102 (DETAIL)`, or `for "TITLE" (DETAIL)` for a query."""
+    titles = titles or {}
+    named = [
+        f'"{titles[topic]}" ({detail})' if topic in titles else f"{topic} ({detail})"
+        for topic, detail in details.items()
+    ]
+    counted = "in topic" if len(details) == 1 else "in topics"
+    where = "for" if all(topic in titles for topic in details) else counted
+    more = f" and {len(named) - SHOWN_TOPICS} more" if len(named) > SHOWN_TOPICS else ""
+    return f"{where} {', '.join(named[:SHOWN_TOPICS])}{more}"
+
+
+def _short(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    wanted = job.request.length
+    lengths = {one.topic_id: str(one.page_ids.shape[1]) for one in results if one.page_ids.shape[1] < wanted}
+    if not lengths:
+        return
+    if job.length == "relevant":
+        yield f"rankings end where expected relevance ends, before {wanted} pages, {_named(lengths, titles)}"
+    else:
+        yield f"fewer candidates than the {wanted} pages of a ranking {_named(lengths, titles)}"
+
+
+def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Task 2: what it costs to leave out pages that the target asks for and that are hardly relevant."""
+    costs = {
+        one.topic_id: f"{one.certificate['EE-L']:.2f} instead of {one.certificate[WITHOUT_FLOOR]:.2f}"
+        for one in results
+        if job.request.task == 2 and WITHOUT_FLOOR in one.certificate
+    }
+    if costs:
+        yield (
+            f"the target asks for groups that hardly any relevant page is in, {_named(costs, titles)}: to stay on "
+            "topic, candidates unlikely to be relevant were left out, which raises EE-L as shown (choose another "
+            "--target, or --set keep_relevance=0 to use them)"
+        )
+
+
+def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Dimensions in which nearly all of a topic's field is in one group."""
+    unfit: dict[str, dict[int, str]] = {}
+    for one in results:
+        for found in one.concentrations:
+            unfit.setdefault(found.dimension, {})[one.topic_id] = f"{found.group} {found.share:.0%}"
+    for dimension, topics in unfit.items():
+        finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
+        others = ",".join(name for name in job.settings.information if name != dimension)
+        how = f" (--set information={others} --set scored={others})" if others else ""
+        them = "" if len(results) == 1 else " for it" if len(topics) == 1 else " for them"
+        yield (
+            f"nearly all of the field is in one group of {dimension} {_named(topics, titles)}: "
+            f"leave {dimension} out of the target{them}{how}{finer}"
+        )
