@@ -299,7 +299,7 @@ def test_the_administration_page_takes_nothing_that_it_does_not_know(place: Plac
     for fields in attacks[::9]:
         status, text = place.send("/admin", fields, cookie)
         assert status in (303, 400, 413), (fields, status, text[:300])
-        assert place.send("/admin", fields, {"Cookie": "admin=" + "x" * 32})[0] in (400, 404, 413)
+        assert place.send("/admin", fields, {"Cookie": "admin=" + "x" * 32})[0] in (404, 413)
     for query in HOSTILE:
         assert place.ask("GET", f"/admin?q={quote(query[:2000])}&done={quote(query[:2000])}", None, cookie)[0] == 200
     token = orjson.loads(created[1])["token"]

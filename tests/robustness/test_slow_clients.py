@@ -85,7 +85,18 @@ def test_bursts_of_visitors_leave_no_descriptors_behind(server: tuple[int, int])
     assert leaks(left_open(process, port, idle)) == {}
 
 
+def kept(port: int, body: bytes) -> int:
+    """The answer to a visitor who comes back as often as the server asks for it with a 503; a slow machine may."""
+    for _ in range(60):
+        status, _ = post(port, "/api/searches", body, timeout=300)
+        if status != 503:
+            break
+        time.sleep(5)
+    return status
+
+
 @pytest.mark.long
+@pytest.mark.timeout(2400)  # twenty pauses take four minutes; a busy machine may take far longer for the bursts
 def test_twenty_bursts_leave_no_more_than_three(folder: Path, tmp_path: Path) -> None:
     """A closed connection leaves its descriptor to the next one, so their number is that of the busiest moment.
 
@@ -96,10 +107,10 @@ def test_twenty_bursts_leave_no_more_than_three(folder: Path, tmp_path: Path) ->
         counts = []
         for number in range(20):
             with ThreadPoolExecutor(80) as visitors:
-                asked = visitors.map(lambda _: post(port, "/api/searches", body)[0], range(240 if number < 3 else 80))
+                asked = visitors.map(lambda _: kept(port, body), range(240 if number < 3 else 80))
                 assert set(asked) <= {200, 201}
             time.sleep(11.5)  # idle threads of the server end after ten seconds
-            assert get(port, "/")[0] == 200
+            assert get(port, "/", timeout=300)[0] == 200
             counts.append(open_files(process))
     print([sum(found.values()) for found in counts], counts[2], counts[-1])
     for name in counts[-1]:

@@ -49,6 +49,23 @@ def test_nobody_else_learns_that_there_is_such_a_page(own_desk: Desk, client: Te
     assert client.get("/admin").status_code == 404  # a server that names nobody
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"action=%ff"),
+        ("application/x-www-form-urlencoded", b"action=a%00b"),
+        ("application/x-www-form-urlencoded", b"&".join(b"a%d=1" % number for number in range(500))),
+        ("multipart/form-data; boundary=b", b"no parts"),
+        ("multipart/form-data", b""),
+    ],
+)
+def test_a_malformed_form_tells_strangers_no_more(own_desk: Desk, admin: TestClient, kind: str, body: bytes) -> None:
+    visitor = client_of(own_desk)
+    sent = {"content": body, "headers": {"Content-Type": kind}}
+    assert visitor.post("/admin", **sent).status_code == visitor.post("/no-such-page", **sent).status_code == 404
+    assert admin.post("/admin", **sent).status_code == 400
+
+
 def test_the_link_needs_the_option(generated: Collection, tmp_path: Path) -> None:
     desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
     visitor = client_of(desk)

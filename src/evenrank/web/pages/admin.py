@@ -106,8 +106,7 @@ def show_admin(request: Request) -> Response:
 
 
 def change(request: Request, fields: Fields) -> Response:
-    """Does what was asked for, and says so on the page."""
-    refuse_strangers(request)
+    """Does what was asked for, and says so on the page; strangers have been refused."""
     store, action = desk_of(request).store, fields.get("action", "")
     if action in ("remove", "remove-person", "expire") and fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that it may be deleted for ever.")
@@ -154,6 +153,6 @@ async def keep_retention(app: Starlette) -> None:
 def routes() -> list[BaseRoute]:
     return [
         Route("/admin", show_admin),
-        Route("/admin", with_form(change), methods=["POST"]),
+        Route("/admin", with_form(change, admit=refuse_strangers), methods=["POST"]),
         Route("/admin/{secret:secret}", enter),
     ]

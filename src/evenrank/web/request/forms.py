@@ -26,11 +26,16 @@ JsonHandler = Callable[[Request, dict[str, Any]], Response]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def with_form(handler: FormHandler) -> Endpoint:
-    """An endpoint that gives the posted form fields to `handler`, in a thread."""
+def with_form(handler: FormHandler, admit: Callable[[Request], None] | None = None) -> Endpoint:
+    """An endpoint that gives the posted form fields to `handler`, in a thread.
+
+    `admit` refuses a request before its form is read, so that a malformed form is answered like any other.
+    """
 
     @wraps(handler)
     async def endpoint(request: Request) -> Response:
+        if admit is not None:
+            await run_in_threadpool(admit, request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         has_parts = kind == "multipart/form-data"
         fields = await read_parts(request) if has_parts else parse_form(await request.body())
