@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from evenrank.formats.runs import read_run, write_run
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
-    from evenrank.items.rerank import Reranked, rerank
+    from evenrank.items.rerank import rerank
+    from evenrank.items.reranked import Reranked
     from evenrank.items.score import score
     from evenrank.items.scores import ItemScores
     from evenrank.metrics.registry import MEASURES
@@ -86,7 +87,7 @@ _HOME_OF = {
     "ImportFiles": "collection.import_files",
     "InputError": "errors",
     "ItemScores": "items.scores",
-    "Reranked": "items.rerank",
+    "Reranked": "items.reranked",
     "rerank": "items.rerank",
     "score": "items.score",
     "Learned": "search.learn.learn",

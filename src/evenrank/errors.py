@@ -170,7 +170,7 @@ def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "
     names = [str(one) for one in known]
     near = closest(str(name), names)
     shown = ", ".join(names[:MAX_CHOICES]) + (", …" if len(names) > MAX_CHOICES else "")
-    text = f"unknown {kind} {str(name)!r}; choose from {shown or '(none)'}"
+    text = f"unknown {kind} {str(name)[:200]!r}; choose from {shown or '(none)'}"
     if near:
         text += f"; did you mean {near!r}?"
     return text + (f" ({hint})" if hint else "")

@@ -96,3 +96,21 @@ def test_a_notebook_shows_the_certificate_and_the_first_rows() -> None:
     assert shown.startswith("<p>Reranked by optimal: 1 query, 1 ranking; certificate: score ")
     assert shown.count("&lt;q&gt;") == 20
     assert "… and 5 more rows" in shown
+
+
+def test_several_rankings_of_one_query_are_refused() -> None:
+    """The items of the last one were ranked, and those of the others left out without a word."""
+    with pytest.raises(EvenrankError, match="several rankings of one query: 'q'"):
+        evenrank.rerank({"q": [["a", "b"], ["c", "d"]]}, GROUPS)
+
+
+def test_rankings_and_certificates_are_mappings() -> None:
+    found = evenrank.rerank({"p": {"b": 0.4, "a": 0.3}, **ITEMS}, GROUPS, TARGET, relevance="rank")
+    assert list(found.rankings) == list(found.certificates) == ["p", "q"]
+    assert found.rankings == {query: [items] for query, items in found.to_dict().items()}
+    assert sorted(found.rankings["p"][0]) == ["a", "b"]
+    assert repr(found.rankings) == repr(dict(found.rankings))
+    means = {name: np.mean([one[name] for one in found.certificates.values()]) for name in found.certificate}
+    assert found.certificate == means
+    with pytest.raises(KeyError):
+        found.rankings["r"]

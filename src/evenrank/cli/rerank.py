@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -94,23 +95,25 @@ def render_rankings(found: evenrank.Reranked, form: str) -> str:
             "schema": "evenrank.rerank/1",
             "policy": found.policy,
             "queries": [
-                {"query": query, "rankings": lists, "certificate": found.certificates[query]}
-                for query, lists in found.rankings.items()
+                {"query": query, "rankings": lists, "certificate": certificate}
+                for (query, lists), (_, certificate) in zip(
+                    found.rankings.pairs(), found.certificates.pairs(), strict=True
+                )
             ],
         }
         return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n"
-    rows = found.rows()
     if form == "trec":
-        return "".join(_trec_line(row, found) for row in rows)
+        return "".join(_trec_lines(found))
     text = io.StringIO()
     writer = csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n")
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
+    writer.writerow(("query", "ranking", "rank", "item"))
+    writer.writerows(row.values() for row in found.each_row())
     return text.getvalue()
 
 
-def _trec_line(row: dict[str, object], found: evenrank.Reranked) -> str:
-    lists = found.rankings[row["query"]]  # type: ignore[index]
-    score = len(lists[int(str(row["ranking"])) - 1]) - int(str(row["rank"])) + 1
-    second = "Q0" if len(lists) == 1 else row["ranking"]
-    return f"{row['query']} {second} {row['item']} {row['rank']} {score} {found.policy}\n"
+def _trec_lines(found: evenrank.Reranked) -> Iterator[str]:
+    for query, lists in found.rankings.pairs():
+        for number, items in enumerate(lists, 1):
+            second = "Q0" if len(lists) == 1 else number
+            for rank, item in enumerate(items, 1):
+                yield f"{query} {second} {item} {rank} {len(items) - rank + 1} {found.policy}\n"

@@ -8,7 +8,7 @@ from evenrank.errors import MissingExtraError
 from evenrank.records import Run
 
 if TYPE_CHECKING:
-    from evenrank.items.rerank import Reranked
+    from evenrank.items.reranked import Reranked
 
 
 def to_ranx(rankings: Reranked | Run, name: str = "") -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.tables import (
+    SHOWN_PER_KIND,
     Faults,
     ItemTable,
     Objects,
@@ -28,6 +29,7 @@ from evenrank.items.tables import (
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
+Name = TypeVar("Name", str, str | None)
 UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
 MAX_GROUPINGS = 16
@@ -83,6 +85,8 @@ class Groupings:
 
         Group 0 is unknown. The share in an intersection is the product of the shares.
         """
+        if len(self.parts) == 1:
+            return self.parts[0].alignment
         rows = np.ones((1, 1))
         item_type = np.zeros(len(self.parts[0].alignment), np.intp)
         for part in self.parts:
@@ -95,6 +99,12 @@ class Groupings:
         return Alignment(_known_or_unknown(rows, self.space.shape), item_type)
 
 
+def has_plain_rows(alignment: Alignment) -> bool:
+    """Whether the rows are those of the identity: sums over kinds of items are sums over groups, without a product."""
+    n_kinds, n_groups = alignment.rows.shape
+    return bool(n_kinds == n_groups == np.count_nonzero(alignment.rows) and np.all(alignment.rows.diagonal() == 1.0))
+
+
 def _refuse_large(n_kinds: int, n_cells: int) -> None:
     """EvenrankError where the shares of every kind of item in every group would fill the memory."""
     if n_kinds * n_cells > MAX_SHARES:
@@ -103,14 +113,13 @@ def _refuse_large(n_kinds: int, n_cells: int) -> None:
 
 
 def _known_or_unknown(rows: Floats, shape: tuple[int, ...]) -> Floats:
-    """Rows with the mass of intersections in which some grouping is unknown moved to the fully unknown one."""
+    """The mass of intersections in which some grouping is unknown, moved to the fully unknown one in place."""
     is_known = np.ones(shape, bool)
     for axis in range(len(shape)):
         is_known[(slice(None),) * axis + (0,)] = False
-    flat = is_known.reshape(-1)
-    kept = np.where(flat, rows, 0.0)
-    kept[:, 0] = 1.0 - kept.sum(axis=1)
-    return kept
+    rows[:, ~is_known.reshape(-1)] = 0.0
+    rows[:, 0] = 1.0 - rows.sum(axis=1)
+    return rows
 
 
 def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "groups") -> Groupings:
@@ -215,7 +224,7 @@ def _table_columns(table: ItemTable, items: Vocabulary, faults: Faults) -> dict[
     _check_twice(table, encoded, ids, faults)
     if others and all(_are_shares(values) for values in others.values()):
         return {"group": _wide_shares(table, others, encoded, faults)}
-    return {key: _names(values, encoded) for key, values in others.items()}
+    return {key: _names(values, encoded, table, faults) for key, values in others.items()}
 
 
 def _are_shares(values: Any) -> bool:
@@ -252,19 +261,50 @@ def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faul
 
 
 def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
-    names = [_group_name(one) for one in table.need("group").tolist()]
+    names, group = _numbered(table.need("group").tolist(), _group_name, table, faults)
     groupings = table.get("grouping")
-    keys = ["group"] * len(names) if groupings is None else [str(one) for one in groupings.tolist()]
+    keys, key = (
+        (["group"], np.zeros_like(group)) if groupings is None else _numbered(groupings.tolist(), str, table, faults)
+    )
     column = table.get("share")
-    shares = np.ones(len(names)) if column is None else numbers_of(column, table, "share", faults, low=0.0)
-    found: dict[str, list[tuple[int, str | None, float]]] = {}
-    seen: set[tuple[str, int, str | None]] = set()
-    for row, (key, item, name, share) in enumerate(zip(keys, encoded.tolist(), names, shares.tolist(), strict=True)):
-        if (key, item, name) in seen:
-            faults.add(table.name, "item is listed twice in one group:", table.place(row), f"{ids[row]}, {name}")
-        seen.add((key, item, name))
-        found.setdefault(key, []).append((item, name, share))
-    return {key: _of_triples(rows) for key, rows in found.items()}
+    shares = np.ones(len(group)) if column is None else numbers_of(column, table, "share", faults, low=0.0)
+    code = (key * (int(encoded.max(initial=0)) + 1) + encoded) * len(names) + group
+    order = np.argsort(code, kind="stable")
+    again = np.sort(order[1:][np.diff(code[order]) == 0])
+    found = {row: f"{ids[row]}, {names[group[row]]}" for row in again[:SHOWN_PER_KIND].tolist()}
+    faults.add_rows(table, "item is listed twice in one group:", again, found)
+    columns = {}
+    for number, name in enumerate(keys):
+        rows = np.flatnonzero(key == number)
+        own, place = np.unique(group[rows], return_inverse=True)
+        columns[name] = _Shares(encoded[rows], place.reshape(-1), shares[rows], [names[one] for one in own.tolist()])
+    return columns
+
+
+def _numbered(
+    values: list[Any], name_of: Callable[[object], Name], table: ItemTable, faults: Faults
+) -> tuple[list[Name], NDArray[np.intp]]:
+    """The different names of values, which mostly repeat, and the place of each value's among them."""
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError:
+        wrong = {row for row, value in enumerate(values) if not _is_hashable(value)}
+        faults.add_rows(table, "group is neither a text nor a number:", sorted(wrong), values)
+        values = [None if row in wrong else value for row, value in enumerate(values)]
+        distinct = dict.fromkeys(values)
+    name_by_value = {value: name_of(value) for value in distinct}
+    names = list(dict.fromkeys(name_by_value.values()))
+    place = {name: at for at, name in enumerate(names)}
+    place_of = {value: place[name] for value, name in name_by_value.items()}
+    return names, np.fromiter(map(place_of.__getitem__, values), np.intp, len(values))
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _of_triples(rows: Sequence[tuple[int, str | None, float]]) -> _Shares:
@@ -279,14 +319,12 @@ def _wide_shares(
     return _Shares(np.tile(encoded, len(others)), group, np.concatenate(shares), list(others))
 
 
-def _names(values: Any, encoded: NDArray[np.intp]) -> _Shares:
+def _names(values: Any, encoded: NDArray[np.intp], table: ItemTable, faults: Faults) -> _Shares:
     if isinstance(values, ArrowTexts):
-        names, group = values.numbered()
-        return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in names])
-    listed = values.tolist()
-    distinct = {one: at for at, one in enumerate(dict.fromkeys(listed))}
-    group = np.fromiter(map(distinct.__getitem__, listed), np.intp, len(listed))
-    return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in distinct])
+        texts, group = values.numbered()
+        return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in texts])
+    names, group = _numbered(values.tolist(), _group_name, table, faults)
+    return _Shares(encoded, group, np.ones(len(encoded)), names)
 
 
 def _group_name(value: object) -> str | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain, islice
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError, WrongTypeError
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import read_groups
 from evenrank.items.rankings import ITEMS, RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems
+from evenrank.items.reranked import QueryCertificates, QueryRankings, Reranked
 from evenrank.items.tables import Faults, check_count
-from evenrank.items.wanted import joint_target, targets_of
+from evenrank.items.wanted import GroupTarget, joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import POLICIES
@@ -26,99 +29,12 @@ from evenrank.search.relevance import probability_by_rank
 from evenrank.settings import parse_settings
 from evenrank.targets.target import EstimatedTarget
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 QUERIES_AT_ONCE = 8
 """Queries sent to a process together."""
 N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
-
-SHOWN = (
-    "score",
-    "upper_bound",
-    "objective",
-    "lower_bound",
-    "gap",
-    "EE-L",
-    "EE-L_lower_bound",
-    "relevance_share",
-    "AWRF",
-)
-"""Numbers of a certificate that the short form names."""
-SHOWN_ROWS = 20
-"""Rows of rankings that a notebook shows."""
-
-
-@dataclass(frozen=True)
-class Reranked:
-    """Fair rankings by query."""
-
-    rankings: dict[str | int, list[list[str | int]]]
-    """Query → its rankings, best item first."""
-    certificates: dict[str | int, dict[str, float]]
-    """Query → what the policy proves of its rankings; empty for policies that prove nothing."""
-    policy: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def certificate(self) -> dict[str, float]:
-        """The mean over queries of each number that every certificate has."""
-        found = [one for one in self.certificates.values() if one]
-        if not found:
-            return {}
-        shared = [name for name in found[0] if all(name in one for one in found)]
-        return {name: float(np.mean([one[name] for one in found])) for name in shared}
-
-    def to_dict(self) -> dict[str | int, list[Any]]:
-        """Query → items; query → lists of items where there are several rankings."""
-        return {query: lists[0] if len(lists) == 1 else lists for query, lists in self.rankings.items()}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row per ranked item: query, ranking, rank, item."""
-        return [
-            {"query": query, "ranking": number, "rank": rank, "item": item}
-            for query, lists in self.rankings.items()
-            for number, items in enumerate(lists, 1)
-            for rank, item in enumerate(items, 1)
-        ]
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A pandas frame: a row per ranked item."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("a data frame", "pandas") from error
-        return pd.DataFrame(self.rows())
-
-    def to_polars(self) -> Any:
-        """A polars frame: a row per ranked item."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("a polars frame", "polars") from error
-        return pl.DataFrame(self.rows())
-
-    def __repr__(self) -> str:
-        n_rankings = sum(map(len, self.rankings.values()))
-        shown = {name: value for name, value in self.certificate.items() if name in SHOWN}
-        proof = ", ".join(f"{name} {value:.4g}" for name, value in shown.items())
-        queries = "1 query" if len(self.rankings) == 1 else f"{len(self.rankings):,} queries"
-        rankings = "1 ranking" if n_rankings == 1 else f"{n_rankings:,} rankings"
-        text = f"<Reranked by {self.policy}: {queries}, {rankings}"
-        return text + (f"; certificate: {proof}>" if proof else ">")
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from evenrank.evaluation.tables.html import html_of
-        from evenrank.evaluation.tables.table import Column, Table
-
-        rows = [tuple(row.values()) for row in self.rows()]
-        columns = tuple(Column(name) for name in ("query", "ranking", "rank", "item"))
-        table = html_of(Table(columns, tuple(rows[:SHOWN_ROWS])))
-        more = f"<p>… and {len(rows) - SHOWN_ROWS:,} more rows</p>" if len(rows) > SHOWN_ROWS else ""
-        return f"<p>{escape(repr(self).strip('<>'))}</p>\n{table}{more}"
+CELLS_AT_ONCE = 1_000_000
+"""Shares of groups in the targets of queries that are held at once."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +125,14 @@ def rerank(
         raise EvenrankError("groups: none of the items to rank has a known group (are the ids the same in both?)")
     space = grouped.space
     job = _Job(chosen, n_rankings, k, space.shape, tuple((part.name, part.groups) for part in grouped.parts), seed)
-    queries = _queries(ranked, believed, grouped.joint(), _full(joint_target(wanted), space.shape))
-    found = list(_rank_all(job, queries, workers))
-    return _result(ranked, vocabulary, found, policy, wanted)
+    n_queries = len(ranked.query)
+    has_target = np.ones(n_queries, bool)
+    queries = _queries(ranked, believed, grouped.joint(), wanted, space.shape, has_target)
+    found = _rank_all(job, queries, n_queries, workers)
+    rankings, certificates = _result(ranked, vocabulary, found)
+    without = [str(ranked.queries.names[query]) for query in ranked.query[~has_target][:8].tolist()]
+    notes = (f"queries without a target: {', '.join(without)}",) if without else ()
+    return Reranked(rankings, certificates, policy, notes)
 
 
 def _policy_of(name: str, n_rankings: int) -> type[Policy]:
@@ -236,6 +157,10 @@ def _text(value: object) -> str:
 def _check_single(ranked: RankedItems) -> None:
     if len(ranked.systems) > 1:
         raise EvenrankError(f"items of several systems: {', '.join(ranked.systems)} (give those of one)")
+    queries, counts = np.unique(ranked.query, return_counts=True)
+    if len(several := queries[counts > 1]):
+        names = ", ".join(repr(ranked.queries.names[query]) for query in several[:8].tolist())
+        raise EvenrankError(f"items: several rankings of one query: {names} (give the items of a query once)")
 
 
 def _check_scores(ranked: RankedItems, items: Vocabulary, relevance: str, faults: Faults) -> None:
@@ -272,27 +197,37 @@ def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.flo
 
 
 def _queries(
-    ranked: RankedItems, believed: NDArray[np.float64], joint: Alignment, target: NDArray[np.float64]
-) -> list[_Query]:
-    """The queries with their items in the order given; only the kinds of item that a query has are sent along."""
-    found = []
+    ranked: RankedItems,
+    believed: NDArray[np.float64],
+    joint: Alignment,
+    targets: Sequence[GroupTarget],
+    shape: tuple[int, ...],
+    has_target: NDArray[np.bool_],
+) -> Iterator[_Query]:
+    """The queries with their items in the order given; only the kinds of item that a query has are sent along.
+
+    They come one after the other, and `has_target` is filled meanwhile: all of them at once would fill the memory.
+    """
     starts = ranked.starts
-    for at, query in enumerate(ranked.query.tolist()):
-        rows = slice(int(starts[at]), int(starts[at + 1]))
-        kinds, kind = np.unique(joint.page_type[ranked.items[rows]], return_inverse=True)
-        scores = believed[rows] if ranked.scores is None else ranked.scores[rows]
-        alignment = Alignment(joint.rows[kinds], kind.reshape(-1))
-        found.append(_Query(query, np.maximum(believed[rows], 0.0), scores, alignment, target[query]))
-    return found
+    step = max(1, CELLS_AT_ONCE // max(math.prod(shape), *(one.width for one in targets)))
+    for first in range(0, len(ranked.query), step):
+        numbers = ranked.query[first : first + step]
+        has_target[first : first + step] = np.all([one.rows(numbers).sum(axis=1) > 0.0 for one in targets], axis=0)
+        target = _full(joint_target(targets, numbers), shape)
+        for at, query in enumerate(numbers.tolist()):
+            rows = slice(int(starts[first + at]), int(starts[first + at + 1]))
+            kinds, kind = np.unique(joint.page_type[ranked.items[rows]], return_inverse=True)
+            scores = believed[rows] if ranked.scores is None else ranked.scores[rows]
+            alignment = Alignment(joint.rows[kinds], kind.reshape(-1))
+            yield _Query(query, np.maximum(believed[rows], 0.0), scores, alignment, target[at])
 
 
 def _rank_all(
-    job: _Job, queries: Sequence[_Query], workers: int | None
-) -> list[tuple[NDArray[np.intp], dict[str, float]]]:
-    n_workers = workers or (n_cores() if len(queries) >= N_IN_PARALLEL else 1)
-    parts = [queries[at : at + QUERIES_AT_ONCE] for at in range(0, len(queries), QUERIES_AT_ONCE)]
-    results = map_batches(_rank_part, ((job, part) for part in parts), n_workers)
-    return [one for part in results for one in part]
+    job: _Job, queries: Iterator[_Query], n_queries: int, workers: int | None
+) -> Iterator[tuple[NDArray[np.intp], dict[str, float]]]:
+    n_workers = workers or (n_cores() if n_queries >= N_IN_PARALLEL else 1)
+    parts = iter(lambda: list(islice(queries, QUERIES_AT_ONCE)), [])
+    return chain.from_iterable(map_batches(_rank_part, ((job, part) for part in parts), n_workers))
 
 
 def _rank_part(part: tuple[_Job, Sequence[_Query]]) -> list[tuple[NDArray[np.intp], dict[str, float]]]:
@@ -305,24 +240,15 @@ def _rank_part(part: tuple[_Job, Sequence[_Query]]) -> list[tuple[NDArray[np.int
 
 
 def _result(
-    ranked: RankedItems,
-    items: Vocabulary,
-    found: Sequence[tuple[NDArray[np.intp], dict[str, float]]],
-    policy: str,
-    wanted: Sequence[NDArray[np.float64]],
-) -> Reranked:
+    ranked: RankedItems, items: Vocabulary, found: Iterable[tuple[NDArray[np.intp], dict[str, float]]]
+) -> tuple[QueryRankings, QueryCertificates]:
+    """What was found of each query, as numbers of items."""
     names = np.empty(len(items), object)
     names[:] = items.names
-    rankings: dict[str | int, list[list[str | int]]] = {}
-    certificates: dict[str | int, dict[str, float]] = {}
-    starts = ranked.starts
-    without = []
-    for at, (positions, certificate) in enumerate(found):
-        query = ranked.queries.names[int(ranked.query[at])]
-        offered = ranked.items[starts[at] : starts[at + 1]]
-        rankings[query] = [names[offered[row]].tolist() for row in positions]
-        certificates[query] = certificate
-        if any(target[int(ranked.query[at])].sum() <= 0.0 for target in wanted):
-            without.append(str(query))
-    notes = (f"queries without a target: {', '.join(without[:8])}",) if without else ()
-    return Reranked(rankings, certificates, policy, notes)
+    of_query = ranked.queries.names
+    queries = [of_query[number] for number in ranked.query.tolist()]
+    rankings, certificates = QueryRankings(queries, names), QueryCertificates(queries)
+    for start, (positions, certificate) in zip(ranked.starts[:-1].tolist(), found, strict=True):
+        rankings.append(ranked.items[start + positions])
+        certificates.append(certificate)
+    return rankings, certificates

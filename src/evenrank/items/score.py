@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.exposure import Attention, Cascade, parse_attention
-from evenrank.items.groupings import Groupings, read_groups
+from evenrank.items.groupings import Groupings, has_plain_rows, read_groups
 from evenrank.items.rankings import RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems, read_relevance
 from evenrank.items.scores import GroupShare, ItemScores, QueryScores, SystemScores
 from evenrank.items.tables import Faults, check_count
-from evenrank.items.wanted import joint_target, targets_of
+from evenrank.items.wanted import GroupTarget, joint_target, targets_of
 from evenrank.types import Floats
 
 Ints = NDArray[np.intp]
@@ -25,8 +25,8 @@ OF_FAIRNESS = ("AWRF", "EE-L", "EE-D", "EE-R")
 MEASURES = (*OF_RELEVANCE, "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that can be asked for, in the order of the table."""
 MAX_DEPTH = 1 << 31
-CELLS_AT_ONCE = 20_000_000
-"""Cells of query by kind of item that are summed at once; more are summed in parts."""
+CELLS_AT_ONCE = 2_000_000
+"""Cells of query by kind of item, group or intersection of groups that are held at once; there may be billions."""
 
 
 def score(
@@ -142,7 +142,7 @@ class _Scoring:
     ranked: RankedItems
     groupings: Groupings | None
     relevance: RelevantItems | None
-    targets: list[Floats] | None
+    targets: list[GroupTarget] | None
     measures: list[str]
     n_items: int
 
@@ -155,12 +155,12 @@ class _Scoring:
             is_scored &= self._note_unjudged(notes)
         shares: list[GroupShare] = []
         if self.groupings is not None and self.targets is not None:
-            columns |= self._fairness()
-            has_target = joint_target(self.targets)[self.view.query].sum(axis=1) > 0.0
-            self._note(notes, ~has_target & is_scored, "queries without a target, left out")
-            is_scored &= has_target
-            shares = self._shares(is_scored)
-            self._note_unknown(notes)
+            fair = _Fairness(self.view, self.groupings, self.targets, is_scored)
+            columns |= fair.columns
+            self._note(notes, ~fair.has_target & is_scored, "queries without a target, left out")
+            is_scored &= fair.has_target
+            shares = fair.shares(self.ranked.systems)
+            self._note_unknown(notes, fair.joint)
         if "nDCG" in columns and "AWRF" in columns:
             columns["Score"] = columns["nDCG"] * columns["AWRF"]
         if not is_scored.any():
@@ -212,63 +212,6 @@ class _Scoring:
     def _last_rank(self) -> int:
         return len(self.view.weights) - 1
 
-    def _fairness(self) -> dict[str, Floats]:
-        assert self.groupings is not None
-        assert self.targets is not None
-        joint = self._exposure(self.groupings.joint())
-        known = _known_cells(joint, self.groupings.space.shape)
-        target = joint_target(self.targets)[self.view.query]
-        total = np.concatenate([[0.0], np.cumsum(self.view.weights)])[self.view.depth]
-        wanted = target * total[:, None]
-        columns = {
-            "AWRF": awrf_rows(known, target),
-            "EE-L": ((known - wanted) ** 2).sum(axis=1),
-            "EE-D": (known**2).sum(axis=1),
-            "EE-R": (known * wanted).sum(axis=1),
-        }
-        if len(self.groupings.parts) > 1:
-            for part, own in zip(self.groupings.parts, self.targets, strict=True):
-                exposure = self._exposure(part.alignment)[:, 1:]
-                columns[f"AWRF[{part.name}]"] = awrf_rows(exposure, own[self.view.query])
-        return columns
-
-    def _exposure(self, alignment: Alignment) -> Floats:
-        """Expected attention of each group, pair by group; the mean over the rankings of a pair."""
-        view = self.view
-        n_pairs, n_kinds = len(view.query), len(alignment.rows)
-        kind = alignment.page_type[view.item]
-        weights = view.weights[view.rank]
-        step = max(1, CELLS_AT_ONCE // n_kinds)
-        parts = []
-        ends = np.searchsorted(view.pair, np.arange(0, n_pairs + step, step))
-        for at, first in enumerate(range(0, n_pairs, step)):
-            rows = slice(int(ends[at]), int(ends[at + 1]))
-            n_here = min(step, n_pairs - first)
-            key = (view.pair[rows] - first) * n_kinds + kind[rows]
-            mass = np.bincount(key, weights[rows], minlength=n_here * n_kinds).reshape(n_here, n_kinds)
-            parts.append(mass @ alignment.rows)
-        return np.concatenate(parts) / view.n_rankings[:, None]
-
-    def _shares(self, is_scored: NDArray[np.bool_]) -> list[GroupShare]:
-        """Mean share of attention and target of each group, by system and grouping."""
-        assert self.groupings is not None
-        assert self.targets is not None
-        found = []
-        for part, own in zip(self.groupings.parts, self.targets, strict=True):
-            exposure = self._exposure(part.alignment)[:, 1:]
-            total = exposure.sum(axis=1, keepdims=True)
-            share = exposure / np.where(total > 0.0, total, 1.0)
-            for number, system in enumerate(self.ranked.systems):
-                rows = (self.view.system == number) & is_scored
-                if rows.any():
-                    means = share[rows].mean(axis=0)
-                    wanted = own[self.view.query[rows]].mean(axis=0)
-                    found += [
-                        GroupShare(system, part.name, group, float(mean), float(aim))
-                        for group, mean, aim in zip(part.groups, means, wanted, strict=True)
-                    ]
-        return found
-
     def _note_unjudged(self, notes: list[str]) -> NDArray[np.bool_]:
         """Which pairs have a relevant item; notes on the others, and on judged queries without a ranking."""
         assert self.relevance is not None
@@ -285,12 +228,10 @@ class _Scoring:
         if len(queries):
             notes.append(f"{text}: {self._listed(queries)}")
 
-    def _note_unknown(self, notes: list[str]) -> None:
-        assert self.groupings is not None
+    def _note_unknown(self, notes: list[str], joint: Alignment) -> None:
         is_ranked = np.zeros(self.n_items, bool)
         is_ranked[self.view.item] = True
         ranked = np.flatnonzero(is_ranked)
-        joint = self.groupings.joint()
         n_unknown = int((joint.rows[joint.page_type[ranked], 0] >= 1.0).sum())
         if n_unknown:
             note = f"{n_unknown:,} of {len(ranked):,} ranked items have no known group and count in none"
@@ -299,6 +240,73 @@ class _Scoring:
     def _listed(self, queries: Ints) -> str:
         names = [str(self.ranked.queries.names[int(query)]) for query in queries[:8]]
         return ", ".join(names) + (f" and {len(queries) - 8:,} more" if len(queries) > 8 else "")
+
+
+class _Fairness:
+    """Measures of fairness of every pair, and the mean attention of groups, summed over some pairs at a time."""
+
+    def __init__(
+        self, view: _View, groupings: Groupings, targets: list[GroupTarget], is_judged: NDArray[np.bool_]
+    ) -> None:
+        self.view, self.groupings, self.targets = view, groupings, targets
+        self.joint, self.shape = groupings.joint(), groupings.space.shape
+        self.is_plain = has_plain_rows(self.joint)
+        n_pairs, n_systems = len(view.query), int(view.system.max(initial=0)) + 1
+        names = [*OF_FAIRNESS, *(f"AWRF[{part.name}]" for part in groupings.parts if len(groupings.parts) > 1)]
+        self.columns = {name: np.empty(n_pairs) for name in names}
+        self.has_target = np.zeros(n_pairs, bool)
+        self.n_scored = np.zeros(n_systems, np.intp)
+        self.sums = [np.zeros((2, n_systems, len(part.groups))) for part in groupings.parts]
+        """For each grouping the attention and the target of each group, summed over the scored pairs of a system."""
+        self.reach = np.concatenate([[0.0], np.cumsum(view.weights)])
+        alignments = [self.joint, *(part.alignment for part in groupings.parts)]
+        widest = max(*(max(one.rows.shape) for one in alignments), *(one.width for one in targets))
+        step = max(1, CELLS_AT_ONCE // widest)
+        for first in range(0, n_pairs, step):
+            self._add(slice(first, min(first + step, n_pairs)), is_judged)
+
+    def _add(self, pairs: slice, is_judged: NDArray[np.bool_]) -> None:
+        query, parts = self.view.query[pairs], self.groupings.parts
+        known = _known_cells(self._exposure(self.joint, pairs), self.shape)
+        target = joint_target(self.targets, query)
+        wanted = target * self.reach[self.view.depth[pairs]][:, None]
+        self.columns["AWRF"][pairs] = awrf_rows(known, target)
+        self.columns["EE-L"][pairs] = ((known - wanted) ** 2).sum(axis=1)
+        self.columns["EE-D"][pairs] = (known**2).sum(axis=1)
+        self.columns["EE-R"][pairs] = (known * wanted).sum(axis=1)
+        self.has_target[pairs] = target.sum(axis=1) > 0.0
+        is_scored = self.has_target[pairs] & is_judged[pairs]
+        self.n_scored += np.bincount(self.view.system[pairs][is_scored], minlength=len(self.n_scored))
+        for part, sums, own in zip(parts, self.sums, self.targets, strict=True):
+            exposure = known if len(parts) == 1 else self._exposure(part.alignment, pairs)[:, 1:]
+            aim = own.rows(query)
+            if len(parts) > 1:
+                self.columns[f"AWRF[{part.name}]"][pairs] = awrf_rows(exposure, aim)
+            total = exposure.sum(axis=1, keepdims=True)
+            share = exposure / np.where(total > 0.0, total, 1.0)
+            for system in np.unique(self.view.system[pairs]).tolist():
+                rows = (self.view.system[pairs] == system) & is_scored
+                sums[:, system] += share[rows].sum(axis=0), aim[rows].sum(axis=0)
+
+    def _exposure(self, alignment: Alignment, pairs: slice) -> Floats:
+        """Expected attention of each group, pair by group; the mean over the rankings of a pair."""
+        view = self.view
+        n_pairs, n_kinds = pairs.stop - pairs.start, len(alignment.rows)
+        rows = slice(*np.searchsorted(view.pair, [pairs.start, pairs.stop]).tolist())
+        key = (view.pair[rows] - pairs.start) * n_kinds + alignment.page_type[view.item[rows]]
+        mass = np.bincount(key, view.weights[view.rank[rows]], minlength=n_pairs * n_kinds).reshape(n_pairs, n_kinds)
+        given = mass if alignment is self.joint and self.is_plain else mass @ alignment.rows
+        return np.asarray(given / view.n_rankings[pairs, None])
+
+    def shares(self, systems: Sequence[str]) -> list[GroupShare]:
+        """Mean share of attention and target of each group, by grouping and system."""
+        return [
+            GroupShare(system, part.name, group, float(mean), float(aim))
+            for part, sums in zip(self.groupings.parts, self.sums, strict=True)
+            for system, n_scored, means, aims in zip(systems, self.n_scored.tolist(), *sums, strict=False)
+            if n_scored
+            for group, mean, aim in zip(part.groups, means / n_scored, aims / n_scored, strict=True)
+        ]
 
 
 def _known_cells(exposure: Floats, shape: tuple[int, ...]) -> Floats:
