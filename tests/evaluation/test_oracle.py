@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.oracle import oracle_run, relevant_ranks
+from evenrank.evaluation.oracle import _others, oracle_run, relevant_ranks
 from evenrank.records import Run, Task
 
 PRECISIONS = (0.0, 0.1, 0.3, 0.6, 0.9, 1.0)
@@ -80,3 +80,11 @@ def test_scores_follow_precision(protocol: str, golden_collection: Collection) -
 def test_impossible_precision_is_refused(golden_collection: Collection) -> None:
     with pytest.raises(EvenrankError, match="between 0 and 1"):
         oracle_run(golden_collection, 1, 1.5)
+
+
+@pytest.mark.parametrize("relevant", [[], [2], [7, 9, 30], list(range(0, 4000, 2)), list(range(4000))])
+def test_other_pages_are_distinct_and_never_relevant(relevant: list[int]) -> None:
+    page_ids = np.arange(4000, dtype=np.int32)
+    others = _others(page_ids, np.array(relevant, np.int32), 39, np.random.default_rng(1))
+    assert len(set(others.tolist())) == len(others) == min(39, 4000 - len(relevant))
+    assert not set(others.tolist()) & set(relevant)

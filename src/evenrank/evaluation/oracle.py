@@ -133,4 +133,5 @@ def _others(
     else:
         rows = rng.choice(len(page_ids), 4 * n_wanted + 64, replace=False)
     drawn = page_ids[rows]
-    return np.asarray(drawn[~np.isin(drawn, relevant)][:n_wanted])
+    bounded = np.append(relevant, -1)  # relevant pages ascend; no page has the number -1
+    return np.asarray(drawn[bounded[np.searchsorted(relevant, drawn)] != drawn][:n_wanted])
