@@ -1,8 +1,8 @@
 """SQLite files that many threads and processes share: created, versioned, upgraded, checked and closed in one place.
 
 Every thread has a connection of its own, which is closed when the thread ends. Writers of one process queue here, with
-a time limit; errors of SQLite become errors of this package, which say whether waiting helps. A file that `open_file`
-opens has checksums (`sqlite_checksums.py`) and is compared with them.
+a time limit. Errors are those of this package (`sqlite_connection.py`). A file that `open_file` opens has checksums
+(`sqlite_checksums.py`) and is compared with them.
 """
 
 from __future__ import annotations
@@ -16,38 +16,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError, input_error, reason_of
-from evenrank.sqlite_checksums import add_checksums, drop_checksums, find_damage, has_checksums, register
+from evenrank.errors import DamagedStoreError, StoreUnavailableError, input_error, reason_of
+from evenrank.sqlite_checksums import add_checksums, drop_checksums, find_damage, has_checksums
+from evenrank.sqlite_connection import TRY_SECONDS, UNAVAILABLE, can_write, connect, is_busy
 
 WAIT_SECONDS = 30.0
 """How long a writer waits for one of another process, unless set otherwise."""
 QUEUE_SECONDS = 30.0
 """How long a writer waits for others of its own process, while these get on with their work."""
-TRY_SECONDS = 0.05
-"""How long a writer waits for one of another process before it looks again."""
 STALLED_TRIES = 20
 """A writer that another process has refused so often makes the writers behind it give up at once. Tries are counted,
 not seconds: on a busy machine, a thread may not get to run for a second although nobody holds the file."""
 THREAD_CACHE_KIB = 256
 """Memory that the connection of a thread other than the main one keeps of the file. SQLite's own 2 MiB would be 80 MiB
 for each store of a server with forty threads, filled little by little."""
-SMALLEST = 512
-"""Bytes of the smallest SQLite file."""
-IN_MEMORY = ":memory:"
-"""Name of a database that is no file, and ends with its connection."""
-UNAVAILABLE = {
-    sqlite3.SQLITE_BUSY: "another process is writing to it",
-    sqlite3.SQLITE_LOCKED: "another process is writing to it",
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
-    sqlite3.SQLITE_READONLY: "it can only be read",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-    sqlite3.SQLITE_NOMEM: "not enough memory",
-}
-"""Primary result codes that concern the machine, in words; waiting or making room helps."""
-
 S = TypeVar("S", bound="SqliteFile")
 
 
@@ -159,7 +143,7 @@ class SqliteFile:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = _connect(self.path, self.wait_seconds, self.is_durable)
+        connection = connect(self.path, self.wait_seconds, self.is_durable)
         if self.max_bytes is not None:
             (page_size,) = connection.execute("PRAGMA page_size").fetchone()
             connection.execute(f"PRAGMA max_page_count = {max(1, self.max_bytes // page_size)}")
@@ -189,12 +173,26 @@ class SqliteFile:
                     connection.execute("BEGIN IMMEDIATE")
                     return
                 except StoreUnavailableError as error:
-                    if time.monotonic() >= deadline or not _is_busy(error):
+                    if time.monotonic() >= deadline or not is_busy(error):
                         raise
                     self._n_refused += 1
         finally:
             self._n_refused = 0
             connection.execute(f"PRAGMA busy_timeout = {int(self.wait_seconds * 1000)}")
+
+
+class _Held:
+    """A thread's connection; closed with the thread, whose locals are dropped when it ends."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.connection.close()
 
 
 def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
@@ -267,7 +265,7 @@ def _upgrade(store: SqliteFile, schema: Schema) -> None:
     """Bring the tables up to date and give them checksums, in one transaction; most files need neither."""
 
     def is_ready(connection: sqlite3.Connection) -> bool:
-        is_checked = has_checksums(connection) or not _can_write(store.path)
+        is_checked = has_checksums(connection) or not can_write(store.path)
         return is_checked and _version(connection) == schema.version
 
     if is_ready(store.connection):
@@ -281,158 +279,6 @@ def _upgrade(store: SqliteFile, schema: Schema) -> None:
             _run(connection, schema.upgrades[step])
             connection.execute(f"PRAGMA user_version = {step}")
         add_checksums(connection)
-
-
-def read_only(path: Path) -> sqlite3.Connection:
-    """A connection that cannot change the file; also for a file on a medium that cannot be written."""
-    if not _can_write(path):
-        wal = path.with_name(path.name + "-wal")
-        if wal.exists() and wal.stat().st_size:
-            fix = "copy the file and its -wal to a place that can be written"
-            raise EvenrankError(f"{path}: its last changes are in {wal.name}, which cannot be merged here ({fix})")
-        return _open_uri(path, "immutable=1")
-    return _open_uri(path, "mode=ro")
-
-
-def _open_uri(path: Path, option: str) -> sqlite3.Connection:
-    uri = "file::memory:" if str(path) == IN_MEMORY else f"{path.absolute().as_uri()}?{option}"
-    try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=_Connection)
-    except sqlite3.Error as error:
-        _raise(path, error)
-    assert isinstance(connection, _Connection)
-    connection.path = path
-    register(connection)
-    return connection
-
-
-def _can_write(path: Path) -> bool:
-    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
-
-
-class _Held:
-    """A thread's connection; closed with the thread, whose locals are dropped when it ends."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-
-    def close(self) -> None:
-        self.connection.close()
-
-    def __del__(self) -> None:
-        with suppress(Exception):
-            self.connection.close()
-
-
-class _Cursor(sqlite3.Cursor):
-    """A cursor whose errors are those of this package: damage may show only when a row is read."""
-
-    def execute(self, sql: str, parameters: Any = ()) -> _Cursor:
-        with _clear_errors(self.connection):
-            return super().execute(sql, parameters)
-
-    def executemany(self, sql: str, parameters: Iterable[Any]) -> _Cursor:
-        with _clear_errors(self.connection):
-            return super().executemany(sql, parameters)
-
-    def __next__(self) -> Any:
-        try:
-            return super().__next__()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            _translate(self.connection, error)
-
-    def fetchone(self) -> Any:
-        with _clear_errors(self.connection):
-            return super().fetchone()
-
-    def fetchmany(self, size: int | None = None) -> list[Any]:
-        with _clear_errors(self.connection):
-            return super().fetchmany(self.arraysize if size is None else size)
-
-    def fetchall(self) -> list[Any]:
-        with _clear_errors(self.connection):
-            return super().fetchall()
-
-
-class _Connection(sqlite3.Connection):
-    path: Path
-
-    def cursor(self, factory: Any = _Cursor) -> Any:
-        return super().cursor(factory)
-
-    def execute(self, sql: str, parameters: Any = ()) -> _Cursor:
-        cursor: _Cursor = self.cursor()
-        return cursor.execute(sql, parameters)
-
-    def executemany(self, sql: str, parameters: Iterable[Any]) -> _Cursor:
-        cursor: _Cursor = self.cursor()
-        return cursor.executemany(sql, parameters)
-
-
-@contextmanager
-def _clear_errors(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may quote damaged text
-        _translate(connection, error)
-
-
-def _translate(connection: sqlite3.Connection, error: Exception) -> NoReturn:
-    assert isinstance(connection, _Connection)
-    _raise(connection.path, error)
-
-
-def _raise(path: Path, error: Exception) -> NoReturn:
-    """The error of this package that an error of SQLite means; mistakes of our own code stay what they are."""
-    if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        raise error
-    reason = UNAVAILABLE.get(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF)
-    if reason is not None:
-        raise StoreUnavailableError(path, reason) from error
-    raise DamagedStoreError(path, str(error)) from error
-
-
-def _connect(path: Path, wait_seconds: float, is_durable: bool) -> sqlite3.Connection:
-    _refuse_short_file(path)
-    if path.exists() and not _can_write(path):
-        connection = read_only(path)
-    else:
-        connection = _open_uri(path, "mode=rwc")
-        connection.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1000)}")
-        _keep_log(connection, wait_seconds)
-        connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
-    connection.row_factory = sqlite3.Row
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA cell_size_check = ON")
-    return connection
-
-
-def _keep_log(connection: sqlite3.Connection, wait_seconds: float) -> None:
-    """Turn the write-ahead log on. SQLite does not wait for another process that does so to a new file: this does."""
-    deadline = time.monotonic() + wait_seconds
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except StoreUnavailableError as error:
-            if time.monotonic() >= deadline or not _is_busy(error):
-                raise
-            time.sleep(TRY_SECONDS)
-
-
-def _is_busy(error: StoreUnavailableError) -> bool:
-    """Whether a store is unavailable because another process has it."""
-    return getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-
-
-def _refuse_short_file(path: Path) -> None:
-    """DamagedStoreError for a file too short to be SQLite's, because SQLite takes one byte for an empty file.
-
-    SQLite itself refuses longer files of other kinds. The file is not opened here: closing it would end the locks
-    that other connections of this process hold.
-    """
-    if path.is_file() and 0 < (n_bytes := path.stat().st_size) < SMALLEST:
-        raise DamagedStoreError(path, f"{n_bytes} bytes are too few for an SQLite file")
 
 
 def _version(connection: sqlite3.Connection) -> int:

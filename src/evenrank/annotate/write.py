@@ -24,7 +24,7 @@ from evenrank.annotate.quality import QualityCounts, QualityModel, class_name, q
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.annotate.settings import AnnotateSettings
 from evenrank.formats.atomic import atomic_file
-from evenrank.sqlite import read_only
+from evenrank.sqlite_connection import read_only
 
 _HEADER = b"\x1f\x8b\x08"
 _COMMENT_FLAG = 0x10

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenrank.database import Connection, Location, is_database_address, open_database
 from evenrank.records import Topic
-from evenrank.sqlite import read_only
+from evenrank.sqlite_connection import read_only
 from evenrank.web.request.question import question_from_json
 from evenrank.web.storage.store import desk_schema
 
