@@ -30,6 +30,11 @@ class Memberships:
         """How many groups each page is in."""
         return np.diff(self.starts)
 
+    @property
+    def is_one_hot(self) -> bool:
+        """Whether each page is in exactly one group."""
+        return len(self.groups) == len(self) and bool((self.sizes == 1).all())
+
     def divided(self) -> Memberships:
         """The same groups with the shares of each page divided to sum to 1."""
         page = np.repeat(np.arange(len(self)), self.sizes)
@@ -39,16 +44,22 @@ class Memberships:
 
 def memberships_of_masks(masks: NDArray[np.unsignedinteger], n_groups: int) -> Memberships:
     """The groups whose bits are set, each with a share of 1."""
-    values, number = np.unique(masks, return_inverse=True)
-    is_member = ((values.astype(np.uint64)[:, None] >> np.arange(n_groups, dtype=np.uint64)) & np.uint64(1)).astype(
-        bool
-    )
-    sizes = is_member.sum(axis=1)[number]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    first = np.concatenate([[0], np.cumsum(is_member.sum(axis=1))])[number]
-    within = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
-    groups = np.nonzero(is_member)[1][np.repeat(first, sizes) + within]
-    return Memberships(starts, groups.astype(np.int64), np.ones(len(groups)))
+    blocks = [_set_bits(masks[at : at + BLOCK], n_groups) for at in range(0, len(masks), BLOCK)]
+    sizes = np.concatenate([np.zeros(1, np.int64), *(sizes for sizes, _ in blocks)])
+    groups = np.concatenate([np.zeros(0, np.int64), *(groups for _, groups in blocks)])
+    return Memberships(np.cumsum(sizes), groups, np.ones(len(groups)))
+
+
+BLOCK = 1 << 16
+"""Masks that are unpacked at a time, which bounds the memory."""
+
+
+def _set_bits(masks: NDArray[np.unsignedinteger], n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many bits each mask has, and their positions, mask after mask."""
+    octets = masks.astype(masks.dtype.newbyteorder("<"), copy=False)[:, None].view(np.uint8)
+    bits = np.unpackbits(octets, axis=1, count=n_groups, bitorder="little").view(bool)
+    mask, position = np.nonzero(bits)
+    return np.bincount(mask, minlength=len(masks)), position
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,10 @@ def align_sparsely(
     cells = np.zeros(n_rows, np.int64)
     weights = np.ones(n_rows)
     for one, size in zip(memberships, space.shape, strict=True):
+        if one.is_one_hot:
+            cells = cells * size + one.groups[row]
+            weights = weights * one.shares[row]
+            continue
         sizes = one.sizes[row]
         before = np.repeat(np.arange(len(row)), sizes)
         within = np.arange(len(before)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
