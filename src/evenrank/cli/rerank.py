@@ -34,7 +34,7 @@ FORMATS = ("trec", "csv", "tsv", "json")
 @click.option("-k", "length", type=click.IntRange(min=1), help="Items of a ranking.  [default: all]")
 @click.option(
     "--rankings",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 100_000),
     default=1,
     show_default=True,
     help="Rankings of each query, fair together.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +22,9 @@ from evenrank.items.tables import (
     Objects,
     as_table,
     ids_of,
+    is_missing,
     is_series,
+    number_of,
     numbers_of,
     present,
     unreadable,
@@ -133,11 +136,14 @@ def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "g
         columns = _mapping_columns(value, items, name, faults)
     else:
         raise unreadable(value, "groups", WANTED)
+    name = name if table is None else table.name
     if not columns:
         raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")
     if len(columns) > MAX_GROUPINGS:
         found = f"{name}: {len(columns):,} groupings, where up to {MAX_GROUPINGS} are measured together"
         raise EvenrankError(f"{found} (leave some columns out)")
+    if not any(len(column.item) for column in columns.values()) and not faults.rows:
+        raise EvenrankError(f"{name}: no item is listed (name the group of each item)")
     return Groupings(tuple(_grouping(key, column, len(items)) for key, column in columns.items()))
 
 
@@ -224,7 +230,7 @@ def _table_columns(table: ItemTable, items: Vocabulary, faults: Faults) -> dict[
     _check_twice(table, encoded, ids, faults)
     if others and all(_are_shares(values) for values in others.values()):
         return {"group": _wide_shares(table, others, encoded, faults)}
-    return {key: _names(values, encoded, table, faults) for key, values in others.items()}
+    return {key: _names(values, encoded, table, key, faults) for key, values in others.items()}
 
 
 def _are_shares(values: Any) -> bool:
@@ -261,7 +267,7 @@ def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faul
 
 
 def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, _Shares]:
-    names, group = _numbered(table.need("group").tolist(), _group_name, table, faults)
+    names, group = _numbered(table.need("group").tolist(), group_name, table, faults)
     groupings = table.get("grouping")
     keys, key = (
         (["group"], np.zeros_like(group)) if groupings is None else _numbered(groupings.tolist(), str, table, faults)
@@ -319,17 +325,22 @@ def _wide_shares(
     return _Shares(np.tile(encoded, len(others)), group, np.concatenate(shares), list(others))
 
 
-def _names(values: Any, encoded: NDArray[np.intp], table: ItemTable, faults: Faults) -> _Shares:
+def _names(values: Any, encoded: NDArray[np.intp], table: ItemTable, key: str, faults: Faults) -> _Shares:
+    """One group of each item; or its groups, where cells are lists, or dicts of shares."""
     if isinstance(values, ArrowTexts):
         texts, group = values.numbered()
-        return _Shares(encoded, group, np.ones(len(encoded)), [_group_name(one) for one in texts])
-    names, group = _numbered(values.tolist(), _group_name, table, faults)
+        return _Shares(encoded, group, np.ones(len(encoded)), [group_name(one) for one in texts])
+    listed = values.tolist()
+    if values.dtype.kind == "O" and any(_is_several(one) for one in listed):
+        places = (f"{table.place(row)}, {key}" for row in range(len(listed)))
+        return _item_shares(zip(encoded.tolist(), listed, places, strict=True), table.name, faults)
+    names, group = _numbered(listed, group_name, table, faults)
     return _Shares(encoded, group, np.ones(len(encoded)), names)
 
 
-def _group_name(value: object) -> str | None:
+def group_name(value: object) -> str | None:
     """The name of a group; None for the unknown one: nothing, NaN, an empty text, or `unknown`."""
-    if value is None or (isinstance(value, float) and value != value):
+    if is_missing(value):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -346,38 +357,43 @@ def _mapping_columns(value: Mapping[Any, Any], items: Vocabulary, name: str, fau
 
 def _is_grouping(value: object) -> bool:
     """Whether a value of a mapping is a mapping of items, and not the shares of one item, which are numbers."""
-    return isinstance(value, Mapping) and not all(isinstance(one, (int, float)) for one in value.values())
+    return isinstance(value, Mapping) and not all(isinstance(one, Number) for one in value.values())
 
 
 def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> _Shares:
-    rows: list[tuple[int, str | None, float]] = []
     keys = np.empty(len(value), object)
     keys[:] = list(value)
     ids = ids_of(keys, ItemTable(name, {}, row_word="entry"), "item", faults)
     encoded = items.encode(present(ids))
-    for item, (key, groups) in zip(encoded.tolist(), value.items(), strict=True):
+    places = (f"item {key!r}" for key in value)
+    return _item_shares(zip(encoded.tolist(), value.values(), places, strict=True), name, faults)
+
+
+def _item_shares(items: Iterable[tuple[int, object, str]], name: str, faults: Faults) -> _Shares:
+    """Shares from items by number, the group, groups or shares of each, and its place for messages."""
+    rows: list[tuple[int, str | None, float]] = []
+    for item, groups, place in items:
         for group, share in _shares_of(groups):
-            number = _share(share)
+            number = number_of(share)
             if not 0.0 <= number < float("inf"):
-                place = f"item {key!r}, group {group!r}"
-                faults.add(name, "share is not a number of at least 0:", place, share)
-                continue
-            rows.append((item, _group_name(group), number))
+                faults.add(name, "share is not a number of at least 0:", f"{place}, group {group!r}", share)
+            elif _is_several(group):
+                faults.add(name, "group is neither a name nor a number:", place, group)
+            else:
+                rows.append((item, group_name(group), number))
     return _of_triples(rows)
+
+
+def _is_several(value: object) -> bool:
+    """Whether a value is several groups: a list of them, or a dict of shares."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike))
 
 
 def _shares_of(groups: object) -> list[tuple[object, object]]:
     """Groups of an item with shares: equal ones where only names are given."""
     if isinstance(groups, Mapping):
         return list(groups.items())
-    if isinstance(groups, (str, int, float, os.PathLike)) or groups is None or not isinstance(groups, Iterable):
+    if not _is_several(groups):
         return [(groups, 1.0)]
-    listed = list(groups)
+    listed = list(groups)  # type: ignore[call-overload]
     return [(group, 1.0 / len(listed)) for group in listed]
-
-
-def _share(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import count, islice
+from numbers import Number
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,14 +16,16 @@ from numpy.typing import NDArray
 
 from evenrank.formats.runs import run_name
 from evenrank.items.tables import (
+    ONLY_QUERY,
     Faults,
     ItemTable,
     Objects,
     as_table,
-    check_kinds,
+    from_series,
     from_to_dict,
     ids_of,
     is_series,
+    number_of,
     numbers_of,
     present,
     read_item_table,
@@ -32,8 +35,6 @@ from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers
 
 ITEMS = "items"
 """What messages call the rankings that are ranked again; there, scores say how relevant an item is."""
-ONLY_QUERY = "all"
-"""Name of the query when a ranking comes without one."""
 WANTED = "a dict of query → items, a data frame with the columns query and item, or a TREC run file"
 Ints = NDArray[np.intp]
 
@@ -133,7 +134,7 @@ class RankedItems:
 class _Rows:
     """Rows gathered from mappings, before they are numbered."""
 
-    query: list[object]
+    query: list[str | int]
     ranking: list[int]
     item: list[object]
     score: list[float] | None
@@ -145,7 +146,7 @@ class _Rows:
 
 def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = "rankings") -> RankedItems:
     """Rankings of one system or of several; every fault is added with its place."""
-    value = list(value) if is_series(value) else from_to_dict(value)
+    value = from_series(value) if is_series(value) else from_to_dict(value)
     table = as_table(value, name)
     if table is not None:
         system = run_name(value) if isinstance(value, (str, os.PathLike)) else name
@@ -164,14 +165,14 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return _from_rows(_mapping_rows({ONLY_QUERY: list(value)}, name, faults), name, items, faults)
-    raise unreadable(value, "rankings", WANTED)
+    raise unreadable(value, name, WANTED)
 
 
 def _is_system(value: object) -> bool:
     """Whether a value of a mapping is the rankings of a whole system: a table, or a mapping to lists."""
     value = from_to_dict(value)
     if isinstance(value, Mapping):
-        return bool(value) and all(not isinstance(one, (int, float, np.number)) for one in value.values())
+        return bool(value) and all(not isinstance(one, Number) for one in value.values())
     return hasattr(value, "columns")
 
 
@@ -180,26 +181,26 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
     rows = _Rows([], [], [], [], [])
     scores: list[float] = []
     without: list[str] = []
-    for query, listed in value.items():
-        where = f"query {query!r}"
+    for query, (key, listed) in zip(query_ids(value, name, faults), value.items(), strict=True):
+        where = f"query {key!r}"
         if isinstance(listed, Mapping):
-            ordered = sorted(listed.items(), key=lambda pair: -_sortable(pair[1]))
-            values = [_sortable(score) for _, score in ordered]
+            ordered = sorted(listed.items(), key=lambda pair: -number_of(pair[1]))
+            values = [number_of(score) for _, score in ordered]
             scores += [value if np.isfinite(value) else 0.0 for value in values]
             for item, score in ordered:
-                if not np.isfinite(_sortable(score)):
+                if not np.isfinite(number_of(score)):
                     faults.add(name, "score is not a finite number:", f"{where}, item {item!r}", score)
             rankings = [[item for item, _ in ordered]]
-        elif isinstance(listed, (str, bytes, Set)) or not isinstance(listed, Iterable):
+        elif not _is_listed(listed):
             raise unreadable(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
         else:
             without.append(where)
             found = list(listed)
             is_many = bool(found) and all(isinstance(one, (list, tuple, np.ndarray)) for one in found)
             rankings = [list(one) for one in found] if is_many else [found]
-        if not any(rankings):
-            faults.add(name, "no item is ranked", where)
         for number, ranking in enumerate(rankings):
+            if not ranking:
+                faults.add(name, "no item is ranked", where if len(rankings) == 1 else f"{where}, ranking {number + 1}")
             rows.query += [query] * len(ranking)
             rows.ranking += [number] * len(ranking)
             rows.item += [one.item() if isinstance(one, np.generic) else one for one in ranking]
@@ -211,11 +212,19 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
     return rows
 
 
-def _sortable(score: object) -> float:
-    try:
-        return float(score)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
+def _is_listed(value: object) -> bool:
+    """Whether a value lists items in an order."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Set))
+
+
+def query_ids(value: Mapping[Any, Any], name: str, faults: Faults) -> list[Any]:
+    """The keys of a mapping as ids of queries; a missing one, or a mixture of both kinds, is a fault."""
+    keys = np.empty(len(value), object)
+    keys[:] = [one.item() if isinstance(one, np.generic) else one for one in value]
+    ids = ids_of(keys, ItemTable(name, {}, row_word="entry"), "query", faults)
+    return cast("list[Any]", present(ids))
 
 
 def _from_rows(rows: _Rows, name: str, items: Vocabulary, faults: Faults) -> RankedItems:
@@ -224,8 +233,7 @@ def _from_rows(rows: _Rows, name: str, items: Vocabulary, faults: Faults) -> Ran
     column[:] = rows.item
     ids = ids_of(column, table, "item", faults)
     queries = Vocabulary.empty()
-    query = queries.encode(_query_id(one) for one in rows.query)
-    check_kinds([_query_id(one) for one in rows.query], table, "query", faults)
+    query = queries.encode(rows.query)
     scores = None if rows.score is None else np.array(rows.score)
     ranking = np.array(rows.ranking, np.intp)
     encoded, system = items.encode(present(ids)), np.zeros(len(query), np.intp)
@@ -242,10 +250,6 @@ class _PlacedTable(ItemTable):
         return self.where(row)
 
 
-def _query_id(value: object) -> str | int:
-    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else str(value)
-
-
 def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults) -> RankedItems:
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
@@ -259,11 +263,11 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
     systems = Vocabulary.empty()
     of_system = np.zeros(len(ids), np.intp)
     if names is not None and not is_run_file:
-        of_system = number_names([str(one) for one in names.tolist()], systems)
+        of_system = number_names(_texts(names, table, "system", faults), systems)
     repeats = table.get("ranking")
     ranking = np.zeros(len(ids), np.intp)
     if repeats is not None:
-        ranking = number_names([str(one) for one in repeats.tolist()], Vocabulary.empty())
+        ranking = number_names(_texts(repeats, table, "ranking", faults), Vocabulary.empty())
     scores = table.get("score")
     values = None if scores is None else numbers_of(scores, table, "score", faults)
     order = _order(table, values, of_system, query, ranking, faults)
@@ -281,6 +285,12 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
         placed,
         faults,
     )
+
+
+def _texts(column: Any, table: ItemTable, what: str, faults: Faults) -> list[str] | ArrowTexts:
+    """Names of systems or rankings, which may be numbers, as text."""
+    names = present(ids_of(column, table, what, faults))
+    return names if isinstance(names, ArrowTexts) else list(map(str, names))
 
 
 def _order(

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.items.rankings import ONLY_QUERY, Vocabulary, number_names
-from evenrank.items.tables import Faults, ItemTable, as_table, from_to_dict, ids_of, numbers_of, present, unreadable
+from evenrank.items.rankings import Vocabulary, number_names, query_ids
+from evenrank.items.tables import (
+    ONLY_QUERY,
+    Faults,
+    ItemTable,
+    as_table,
+    from_series,
+    from_to_dict,
+    ids_of,
+    is_series,
+    number_of,
+    numbers_of,
+    present,
+    unreadable,
+)
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.types import Floats
 
@@ -39,7 +54,7 @@ def read_relevance(
     value: object, queries: Vocabulary, items: Vocabulary, faults: Faults, name: str = "relevance"
 ) -> RelevantItems:
     """Grades of items; those of 0 and below are not relevant. New queries and items are added to the vocabularies."""
-    value = from_to_dict(value)
+    value = from_series(value) if is_series(value) else from_to_dict(value)
     table = as_table(value, name)
     if table is not None:
         query_ids, item_ids, grades = _table_parts(table, faults)
@@ -77,19 +92,19 @@ def _check_twice(table: ItemTable, query: Ints, item: Ints, names: Ids, faults: 
 
 
 def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple[Ids, Ids, Floats]:
-    if value and all(isinstance(one, (int, float)) for one in value.values()):
+    if value and all(isinstance(one, Number) for one in value.values()):
         value = {ONLY_QUERY: value}
     query: list[Any] = []
     item: list[Any] = []
     grades: list[float] = []
-    for key, judged in value.items():
+    for query_id, (key, judged) in zip(query_ids(value, name, faults), value.items(), strict=True):
         pairs = _pairs(judged, key)
         for one, grade in pairs:
             if not np.isfinite(grade):
                 faults.add(name, "grade is not a finite number:", f"query {key!r}, item {one!r}", grade)
-        query += [key if isinstance(key, (str, int)) else str(key)] * len(pairs)
+        query += [query_id] * len(pairs)
         item += [one for one, _ in pairs]
-        grades += [grade for _, grade in pairs]
+        grades += [grade if np.isfinite(grade) else 0.0 for _, grade in pairs]
     column = np.empty(len(item), object)
     column[:] = item
     table = ItemTable(name, {}, row_word="entry")
@@ -99,14 +114,10 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
 
 def _pairs(judged: object, query: object) -> list[tuple[Any, float]]:
     if isinstance(judged, Mapping):
-        return [(item, _grade(grade)) for item, grade in judged.items()]
+        return [(item, number_of(grade)) for item, grade in judged.items()]
     if isinstance(judged, str) or not isinstance(judged, Iterable):
         raise unreadable(judged, f"relevance of query {query!r}", "a list of relevant items, or a dict of item → grade")
-    return [(item, 1.0) for item in dict.fromkeys(judged)]
-
-
-def _grade(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
+    listed = list(judged)
+    with suppress(TypeError):  # what has no hash is no id, and reported with the others
+        listed = list(dict.fromkeys(listed))
+    return [(item, 1.0) for item in listed]

@@ -31,6 +31,8 @@ from evenrank.targets.target import EstimatedTarget
 
 QUERIES_AT_ONCE = 8
 """Queries sent to a process together."""
+MAX_RANKINGS = 100_000
+"""Rankings of one query, at most: a thousand times those of the track."""
 N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
 CELLS_AT_ONCE = 1_000_000
@@ -101,7 +103,7 @@ def rerank(
     seed gives the same rankings.
     """
     check_count("k", k)
-    check_count("n_rankings", n_rankings)
+    check_count("n_rankings", n_rankings, MAX_RANKINGS)
     check_count("workers", workers)
     if settings is not None and not isinstance(settings, Mapping):
         raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
@@ -114,7 +116,7 @@ def rerank(
     ranked = read_rankings(items, vocabulary, faults, ITEMS)
     _check_scores(ranked, vocabulary, relevance, faults)
     grouped = read_groups(groups, vocabulary, faults)
-    _check_single(ranked)
+    _check_single(ranked, faults)
     believed = _believed(ranked, relevance)
     expected = _as_relevance(ranked, believed, len(vocabulary))
     wanted = targets_of("relevant" if target is None else target, grouped, expected, ranked.queries, faults)
@@ -154,11 +156,12 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check_single(ranked: RankedItems) -> None:
-    if len(ranked.systems) > 1:
+def _check_single(ranked: RankedItems, faults: Faults) -> None:
+    """The items of a query come from one system, and in one ranking."""
+    if len(ranked.systems) > 1 and not faults.rows:
         raise EvenrankError(f"items of several systems: {', '.join(ranked.systems)} (give those of one)")
     queries, counts = np.unique(ranked.query, return_counts=True)
-    if len(several := queries[counts > 1]):
+    if len(several := queries[counts > 1]) and not faults.rows:
         names = ", ".join(repr(ranked.queries.names[query]) for query in several[:8].tolist())
         raise EvenrankError(f"items: several rankings of one query: {names} (give the items of a query once)")
 
@@ -169,7 +172,8 @@ def _check_scores(ranked: RankedItems, items: Vocabulary, relevance: str, faults
     if ranked.scores is None or relevance == "rank":
         return
     query = np.repeat(ranked.query, ranked.lengths)
-    fix = "give expected relevance, such as probabilities, or have it inferred from the rank: relevance='rank'"
+    inferred = "have it inferred from the rank: relevance='rank', or --relevance rank"
+    fix = f"give expected relevance, such as probabilities, or {inferred}"
     for row in np.flatnonzero(ranked.scores < 0.0).tolist():
         place = f"query {ranked.queries.names[query[row]]!r}, item {items.names[ranked.items[row]]!r}"
         faults.add(ITEMS, "score is negative:", place, float(ranked.scores[row]), fix)

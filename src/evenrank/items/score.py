@@ -79,6 +79,8 @@ def _chosen(measures: Sequence[str] | None, has_relevance: bool, has_groups: boo
     """The measures to compute: those asked for, or all that the inputs allow."""
     possible = [*(OF_RELEVANCE if has_relevance else ()), *(OF_FAIRNESS if has_groups else ())]
     possible += ["Score"] if has_relevance and has_groups else []
+    if measures is not None and not measures:
+        raise EvenrankError("measures: none is named (leave it out for all that can be computed)")
     if measures is None:
         pairs = ranked.system * len(ranked.queries) + ranked.query
         has_sequences = len(np.unique(pairs)) < len(pairs)

@@ -21,12 +21,16 @@ from evenrank.errors import EvenrankError, Fault, InputError, WrongTypeError
 from evenrank.items.text_numbers import ArrowTexts
 
 Objects: TypeAlias = "NDArray[np.object_] | ArrowTexts"
+ONLY_QUERY = "all"
+"""Name of the query when a ranking comes without one."""
 NOTHING = object()
 """Stands for no value: None and empty text are values that a cell may have."""
 SHOWN_PER_KIND = 10
 """Rows shown of each kind of fault; the others are counted."""
 MAX_SHOWN = 200
 """Faults shown in all."""
+MAX_PLACE = 200
+"""Characters of a place: ids may be of any length."""
 MAX_KINDS = 200
 """Kinds of faults of which some are kept; a text of a file may make a kind of its own."""
 NAMES: dict[str, tuple[str, ...]] = {
@@ -71,6 +75,7 @@ class Faults:
         places = self.rows.setdefault((table, kind, fix), _Places())
         places.n_found += 1
         if len(places.shown) < SHOWN_PER_KIND:
+            place = place if len(place) <= MAX_PLACE else f"{place[:MAX_PLACE]}…"
             places.shown.append((place, "" if value is NOTHING else repr(value)[:60]))
 
     def add_rows(self, table: ItemTable, kind: str, rows: Sequence[int] | NDArray[Any], values: Any) -> None:
@@ -129,7 +134,9 @@ class ItemTable:
         return f"{self.row_word} {self.first_row + row if self.lines is None else int(self.lines[row])}"
 
     def find(self, meaning: str) -> str | None:
-        """The name of the column of a meaning; None when the table has none."""
+        """The name of the column of a meaning, one spelled exactly so before others; None when the table has none."""
+        if exact := next((name for name in NAMES[meaning] if name in self.columns), None):
+            return exact
         by_folded = {name.casefold(): name for name in self.columns}
         return next((by_folded[name] for name in NAMES[meaning] if name in by_folded), None)
 
@@ -160,7 +167,7 @@ def as_table(value: object, name: str) -> ItemTable | None:
             value = getattr(value, way)()
             break
     if isinstance(value, np.ndarray) and value.dtype.names:
-        return ItemTable(name, {column: value[column] for column in value.dtype.names})
+        return ItemTable(name, {column: _one_cell_a_row(value[column]) for column in value.dtype.names})
     if hasattr(value, "columns") and hasattr(value, "__getitem__") and not isinstance(value, Mapping):
         return _frame_table(value, name)
     return _records_table(value, name)
@@ -174,7 +181,18 @@ def _frame_table(frame: Any, name: str) -> ItemTable:
     if repeated := sorted({column for column in names if names.count(column) > 1}):
         raise EvenrankError(f"{name}: two columns have the name {', '.join(repeated)} (rename one)")
     columns = {str(column): frame[column] for column in frame.columns}
-    return ItemTable(name, {column: ArrowTexts.of(values) or values.to_numpy() for column, values in columns.items()})
+    return ItemTable(name, {column: _frame_column(values) for column, values in columns.items()})
+
+
+def _frame_column(values: Any) -> Any:
+    if (texts := ArrowTexts.of(values)) is not None:
+        return texts
+    column = values.to_numpy()
+    return column if column.ndim == 1 else _objects(values.to_list())  # polars makes a matrix of structs
+
+
+def _one_cell_a_row(column: NDArray[Any]) -> Any:
+    return column if column.ndim == 1 else _objects(column.tolist())
 
 
 def _records_table(value: object, name: str) -> ItemTable | None:
@@ -207,6 +225,25 @@ def is_series(value: object) -> TypeGuard[Iterable[Any]]:
     return type(value).__name__ == "Series" and hasattr(value, "to_numpy")
 
 
+def from_series(value: Any) -> object:
+    """A series as the table, dict or list that it stands for.
+
+    A pandas index that has names holds columns (query, item); an index beside lists holds queries, one beside scores
+    holds items. Any other series is a list of items.
+    """
+    index = getattr(value, "index", None)
+    is_plain = index is None or type(index).__name__ == "RangeIndex"
+    if index is not None and any(name is not None for name in index.names):
+        name = value.name if value.name is not None else "score" if value.dtype.kind == "f" else "item"
+        return value.rename(name).reset_index()
+    cells = list(value)
+    if index is not None and cells and all(isinstance(one, (list, tuple, np.ndarray)) for one in cells):
+        return dict(zip(index.tolist(), cells, strict=True))
+    if not is_plain and value.dtype.kind == "f":
+        return {ONLY_QUERY: dict(zip(index.tolist(), cells, strict=True))}  # type: ignore[union-attr]
+    return cells
+
+
 def from_to_dict(value: object) -> object:
     """The dict of an object that offers one (ranx: Run and Qrels); other values as they are."""
     convert = getattr(value, "to_dict", None)
@@ -229,7 +266,7 @@ def ids_of(column: Any, table: ItemTable, what: str, faults: Faults) -> Objects:
         values = [None if one != one else str(one) for one in column]  # dates; those with a time zone are objects
     ids = [_id_of(value) for value in values]
     without = [row for row, value in enumerate(ids) if value is None]
-    missing = [row for row in without if _is_missing(values[row])]
+    missing = [row for row in without if is_missing(values[row])]
     faults.add_rows(table, f"no {what} id:", missing, values)
     others = sorted(set(without).difference(missing))
     faults.add_rows(table, f"{what} id is neither a string nor an integer:", others, values)
@@ -266,15 +303,17 @@ def _id_of(value: object) -> str | int | None:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return int(value) if value.is_integer() else None
-    if isinstance(value, (bytes, Iterable)) or _is_missing(value):
+    if isinstance(value, (bytes, Iterable)) or is_missing(value):
         return None
     return str(value)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value stands for one that is not there: None, NaN, NaT, pandas' NA, blank text."""
     if isinstance(value, str):
         return not value.strip()
+    if isinstance(value, Iterable):
+        return False
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
@@ -286,8 +325,8 @@ def numbers_of(
     try:
         values = np.asarray(column, np.float64) if column.dtype.kind in "biufO" else np.full(len(column), np.nan)
     except (TypeError, ValueError):
-        values = np.array([_number(value) for value in np.asarray(column, object).tolist()])
-    wrong = ~np.isfinite(values)
+        values = np.array([number_of(value) for value in np.asarray(column, object).tolist()])
+    wrong = ~np.isfinite(values) | _has_odd_digits(column)
     faults.add_rows(table, f"{what} is not a finite number:", np.flatnonzero(wrong), column)
     if low is not None:
         below = values < low
@@ -296,7 +335,15 @@ def numbers_of(
     return np.where(wrong, 0.0, values)
 
 
-def _number(value: object) -> float:
+def _has_odd_digits(column: Any) -> NDArray[np.bool_]:
+    """Which cells are text that Python alone takes for a number: `1_000`, digits of other scripts."""
+    cells = column.tolist() if column.dtype.kind == "O" else []
+    is_odd = [isinstance(one, str) and (not one.isascii() or "_" in one) for one in cells]
+    return np.array(is_odd, bool) if cells else np.zeros(len(column), bool)
+
+
+def number_of(value: object) -> float:
+    """A value as a number; NaN when it is none."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.items.groupings import Grouping, Groupings, has_plain_rows
+from evenrank.items.groupings import Grouping, Groupings, group_name, has_plain_rows
 from evenrank.items.rankings import Vocabulary, number_names
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, is_series, numbers_of, present
+from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, is_series, number_of, numbers_of, present
 from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
@@ -168,10 +169,10 @@ def _row(shares: Mapping[Any, Any], part: Grouping, faults: Faults) -> Floats:
         if str(group) not in place_of:
             text = str(UnknownNameError(_kind(part), group, part.groups))
             faults.add("target", text, place)
-        elif not isinstance(share, (int, float, np.integer, np.floating)) or not 0.0 <= share < float("inf"):
+        elif not isinstance(share, Number) or not 0.0 <= number_of(share) < float("inf"):
             faults.add("target", "share is not a number of at least 0:", place, share)
         else:
-            row[place_of[str(group)]] = float(share)
+            row[place_of[str(group)]] = number_of(share)
     if row.sum() <= 0.0 and not faults.rows:
         faults.add("target", "no share is above 0", f"grouping {part.name}")
     return row
@@ -185,6 +186,8 @@ def _kind(part: Grouping) -> str:
 def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, faults: Faults) -> list[GroupTarget]:
     """Columns group and share, and where needed grouping and query."""
     names = [str(one) for one in table.need("group").tolist()]
+    is_named = np.array([group_name(one) is not None for one in table.need("group").tolist()], bool)
+    faults.add_rows(table, "no group is named:", np.flatnonzero(~is_named), names)
     shares = numbers_of(table.need("share"), table, "share", faults, low=0.0)
     column = table.get("grouping")
     if column is None and len(groupings.parts) > 1:
@@ -198,7 +201,7 @@ def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, fau
     query, is_ranked = _ranked_queries(table, queries, faults)
     found = []
     for at, part in enumerate(groupings.parts):
-        rows = np.flatnonzero(part_of == at)
+        rows = np.flatnonzero((part_of == at) & is_named)
         group = _places([names[row] for row in rows.tolist()], part.groups, _kind(part), rows, table, faults)
         is_known = (group >= 0) & is_ranked[rows]
         rows, group = rows[is_known], group[is_known]
@@ -211,6 +214,8 @@ def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, fau
             found.append(GroupTarget(len(part.groups), None, query[ordered], group[order], shares[ordered]))
         else:
             mass = np.bincount(group, shares[rows], minlength=len(part.groups)).astype(np.float64)
+            if not mass.any() and not faults.rows:
+                faults.add(table.name, "no share is above 0", f"grouping {part.name}")
             found.append(GroupTarget(len(part.groups), _normalised(mass[None])[0]))
     return found
 
