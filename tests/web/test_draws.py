@@ -22,8 +22,8 @@ from evenrank.metrics.ee_loss import ee_loss
 from evenrank.policies.optimal import Optimal
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
-from evenrank.web.articles.candidates import are_articles, is_on_topic
-from evenrank.web.articles.reasons import find_reasons
+from evenrank.web.articles.candidates import are_articles, find_for, is_wanted
+from evenrank.web.articles.reasons import find_evidence
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
@@ -183,16 +183,18 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     desk = open_desk(generated.path, settings)
     question = Question("Chess", ("chess", "pawns", "players", "game"))
     found = desk.source.find(question.topic())
-    reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
-    kept = is_on_topic(desk, found, reasons)
-    is_about = (found.scores >= 0.15 * found.scores.max()) & (reasons.bits > 0)
-    assert kept.tolist() == is_about.tolist()
+    titles = desk.titles_of(found.page_ids.tolist())
+    evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
+    matches_well = found.scores >= 2 * 0.15 * found.scores.max()
+    is_about = evidence.in_lead | (evidence.in_text & matches_well)
+    kept = is_about & (found.scores >= 0.15 * found.scores.max())
+    kept &= is_wanted(desk, question, found.page_ids, None)
+    assert set(find_for(desk, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
     search = make_search(desk, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)
     drawn = make_draw(desk, load_search(desk.store, save_search(desk.store, search, "an editor")), "an editor")  # type: ignore[arg-type]
     assert len(drawn.page_ids) == min(settings.draw_length, len(search.page_ids))
     unlimited = open_desk(generated.path, replace(settings, relevance_floor=0.0, store=tmp_path / "none.sqlite"))
-    assert is_on_topic(unlimited, found, reasons).all()
     assert len(search.page_ids) < len(make_search(unlimited, question).page_ids)
     unlimited.close()
     desk.close()

@@ -71,6 +71,7 @@ class WebSettings:
     model: ModelChoice = UNTRAINED
     """The relevance model behind lists and searches."""
     relevance_floor: float = 0.15
-    """A list ends where pages match less than this share of the best match, or have no keyword; 0 fills it."""
+    """A list ends where pages match less than this share of the best match, or have no keyword in the lead (twice the
+    share: in the text); 0 fills it."""
     n_candidates: int = 2000
     """Pages of the plain search; those that the groups need come on top."""

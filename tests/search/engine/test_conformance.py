@@ -97,6 +97,13 @@ phrases = st.builds(
     words=st.lists(st.sampled_from(STEMS), min_size=2, max_size=3, unique=True).map(tuple),
     is_phrase=st.just(True),
 )
+together = st.builds(
+    WeightedTerm,
+    field=st.sampled_from(TEXT_FIELDS),
+    words=st.sampled_from([("hors",), ("horse", "rider")]),
+    weight=st.sampled_from([1.0, 0.5]),
+    with_words=st.lists(st.sampled_from([("river",), ("right", "human")]), min_size=1, max_size=2).map(tuple),
+)
 restrictions = st.builds(
     Restriction,
     groups=st.sampled_from([{}, {"geography": 0b1100}, {"gender": 0b10, "geography": 0b11}]),
@@ -104,7 +111,10 @@ restrictions = st.builds(
     up_to_page_id=st.one_of(st.none(), st.integers(1, 500)),
 )
 queries = st.builds(
-    Query, st.lists(st.one_of(terms, phrases), min_size=1, max_size=5), st.sampled_from([1, 3, 100]), restrictions
+    Query,
+    st.lists(st.one_of(terms, phrases, together), min_size=1, max_size=5),
+    st.sampled_from([1, 3, 100]),
+    restrictions,
 )
 
 

@@ -79,6 +79,16 @@ def test_phrases_are_words_in_a_row(make_engine: MakeEngine) -> None:
     assert str(phrase) == 'lead:"human rights"'
 
 
+def test_words_together_are_all_in_the_field_in_any_order(make_engine: MakeEngine) -> None:
+    engine = make_engine([page(1, text="rights of a human"), page(2, text="human error"), page(3, text="rights")])
+    both = WeightedTerm("lead", ("human", "humans"), 2.0, with_words=(("right", "rights"),))
+    hits = engine.search([both], 5)
+    parts = engine.search([WeightedTerm("lead", ("human", "humans")), WeightedTerm("lead", ("right", "rights"))], 1)
+    assert hits.page_ids.tolist() == [1]
+    assert hits.scores[0] == pytest.approx(2.0 * parts.scores[0], abs=1e-3)
+    assert str(both) == "lead:human/humans+right/rights"
+
+
 def test_user_text_is_never_parsed(make_engine: MakeEngine) -> None:
     engine = make_engine([page(1, text="it's c++ AND foo:bar (unclosed \"quote")])
     for text in ("it's", "c++", "AND", "foo:bar", "(unclosed", '"quote', "a\\", "[x TO y]"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.search.conftest import MakeEngine, page
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.query.explain import explain
-from evenrank.search.query.people import are_biographies
+from evenrank.search.query.people import are_biographies, leaning
 from evenrank.search.query.search_pages import search_pages
 from evenrank.search.query.topic_query import QuerySettings
 from evenrank.search.relevance import LexicalModel, SearchSettings
@@ -61,3 +62,18 @@ def test_the_index_knows_biographies(model: LexicalModel) -> None:
     pages = model.engine.page_ids()
     assert pages[are_biographies(model.engine, pages)].tolist() == [3, 4, 5]
     assert are_biographies(model.engine, pages[:0]).tolist() == []
+
+
+def test_pronouns_tell_whom_a_text_speaks_of(make_engine: MakeEngine) -> None:
+    texts = [
+        "She won. She wrote, and he read.",
+        "He won, he wrote, and she read.",
+        "Women won.",
+        "He or she",
+        "His and her",
+    ]
+    engine = make_engine(page(number, "P", text) for number, text in enumerate(texts, 1))
+    pages = np.array([5, 4, 3, 2, 1], np.int32)
+    assert leaning(engine, "women", pages).tolist() == [0, 0, 0, -1, 1]
+    assert leaning(engine, "male", pages).tolist() == [0, 0, 0, 1, -1]
+    assert leaning(engine, "scientist", pages).tolist() == [0] * 5

@@ -70,6 +70,20 @@ def test_phrases() -> None:
     assert topic_words(topic).phrases == (("human", "rights"), ("bill", "of", "rights"))
 
 
+def test_words_for_women_or_men_only_count_with_the_subject(make_engine: MakeEngine) -> None:
+    words = topic_words(Topic(1, "Women scientists", ("woman scientist", "physics")))
+    assert words.weights == {"scientists": 2.0, "physics": 1.0}
+    assert words.together == (("women", "scientists"), ("woman", "scientist"))
+    for title in ("Women", "Women's rights", "Scientists"):
+        assert topic_words(Topic(1, title)).together == ()
+    engine = make_engine([page(1, text="x")])
+    settings = QuerySettings(fields={}, phrase_fields={}, together_fields={"lead": 1.5})
+    pronouns = ("women", "womens", "woman", "female", "she", "her")
+    assert build_terms(topic_words(Topic(1, "Women scientists")), engine, settings) == [
+        WeightedTerm("lead", pronouns, 1.5, with_words=(("scientists", "scientist"),))
+    ]
+
+
 def test_free_words_keep_stop_words_when_there_is_nothing_else() -> None:
     assert free_words("The Who").weights == {"the": 1.0, "who": 1.0}
     assert free_words("history of the horse").weights == {"history": 1.0, "horse": 1.0}

@@ -35,14 +35,21 @@ def search_body(query: Query, n_asked: int) -> dict[str, Any]:
 
 
 def _term_clause(term: WeightedTerm) -> dict[str, Any]:
-    """The best of the alternatives, or the words in a row, times the weight."""
+    """The best of the alternatives, the words in a row, or all of several words, times the weight."""
     weight = float(term.weight)
+    if term.with_words:
+        parts = [_best_word(term.field, words, 1.0) for words in (term.words, *term.with_words)]
+        return {"bool": {"must": parts, "boost": weight}}
     if term.is_phrase and len(term.words) > 1:
         phrase = {"query": " ".join(term.words), "analyzer": "whitespace", "boost": weight}
         return {"match_phrase": {term.field: phrase}}
-    single = [{"term": {term.field: {"value": word}}} for word in dict.fromkeys(term.words)]
+    return _best_word(term.field, term.words, weight)
+
+
+def _best_word(field: str, words: Sequence[str], weight: float) -> dict[str, Any]:
+    single = [{"term": {field: {"value": word}}} for word in dict.fromkeys(words)]
     if len(single) == 1:
-        return {"term": {term.field: {"value": term.words[0], "boost": weight}}}
+        return {"term": {field: {"value": words[0], "boost": weight}}}
     return {"dis_max": {"queries": single, "tie_breaker": 0.0, "boost": weight}}
 
 

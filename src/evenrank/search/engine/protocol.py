@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -72,10 +72,13 @@ class WeightedTerm:
     """Alternatives, of which the best-scoring counts; or, for a phrase, words in a row."""
     weight: float = 1.0
     is_phrase: bool = False
+    with_words: tuple[tuple[str, ...], ...] = ()
+    """Further words that the field must have anywhere, each with its alternatives; all of them are scored."""
 
     def __str__(self) -> str:
-        words = " ".join(self.words) if self.is_phrase else "/".join(self.words)
-        return f'{self.field}:"{words}"' if self.is_phrase else f"{self.field}:{words}"
+        if self.is_phrase:
+            return f'{self.field}:"{" ".join(self.words)}"'
+        return f"{self.field}:" + "+".join("/".join(words) for words in (self.words, *self.with_words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,13 +257,13 @@ def set_bits(mask: int) -> tuple[int, ...]:
 def merge_terms(terms: Iterable[WeightedTerm]) -> list[WeightedTerm]:
     """Terms without repetition, their weights added up, zeros dropped: engines count a repeated term once."""
     terms = list(terms)
-    weights: dict[tuple[TextField, tuple[str, ...], bool], float] = {}
+    weights: dict[WeightedTerm, float] = {}
     for term in terms:
-        key = (term.field, term.words, term.is_phrase)
+        key = replace(term, weight=1.0)
         weights[key] = weights.get(key, 0.0) + term.weight
     if len(weights) == len(terms):
         return [term for term in terms if term.weight and term.words]
-    return [WeightedTerm(name, words, w, phrase) for (name, words, phrase), w in weights.items() if w and words]
+    return [replace(term, weight=weight) for term, weight in weights.items() if weight and term.words]
 
 
 SCORE_DIGITS = 5

@@ -14,6 +14,7 @@ from evenrank.search.engine.protocol import (
     IndexLayout,
     IndexPage,
     Restriction,
+    TextField,
     WeightedTerm,
     merge_terms,
     set_bits,
@@ -108,15 +109,22 @@ def restrict(schema: Schema, scoring: Query, restriction: Restriction) -> Query:
 
 
 def _term_query(schema: Schema, term: WeightedTerm, query: type[Query]) -> Query:
-    """The best of the alternatives, or the words in a row, times the weight."""
+    """The best of the alternatives, the words in a row, or all of several words, times the weight."""
+    from tantivy import Occur
+
     if term.is_phrase and len(term.words) > 1:
         found = query.phrase_query(schema, term.field, list(term.words))
-    elif len(term.words) == 1:
-        found = query.term_query(schema, term.field, term.words[0], "freq")
+    elif term.with_words:
+        parts = [_best_word(schema, term.field, words, query) for words in (term.words, *term.with_words)]
+        found = query.boolean_query([(Occur.Must, part) for part in parts])
     else:
-        single = [query.term_query(schema, term.field, word, "freq") for word in dict.fromkeys(term.words)]
-        found = query.disjunction_max_query(single)
+        found = _best_word(schema, term.field, term.words, query)
     return found if term.weight == 1.0 else query.boost_query(found, float(term.weight))
+
+
+def _best_word(schema: Schema, field: TextField, words: Sequence[str], query: type[Query]) -> Query:
+    single = [query.term_query(schema, field, word, "freq") for word in dict.fromkeys(words)]
+    return single[0] if len(single) == 1 else query.disjunction_max_query(single)
 
 
 def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -83,7 +83,7 @@ def _stop_forms(language: str, field: TextField) -> frozenset[str]:
 
 def scale(terms: Sequence[WeightedTerm], factor: float) -> list[WeightedTerm]:
     """Terms with all weights multiplied."""
-    return [WeightedTerm(t.field, t.words, t.weight * factor, t.is_phrase) for t in terms]
+    return [replace(term, weight=term.weight * factor) for term in terms]
 
 
 def inverse_document_frequencies(engine: Engine, field: TextField, words: Sequence[str]) -> list[float]:

@@ -59,6 +59,9 @@ def number_forms(word: str, language: str = ENGLISH) -> tuple[str, ...]:
 
 
 LONGEST_PHRASE = 4
+GENDER_WORDS = (("woman", "women", "female", "she", "her"), ("man", "men", "male", "he", "his"))
+"""Words for women and for men; a text about such a person has at least one, mostly a pronoun."""
+_POSSESSIVE = re.compile(r"\w['’]s\b")
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class QuerySettings:
     """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
     phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
     """Weight of a keyword of several words that appears in the field word for word."""
+    together_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
+    """Weight of all words of a title or keyword in the field, in any order."""
     people_bonus: float = 0.2
     """What a biography is worth when the title names people, where the best page by words can reach 1."""
 
@@ -88,6 +93,8 @@ class QueryWords:
     weights: Mapping[str, float]
     """Weight of each word; singular and plural are one word."""
     phrases: tuple[tuple[str, ...], ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    """Words of a title or keyword that only together are the subject: women scientists are no women's football."""
 
 
 def topic_words(topic: Topic, settings: QuerySettings | None = None, language: str = ENGLISH) -> QueryWords:
@@ -101,7 +108,14 @@ def topic_words(topic: Topic, settings: QuerySettings | None = None, language: s
     for keyword in topic.keywords:
         _count(weights, subject_words(keyword, is_name=False, language=language), each)
     _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True, language=language)), settings.scope_weight)
-    return QueryWords(_or_all(weights, topic, language), tuple(_phrases([*names, *topic.keywords], language)))
+    phrases = tuple(_phrases([*names, *topic.keywords], language))
+    named = [(text, subject_words(text, is_name=True, language=language)) for text in names]
+    texts = [*named, *((text, subject_words(text, is_name=False, language=language)) for text in topic.keywords)]
+    qualified = [(tuple(dict.fromkeys(words)), qualifying_words(text, words, language)) for text, words in texts]
+    alone = {word for _, qualifying in qualified for word in qualifying}
+    kept = Counter({word: weight for word, weight in weights.items() if word not in alone})
+    together = tuple(dict.fromkeys(words for words, qualifying in qualified if qualifying))
+    return QueryWords(_or_all(kept, topic, language), phrases, together)
 
 
 def free_words(text: str, language: str = ENGLISH) -> QueryWords:
@@ -117,12 +131,17 @@ def build_terms(words: QueryWords, engine: Engine, settings: QuerySettings | Non
     terms = []
     for name, field_weight in settings.fields.items():
         for word, weight in words.weights.items():
-            if forms := _analysed_forms(engine, name, word):
+            if forms := analysed_forms(engine, name, word):
                 terms.append(WeightedTerm(name, forms, weight * field_weight))
     for name, field_weight in settings.phrase_fields.items():
         for phrase in words.phrases:
             analysed = tuple(engine.analyse(name, " ".join(phrase)))
             terms.append(WeightedTerm(name, analysed, field_weight, is_phrase=True))
+    for name, field_weight in settings.together_fields.items():
+        for together in words.together:
+            forms_of = [forms for word in together if (forms := _with_pronouns(engine, name, word))]
+            if len(forms_of) > 1:
+                terms.append(WeightedTerm(name, forms_of[0], field_weight, with_words=tuple(forms_of[1:])))
     return [term for term in terms if term.weight]
 
 
@@ -150,7 +169,27 @@ def _phrases(texts: Sequence[str], language: str) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(kept))
 
 
-def _analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
+def gender_words(word: str) -> tuple[str, ...]:
+    """Of a word for women or men: all such words and the pronouns, any of which tells that a text is about them."""
+    return next((words for words in GENDER_WORDS if word in words[:3]), ())
+
+
+def qualifying_words(text: str, words: Sequence[str], language: str = ENGLISH) -> tuple[str, ...]:
+    """The words that only say of whom a text like "women scientists" speaks; "women's rights" is a subject as it is."""
+    if language != ENGLISH or _POSSESSIVE.search(text):
+        return ()
+    found = tuple(word for word in words if gender_words(word))
+    return found if len(found) < len(words) else ()
+
+
+def _with_pronouns(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
+    """The alternatives of a word in a field; of women and men, also other words for them."""
+    of_gender = gender_words(word) if engine.layout.language == ENGLISH else ()
+    forms = [form for other in of_gender for form in engine.analyse(name, other)]
+    return tuple(dict.fromkeys([*analysed_forms(engine, name, word), *forms]))
+
+
+def analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
     """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is."""
     forms = [engine.analyse(name, form) for form in number_forms(word, engine.layout.language)]
     return tuple(dict.fromkeys(form[0] for form in forms if form))

@@ -19,7 +19,7 @@ from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
 from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
-from evenrank.web.articles.reasons import Reasons, find_reasons
+from evenrank.web.articles.reasons import Evidence, Reasons, find_evidence, find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.question import NothingFoundError, Question
@@ -44,6 +44,11 @@ def bring_articles(desk: Desk, question: Question) -> Brought | None:
     return brought
 
 
+TEXT_ONLY = 2.0
+"""How many times better a page must match that has a keyword in its text, and none in its lead, to be on topic."""
+TEXT_ONLY_RELEVANCE = 0.4
+"""Factor of the probability of such a page: of real articles with a keyword in the lead nearly all are about the
+subject, of the others less than half (chosen on the six subjects of `benchmarks/subjects.py`)."""
 NO_MARKS = Marks()
 
 
@@ -93,11 +98,10 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
     if not len(found):
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
-    reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
-    if not is_own:
-        is_kept = is_on_topic(desk, found, reasons) | np.isin(found.page_ids, marks.relevant)
-        is_kept[is_kept] = are_articles(desk, found.page_ids[is_kept])
-        found, reasons = take(found, is_kept), reasons.at(is_kept)
+    if is_own:
+        reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
+    else:
+        found, reasons = keep_to_subject(desk, question, found, marks)
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build_candidates(desk.collection, 0, task, found, settings))
     if not len(prepared.candidates):
@@ -123,17 +127,31 @@ def find_by_words(desk: Desk, question: Question, marks: Marks) -> Found:
     return Found(ranked.page_ids, scores, np.where(is_marked, 1.0, relevance))
 
 
-def is_on_topic(desk: Desk, found: Found, reasons: Reasons) -> NDArray[np.bool_]:
-    """Whether each page is about the question: it has one of the keywords, and matches well beside the best page.
+def keep_to_subject(desk: Desk, question: Question, found: Found, marks: Marks) -> tuple[Found, Reasons]:
+    """The articles that are about the question, with reasons; those with a keyword in the text only are less likely."""
+    floor, best = desk.settings.relevance_floor, float(found.scores.max())
+    is_marked = np.isin(found.page_ids, marks.relevant)
+    if floor > 0:
+        is_near = (found.scores >= floor * best) | is_marked
+        found, is_marked = take(found, is_near), is_marked[is_near]
+    titles = desk.titles_of(found.page_ids.tolist())
+    evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
+    is_kept = np.ones(len(found), bool)
+    if floor > 0:
+        is_kept = is_on_topic(found, evidence, TEXT_ONLY * floor * best) | is_marked
+        factor = np.where(evidence.in_lead | is_marked, 1.0, TEXT_ONLY_RELEVANCE)
+        found = replace(found, relevance=factor * found.relevance)
+    is_kept[is_kept] = are_articles(desk, found.page_ids[is_kept])
+    return take(found, is_kept), evidence.reasons.at(is_kept)
+
+
+def is_on_topic(found: Found, evidence: Evidence, least: float) -> NDArray[np.bool_]:
+    """Whether each page is about the question: a keyword in its lead, or in its text and a score of `least` or more.
 
     Search always finds as many pages as it is asked for; a list ends where they are no longer about its subject.
     """
-    floor = desk.settings.relevance_floor
-    if floor <= 0:
-        return np.ones(len(found), bool)
-    is_near = found.scores >= floor * found.scores.max()
-    has_keyword = reasons.bits > 0
-    return np.asarray(is_near & has_keyword if has_keyword.any() else is_near, bool)
+    is_about = evidence.in_lead | (evidence.in_text & (found.scores >= least))
+    return is_about if is_about.any() else np.ones(len(found), bool)
 
 
 def are_articles(desk: Desk, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
