@@ -184,6 +184,7 @@ def test_from_a_category_to_the_wiki_and_back(browser: Browser, place: Place) ->
     expect(page.locator(".card", has_text="Deleted")).to_contain_text(gone)
     newest = page.url.partition("?")[0].removesuffix("/changes")
     page.goto(f"{newest}/publish")
+    expect(page.locator("#page")).to_have_value(PAGE)  # the next version goes where the last one is
     publish(page)
     page.get_by_role("button", name="Save on the wiki").click()
     expect(page.get_by_role("status")).to_contain_text("Saved.")

@@ -14,8 +14,11 @@ from tests.web.conftest import UNLIMITED, client_of, posted
 
 from evenrank.collection.collection import Collection
 from evenrank.web.desk import Desk, open_desk
+from evenrank.web.exports.publishing import Place
+from evenrank.web.lists.publish_pages import remember_place, remembered_place
 from evenrank.web.lists.refresh import difference
 from evenrank.web.lists.work_list import WorkList, load_list
+from evenrank.web.storage.kept import delete_kept
 
 
 @pytest.fixture
@@ -74,6 +77,20 @@ def test_the_difference_is_exact(own_desk: Desk) -> None:
     assert "There is a newer version" in again.get(path).text
     campaign = again.get(f"{path}/campaign").text
     assert "2</strong> <span>versions of the list" in campaign
+
+
+def test_the_page_of_the_wiki_is_remembered_for_the_next_version(own_desk: Desk) -> None:
+    client = client_of(own_desk)
+    path = posted(client, "/lists", QUESTION)
+    first = loaded(own_desk, path)
+    assert remembered_place(own_desk.store, first) == {}
+    remember_place(own_desk.store, first, Place("Project:Old", form="table"))
+    remember_place(own_desk.store, first, Place("Project:List", form="list"))
+    second = loaded(own_desk, client.post(f"{path}/refresh").headers["location"].removesuffix("/changes"))
+    assert second.number != first.number
+    assert remembered_place(own_desk.store, second) == {"page": "Project:List", "form": "list"}
+    delete_kept(own_desk.store, "work_list", first.series or 0)
+    assert remembered_place(own_desk.store, first) == {}
 
 
 def test_only_the_owner_makes_a_version(own_desk: Desk) -> None:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evenrank.database import Database
 from evenrank.web.desk import desk_of
 from evenrank.web.exports.publishing import Place, draft_listing, publish_listing
 from evenrank.web.lists.filters import Filters
@@ -24,6 +25,7 @@ from evenrank.web.request.question import clean_text
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
 from evenrank.web.sources.wiki_faults import wiki_fault
+from evenrank.web.storage.store import now
 from evenrank.wiki.block import EditedByOthersError
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiError
@@ -31,13 +33,17 @@ from evenrank.wiki.settings import WikiSettings
 
 MAX_NAME = 255
 FORMS = ("table", "list")
+_REMEMBER = (
+    "INSERT INTO publication (series, page, form, created) VALUES (?, ?, ?, ?) ON CONFLICT (series) DO UPDATE "
+    "SET page = excluded.page, form = excluded.form, created = excluded.created"
+)
 
 
 def ask_to_publish(request: Request) -> Response:
     """The form: which page, which summary."""
     work_list = requested_list(request)
     refuse_others(request, work_list)
-    return publish_page(request, work_list, {})
+    return publish_page(request, work_list, remembered_place(desk_of(request).store, work_list))
 
 
 def publish_page(request: Request, work_list: WorkList, fields: Fields, status: int = 200, **found: Any) -> Response:
@@ -74,7 +80,21 @@ def publish_list(request: Request, fields: Fields) -> Response:
     except WikiError as error:
         is_edited = isinstance(error, EditedByOthersError)
         return publish_page(request, work_list, fields, 409, fault=wiki_fault(error), is_edited=is_edited)
+    remember_place(desk_of(request).store, work_list, place)
     return publish_page(request, work_list, fields, published=done)
+
+
+def remembered_place(store: Database, work_list: WorkList) -> dict[str, str]:
+    """The fields that name the page on which any version of the list was published last; none before that."""
+    query = "SELECT page, form FROM publication WHERE series = ?"
+    row = store.connection.execute(query, (work_list.series,)).fetchone()
+    return {} if row is None else {"page": row["page"], "form": row["form"]}
+
+
+def remember_place(store: Database, work_list: WorkList, place: Place) -> None:
+    """Keep the page that a list was published on, for its next version."""
+    with store.transaction(work_list.turn) as connection:
+        connection.execute(_REMEMBER, (work_list.series, place.page, place.form, now()))
 
 
 def place_of(fields: Fields) -> Place:

@@ -148,6 +148,7 @@ def delete_kept(store: Database, table: Table, number: int) -> None:
             versions = "SELECT number FROM work_list WHERE series = ?"
             connection.execute(f"DELETE FROM trade_off WHERE work_list IN ({versions})", (number,))
             connection.execute("DELETE FROM list_mark WHERE series = ?", (number,))
+            connection.execute("DELETE FROM publication WHERE series = ?", (number,))
             connection.execute("DELETE FROM work_list WHERE series = ?", (number,))
         else:
             for part in ("mark", "draw"):

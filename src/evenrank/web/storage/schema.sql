@@ -93,6 +93,13 @@ CREATE TABLE list_mark (          -- the work on a list, whatever its version
     PRIMARY KEY (series, page_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE publication (        -- the page of the wiki that a list was last published on, whatever its version
+    series INTEGER PRIMARY KEY,
+    page TEXT NOT NULL,
+    form TEXT NOT NULL,           -- table or list
+    created TEXT NOT NULL
+);
+
 CREATE TABLE share (              -- who may do more than the link allows
     thing TEXT NOT NULL CHECK (thing IN ('work_list', 'saved_search')),
     number INTEGER NOT NULL,

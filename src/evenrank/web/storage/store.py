@@ -11,7 +11,7 @@ from evenrank.database import Connection, Database, Location, open_database
 from evenrank.errors import DamagedStoreError
 from evenrank.sqlite import Schema
 
-VERSION = 4
+VERSION = 5
 """A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
