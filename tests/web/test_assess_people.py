@@ -69,6 +69,18 @@ def test_a_pool_is_added_and_assigned(
     assert "/tmp" not in broken.text
 
 
+def test_a_refusal_is_said_above_the_forms(judge: TestClient, people: str, judging: JudgingFiles) -> None:
+    broken = judge.post(f"{people}/pool", files={"pool": ("mine.jsonl", b'{"no": 1}\nnot JSON\n')})
+    assert broken.status_code == 400
+    assert "<p>mine.jsonl:1: " in broken.text
+    assert "<p>mine.jsonl:2: " in broken.text
+    same = judge.post(f"{people}/hand-over", data={"topic": judging.topics[0], "from": "Ada", "to": "Ada"})
+    assert same.status_code == 400
+    for answer in (broken, same):
+        assert 'role="alert"' in answer.text
+        assert "Everybody who judges or organises" in answer.text
+
+
 def test_the_page_is_for_organisers(judge: TestClient, judging: JudgingFiles) -> None:
     path = f"/organise/{judging.secrets['Ada']}/people"
     assert judge.get(path).status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.requests import Request
@@ -32,13 +33,14 @@ def show_people(request: Request) -> Response:
     return people_page(request)
 
 
-def people_page(request: Request, **said: object) -> Response:
+def people_page(request: Request, status: int = 200, **said: object) -> Response:
     """Everybody with their work, and the forms that change it."""
     who, store = organiser(request), judging_of(request).store
     people = [(entry, assessor_progress(store, entry.name)) for entry in assessors(store)]
     return page(
         request,
         "assess/people.html",
+        status,
         who=who,
         people=people,
         topics={topic.topic: topic.title or f"Topic {topic.topic}" for _, topics in people for topic in topics},
@@ -166,6 +168,18 @@ def number_in_range(fields: Fields, name: str, least: float, most: float) -> flo
     return value
 
 
+def on_this_page(action: Callable[[Request, Fields], Response]) -> Callable[[Request, Fields], Response]:
+    """An action whose refusals are said above the forms, so that nobody loses the way back."""
+
+    def act(request: Request, fields: Fields) -> Response:
+        try:
+            return action(request, fields)
+        except BadRequestError as error:
+            return people_page(request, 400, fault=error.args[0])
+
+    return act
+
+
 def done(request: Request, what: str, n: int | None = None) -> Response:
     """Back to the page, which says what was done."""
     query = f"?done={what}" + ("" if n is None else f"&n={n}")
@@ -183,5 +197,7 @@ def routes() -> list[BaseRoute]:
         "reopen": ask_again,
         "scale": choose_scale,
     }
-    posts = [Route(f"{start}/{name}", with_form(handler), methods=["POST"]) for name, handler in actions.items()]
+    posts = [
+        Route(f"{start}/{name}", with_form(on_this_page(action)), methods=["POST"]) for name, action in actions.items()
+    ]
     return [Route(start, show_people), *posts]
