@@ -1,12 +1,14 @@
 """What other packages compute on one data set, with time and memory, beside ours; agreement where definitions agree.
 
-    python benchmarks/peers.py [--queries 50] [--items 200] [--groups 10] [--folder build/peers]
+    python benchmarks/peers.py [--queries 50] [--items 200] [--groups 10] [--reranked 20] [--limit 280]
 
 Each peer is installed into an environment of its own under the folder, from the package index, once, by uv where it is
 at hand; one that does not install within five minutes is named with the reason. Times are seconds of processor time of
 the call alone, without import and reading. MB is the peak of memory of the process, `+ MB` what of it the calls added
 to the imported packages and the data. LensKit and FairDiverse bring torch, several gigabytes of disk.
-The table is Markdown. At 1,000 queries of 1,000 items: --queries 1000 --items 1000.
+A peer that takes longer than the limit, on the clock and with reading, is stopped: the row has what it had computed by
+then, and the seconds of the step at which it was stopped as a lower bound. Ratios in brackets are to our time.
+The table is Markdown. At 1,000 queries of 1,000 items: --queries 1000 --items 1000 --reranked 1000.
 """
 
 from __future__ import annotations
@@ -18,28 +20,41 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 INSTALL_SECONDS = 300
-N_RERANKED = 20
-"""Queries that are ranked again; the time is given for one."""
+LIMIT_SECONDS = 280
 HARNESS = """
-import json, resource, sys, time
+import json, resource, sys, threading, time
 import numpy as np, pandas as pd
 folder = sys.argv[1]
 run = pd.read_csv(f"{folder}/run.csv", dtype={"query": str, "item": str})
 groups = pd.read_csv(f"{folder}/groups.csv", dtype=str)
 qrels = pd.read_csv(f"{folder}/qrels.csv", dtype={"query": str, "item": str})
 found = {}
+step = ["reading", 0.0]
+def tell():
+    print(json.dumps({**found, "step": step[0], "step seconds": time.process_time() - step[1]}), flush=True)
+def begin(name):
+    step[:] = [name, time.process_time()]
+    tell()
 def timed(name, function):
-    start = time.process_time()
+    begin(name)
     value = function()
-    found[name + " seconds"] = time.process_time() - start
+    found[name + " seconds"] = time.process_time() - step[1]
+    begin("what follows " + name)
     return value
+def watch():
+    while True:
+        time.sleep(5)
+        tell()
+threading.Thread(target=watch, daemon=True).start()
 first = list(run["query"].unique()[:N_RERANKED])
 share = groups["group"].value_counts(normalize=True).to_dict()
+begin("preparing")
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 """
@@ -244,23 +259,37 @@ def python_of(peer: Peer, folder: Path) -> str:
     return str(place / "bin" / "python")
 
 
-def ask(peer: Peer, folder: Path) -> dict[str, float]:
-    """What a peer computes, in a process of its own; an error's last line under `error`."""
-    script = HARNESS.replace("N_RERANKED", str(N_RERANKED)) + peer.code + FOOTER
+def ask(peer: Peer, folder: Path, n_reranked: int, limit: float) -> dict[str, Any]:
+    """What a peer computes, in a process of its own; an error's last line under `error`.
+
+    Where it takes longer than the limit, what it had computed until then, and `step` and `step seconds`.
+    """
+    script = HARNESS.replace("N_RERANKED", str(n_reranked)) + peer.code + FOOTER
     try:
         python = python_of(peer, folder)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        return {"error": f"could not be installed: {type(error).__name__}"}  # type: ignore[dict-item]
-    done = subprocess.run([python, "-c", script, str(folder)], capture_output=True, text=True, check=False)
+        return {"error": f"could not be installed: {type(error).__name__}"}
+    command = [python, "-c", script, str(folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired as stopped:
+        lines = (stopped.stdout or b"").decode().splitlines()
+        return json.loads(lines[-1]) if lines else {"step": "starting", "step seconds": 0.0}
     if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1]}  # type: ignore[dict-item]
+        return {"error": (done.stderr.strip().splitlines() or ["?"])[-1]}
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def cell(value: object) -> str:
+def cell(name: str, found: dict[str, Any], ours: dict[str, Any]) -> str:
+    """A number as the table has it: beside ours where it is a time, `> N` where the peer was stopped."""
+    value = found.get(name)
     if value is None:
-        return "–"
-    return f"{value:.4f}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"  # type: ignore[str-bytes-safe]
+        is_here = name == f"{found.get('step')} seconds"
+        return f"> {found['step seconds']:.0f}, stopped" if is_here else "–"
+    text = f"{value:.4f}" if value < 100 else f"{value:,.0f}"
+    if name.endswith("seconds") and ours.get(name) and found is not ours:
+        text = f"{text} ({value / ours[name]:.2g} ×)"
+    return text
 
 
 def main() -> None:
@@ -268,28 +297,35 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--items", type=int, default=200, help="of each query")
     parser.add_argument("--groups", type=int, default=10)
+    parser.add_argument("--reranked", type=int, default=20, help="queries that are ranked again")
+    parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds on the clock for each peer")
     parser.add_argument("--folder", type=Path, default=Path("build/peers"))
     parser.add_argument("--only", action="append", help="this peer alone; may be repeated")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     make_data(options.folder, options.queries, options.items, options.groups)
     names = ["nDCG@10", "P@10", "AWRF", "NDKL", "Gini", "score seconds", "rerank seconds", "gap", "MB", "+ MB"]
+    n_reranked = min(options.reranked, options.queries)
     print(
-        f"{options.queries} queries of {options.items} items in {options.groups} groups; rerank: {N_RERANKED} queries\n"
+        f"{options.queries} queries of {options.items} items in {options.groups} groups; rerank: {n_reranked} queries\n"
     )
     print("| " + " | ".join(["package", *names]) + " |")
     print("|" + "---|" * (len(names) + 1))
+    ours: dict[str, Any] = {}
     for peer in PEERS:
         if options.only and peer.name not in options.only:
             continue
         if peer.reason:
             print(f"| {peer.name} | not run: {peer.reason} |" + " |" * (len(names) - 1))
             continue
-        found = ask(peer, options.folder)
+        found = ask(peer, options.folder, n_reranked, options.limit)
+        ours = ours or found
         if "error" in found:
             print(f"| {peer.name} | failed: {found['error']} |" + " |" * (len(names) - 1))
             continue
-        print("| " + " | ".join([peer.name, *(cell(found.get(name)) for name in names)]) + " |", flush=True)
+        print("| " + " | ".join([peer.name, *(cell(name, found, ours) for name in names)]) + " |", flush=True)
+        if "step" in found:
+            print(f"{peer.name}: stopped after {options.limit:.0f} s, while {found['step']}", file=sys.stderr)
 
 
 if __name__ == "__main__":
