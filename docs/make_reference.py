@@ -130,15 +130,24 @@ def policies_page() -> str:
 def dimensions_page() -> str:
     lines = [
         "# Dimensions\n",
-        "A collection has geography and gender, and each other dimension whose field is in its metadata.",
+        "A collection has geography and gender, and every other dimension whose field is in its metadata.",
         "`--groups` takes `intersection` (all dimensions of the protocol), one name, several joined by commas,",
         "or the name of one of the protocol's sets.\n",
+        "Where a dimension has a background, the table shows the share of attention that each group would get if only",
+        "the world counted; a protocol blends it with the distribution of the relevant pages, half and half.",
+        "In the other dimensions, the target is the distribution of the relevant pages alone.\n",
     ]
     for dimension in DIMENSIONS.values():
-        lines += [f"## {dimension.name}\n", f"Field `{dimension.field}`. Background: {dimension.source}.\n"]
-        lines += ["| group | wanted share in the world |", "|---|---|", f"| {dimension.groups[0]} | – |"]
-        shares = [f"{share:.6g}" for share in dimension.background or ()] or ["–"] * (len(dimension.groups) - 1)
-        lines += [*(f"| {group} | {share} |" for group, share in zip(dimension.groups[1:], shares, strict=True)), ""]
+        lines.append(f"## {dimension.name}\n")
+        if dimension.background:
+            lines += [f"Field `{dimension.field}`. Background: {dimension.source}.\n"]
+            lines += ["| group | share in the background |", "|---|---:|", f"| {dimension.groups[0]} | – |"]
+            shares = zip(dimension.groups[1:], dimension.background, strict=True)
+            lines += [*(f"| {group} | {share:.4g} |" for group, share in shares), ""]
+        else:
+            groups = dimension.groups if dimension.has_unknown else dimension.groups[1:]
+            lines += [f"Field `{dimension.field}`. No background{dimension.source.removeprefix('none')}.\n"]
+            lines += [f"Groups: {', '.join(groups)}.\n"]
         lines += [] if dimension.has_unknown else ["Pages without a value are in no group.\n"]
     return "\n".join(lines)
 
