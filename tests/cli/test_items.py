@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import orjson
 import pytest
+
+import evenrank as package
+from evenrank.cli.outputs import json_parts
+from evenrank.cli.score import render_scores
 
 
 def evenrank(*words: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -57,3 +62,22 @@ def test_faults_name_their_lines(files: Path) -> None:
     (files / "short.csv").write_text("query,item\nq\n")
     short = evenrank("score", "--run", files / "short.csv", "--qrels", files / "qrels.txt")
     assert "short.csv, line 2: 1 cell, where 2 were expected" in short.stderr
+
+
+@pytest.mark.parametrize("entries", [[], [{"a": 1}], [{"a": ["\n", '"queries": []'], "b": {}}, {}, {"c": 2.5}]])
+def test_json_in_parts_has_the_bytes_of_json(monkeypatch: pytest.MonkeyPatch, entries: list[object]) -> None:
+    monkeypatch.setattr("evenrank.cli.outputs.ENTRIES_AT_ONCE", 2)
+    data = {"policy": '\n  "queries": []', "queries": [], "notes": ["x"]}
+    whole = orjson.dumps({**data, "queries": entries}, option=orjson.OPT_INDENT_2).decode() + "\n"
+    assert "".join(json_parts(data, "queries", entries)) == whole
+
+
+@pytest.mark.parametrize("form", ["table", "tsv", "csv", "json"])
+def test_scores_in_parts_are_those_at_once(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    rankings = {f"{'q' * number}{number}": ["a", "b"][: 1 + number % 2] for number in range(1, 8)}
+    found = package.score({"one": rankings, "two": rankings}, {"a": "x", "b": "y"}, {name: ["a"] for name in rankings})
+    whole = "".join(render_scores(found, form, per_query=True))
+    monkeypatch.setattr("evenrank.cli.score.ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr("evenrank.cli.outputs.ENTRIES_AT_ONCE", 3)
+    assert "".join(render_scores(found, form, per_query=True)) == whole
+    assert whole.count("qq2") == 2

@@ -50,3 +50,32 @@ def test_tables_that_cannot_be_read(tmp_path: Path, content: bytes, found: str) 
 def test_a_table_without_an_end() -> None:
     with pytest.raises(InputError, match="/dev/zero: a line of more than"):
         evenrank.score("/dev/zero", {"a": "x"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"target": {"x": 1e308, "y": 1e308}}, "target, group 'x': share is above 1e.100: 1e.308"),
+        ({"relevance": {"q": {"a": 1e200}}}, "query 'q', item 'a': grade is above 1e.100: 1e.200"),
+        ({"groups": {"a": {"x": 1e200}, "b": "y"}}, "item 'a', group 'x': share is above 1e.100: 1e.200"),
+    ],
+)
+def test_numbers_whose_sums_would_overflow(arguments: dict[str, object], text: str) -> None:
+    """Shares of 1e308 were taken for no target at all, after a warning of numpy."""
+    with pytest.raises(InputError, match=text):
+        evenrank.score(RANKINGS, **{"groups": {"a": "x", "b": "y"}, **arguments})
+
+
+def test_numbers_of_tables_whose_sums_would_overflow(tmp_path: Path) -> None:
+    (tmp_path / "target.csv").write_text("group,share\nx,1e308\ny,1e308\n")
+    with pytest.raises(InputError, match=r"line 2: share is above 1e.100: '1e308'"):
+        evenrank.score(RANKINGS, {"a": "x", "b": "y"}, target=tmp_path / "target.csv")
+    with pytest.raises(InputError, match=r"query 'q', item 'a': score is above 1e.100"):
+        evenrank.rerank({"q": {"a": 1e308, "b": 1e308}}, {"a": "x", "b": "y"})
+
+
+def test_settings_of_rerank_that_would_overflow() -> None:
+    with pytest.raises(EvenrankError, match=r"fairness is 1e.308, but must not be above 1e.09"):
+        evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, settings={"fairness": 1e308})
+    with pytest.raises(EvenrankError, match=r"n_rankings is 1000000000 .from 1 to 100,000"):
+        evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, n_rankings=10**9)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import click
+import orjson
 
 from evenrank.collection.collection import Collection
 from evenrank.errors import ExistingFileError, input_error
@@ -15,6 +17,8 @@ STDOUT = Path("-")
 """Standard output."""
 OWN = ("manifest.json", "relevance-model.json", "desk.sqlite", "index", "source")
 """What a collection's folder holds, beside its data."""
+ENTRIES_AT_ONCE = 10_000
+"""Entries of a list, or rows of a table, that are written at once."""
 
 
 OUTPUT_RUN = click.option(
@@ -80,13 +84,29 @@ def refuse_foreign(folder: Path, *, force: bool) -> None:
         raise ExistingFileError(f"{folder}: holds {what} (overwrite it with --force, or name another folder)")
 
 
-def write_text(text: str, path: Path, *, force: bool) -> None:
-    """A text to a file, complete or not at all, or to standard output (`-`)."""
+def write_text(parts: Iterable[str], path: Path, *, force: bool) -> None:
+    """A text, part by part, to a file, complete or not at all, or to standard output (`-`)."""
     from evenrank.formats.atomic import atomic_file
 
     refuse_existing(path, force=force)
     if path == STDOUT:
-        click.echo(text, nl=False)
+        for part in parts:
+            click.echo(part, nl=False)
         return
     with atomic_file(path) as file:
-        file.write(text.encode())
+        file.writelines(part.encode() for part in parts)
+
+
+def json_parts(data: Mapping[str, object], name: str, entries: Iterable[object]) -> Iterator[str]:
+    """A JSON object, part by part, with the entries as its list `name`, which is empty in `data`; there may be many.
+
+    It has the bytes of `orjson.dumps` with an indent of 2.
+    """
+    before, key, after = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode().partition(f'\n  "{name}": []')
+    listed = iter(entries)
+    start = f"{before}{key[:-1]}"
+    while some := list(islice(listed, ENTRIES_AT_ONCE)):
+        text = orjson.dumps(some, option=orjson.OPT_INDENT_2).decode()[1:-2]
+        yield start + text.replace("\n", "\n  ")
+        start = ","
+    yield (f"{before}{key}" if start != "," else "\n  ]") + f"{after}\n"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
-import orjson
 
 import evenrank
 from evenrank.cli.option_types import SEED
-from evenrank.cli.outputs import write_text
+from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
@@ -88,27 +88,28 @@ def command(
     say(repr(found).strip("<>"))
 
 
-def render_rankings(found: evenrank.Reranked, form: str) -> str:
-    """The rankings in one of `FORMATS`; in six columns the second is Q0, or the number of the ranking."""
+def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:
+    """The rankings in one of `FORMATS`, part by part; in six columns the second is Q0, or the number of the ranking."""
     if form == "json":
-        data = {
-            "schema": "evenrank.rerank/1",
-            "policy": found.policy,
-            "queries": [
-                {"query": query, "rankings": lists, "certificate": certificate}
-                for (query, lists), (_, certificate) in zip(
-                    found.rankings.pairs(), found.certificates.pairs(), strict=True
-                )
-            ],
-        }
-        return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode() + "\n"
+        pairs = zip(found.rankings.pairs(), found.certificates.pairs(), strict=True)
+        queries = (
+            {"query": query, "rankings": lists, "certificate": certificate}
+            for (query, lists), (_, certificate) in pairs
+        )
+        yield from json_parts(
+            {"schema": "evenrank.rerank/1", "policy": found.policy, "queries": []}, "queries", queries
+        )
+        return
     if form == "trec":
-        return "".join(_trec_lines(found))
+        lines = _trec_lines(found)
+        while some := "".join(islice(lines, ENTRIES_AT_ONCE)):
+            yield some
+        return
     text = io.StringIO()
     writer = csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n")
     writer.writerow(("query", "ranking", "rank", "item"))
     writer.writerows(row.values() for row in found.each_row())
-    return text.getvalue()
+    yield text.getvalue()
 
 
 def _trec_lines(found: evenrank.Reranked) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
-import orjson
 
 import evenrank
+from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
 from evenrank.cli.talk import say
 from evenrank.formats.runs import split_name
 
@@ -58,7 +60,7 @@ def command(
     found = evenrank.score(
         {name: str(path) for name, path in named.items()}, groups, qrels, target, measures or None, attention, depth
     )
-    click.echo(render_scores(found, form, per_query), nl=False)
+    write_text(render_scores(found, form, per_query), STDOUT, force=True)
     for note in found.notes:
         say(f"note: {note}")
 
@@ -69,14 +71,26 @@ def refuse_second_stdin(*files: object) -> None:
         raise click.UsageError("standard input (-) is named twice, and can be read once")
 
 
-def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> str:
-    """The scores in one of `FORMATS`."""
+def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Iterator[str]:
+    """The scores in one of `FORMATS`, part by part: there may be a million queries."""
     from evenrank.evaluation.tables.results import RENDERERS
-    from evenrank.evaluation.tables.table import text_of
+    from evenrank.evaluation.tables.table import text_of, widths_of
 
     if form == "json":
-        return orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())
+        return
     if form == "table":
-        tables = [found.table(per_query), *([found.group_table()] if found.shares else [])]
-        return "\n".join(map(text_of, tables))
-    return RENDERERS[form](found.table(per_query))
+        n_columns = len(found.measures) + 2
+        widths = [0] * n_columns
+        for table in found.tables(per_query, ENTRIES_AT_ONCE):
+            widths = list(map(max, widths, widths_of(table)))
+        for number, table in enumerate(found.tables(per_query, ENTRIES_AT_ONCE)):
+            text = text_of(table, widths=widths)
+            yield text.split("\n", 2)[2] if number else text
+        if found.shares:
+            yield "\n" + text_of(found.group_table())
+        return
+    heading = ""
+    for table in found.tables(per_query, ENTRIES_AT_ONCE):
+        yield RENDERERS[form](table).removeprefix(heading)
+        heading = heading or RENDERERS[form](replace(table, rows=()))

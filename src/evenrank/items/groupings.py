@@ -16,6 +16,7 @@ from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.items.rankings import Vocabulary
 from evenrank.items.tables import (
+    LARGEST,
     SHOWN_PER_KIND,
     Faults,
     ItemTable,
@@ -273,7 +274,9 @@ def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, fau
         (["group"], np.zeros_like(group)) if groupings is None else _numbered(groupings.tolist(), str, table, faults)
     )
     column = table.get("share")
-    shares = np.ones(len(group)) if column is None else numbers_of(column, table, "share", faults, low=0.0)
+    shares = (
+        np.ones(len(group)) if column is None else numbers_of(column, table, "share", faults, low=0.0, high=LARGEST)
+    )
     code = (key * (int(encoded.max(initial=0)) + 1) + encoded) * len(names) + group
     order = np.argsort(code, kind="stable")
     again = np.sort(order[1:][np.diff(code[order]) == 0])
@@ -320,7 +323,9 @@ def _of_triples(rows: Sequence[tuple[int, str | None, float]]) -> _Shares:
 def _wide_shares(
     table: ItemTable, others: dict[str, NDArray[Any]], encoded: NDArray[np.intp], faults: Faults
 ) -> _Shares:
-    shares = [numbers_of(values, table, f"share of {key}", faults, low=0.0) for key, values in others.items()]
+    shares = [
+        numbers_of(values, table, f"share of {key}", faults, low=0.0, high=LARGEST) for key, values in others.items()
+    ]
     group = np.repeat(np.arange(len(others)), len(encoded))
     return _Shares(np.tile(encoded, len(others)), group, np.concatenate(shares), list(others))
 
@@ -375,8 +380,10 @@ def _item_shares(items: Iterable[tuple[int, object, str]], name: str, faults: Fa
     for item, groups, place in items:
         for group, share in _shares_of(groups):
             number = number_of(share)
-            if not 0.0 <= number < float("inf"):
-                faults.add(name, "share is not a number of at least 0:", f"{place}, group {group!r}", share)
+            if not 0.0 <= number <= LARGEST:
+                is_large = LARGEST < number < float("inf")
+                kind = f"share is above {LARGEST:g}:" if is_large else "share is not a number of at least 0:"
+                faults.add(name, kind, f"{place}, group {group!r}", share)
             elif _is_several(group):
                 faults.add(name, "group is neither a name nor a number:", place, group)
             else:

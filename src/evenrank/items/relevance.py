@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from evenrank.items.rankings import Vocabulary, number_names, query_ids
 from evenrank.items.tables import (
+    LARGEST,
     ONLY_QUERY,
     Faults,
     ItemTable,
@@ -79,7 +80,7 @@ def _table_parts(table: ItemTable, faults: Faults) -> tuple[Ids, Ids, Floats]:
     if column is not None:
         query = present(ids_of(column, table, "query", faults))
     grade = table.get("grade")
-    grades = np.ones(len(ids)) if grade is None else numbers_of(grade, table, "grade", faults)
+    grades = np.ones(len(ids)) if grade is None else numbers_of(grade, table, "grade", faults, high=LARGEST)
     return query, present(ids), grades
 
 
@@ -100,8 +101,9 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
     for query_id, (key, judged) in zip(query_ids(value, name, faults), value.items(), strict=True):
         pairs = _pairs(judged, key)
         for one, grade in pairs:
-            if not np.isfinite(grade):
-                faults.add(name, "grade is not a finite number:", f"query {key!r}, item {one!r}", grade)
+            if grade > LARGEST or not np.isfinite(grade):
+                kind = f"grade is above {LARGEST:g}:" if np.isfinite(grade) else "grade is not a finite number:"
+                faults.add(name, kind, f"query {key!r}, item {one!r}", grade)
         query += [query_id] * len(pairs)
         item += [one for one, _ in pairs]
         grades += [grade if np.isfinite(grade) else 0.0 for _, grade in pairs]

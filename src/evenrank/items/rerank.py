@@ -18,7 +18,7 @@ from evenrank.items.groupings import read_groups
 from evenrank.items.rankings import ITEMS, RankedItems, Vocabulary, read_rankings
 from evenrank.items.relevance import RelevantItems
 from evenrank.items.reranked import QueryCertificates, QueryRankings, Reranked
-from evenrank.items.tables import Faults, check_count
+from evenrank.items.tables import LARGEST, SHOWN_PER_KIND, Faults, check_count
 from evenrank.items.wanted import GroupTarget, joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
@@ -174,9 +174,13 @@ def _check_scores(ranked: RankedItems, items: Vocabulary, relevance: str, faults
     query = np.repeat(ranked.query, ranked.lengths)
     inferred = "have it inferred from the rank: relevance='rank', or --relevance rank"
     fix = f"give expected relevance, such as probabilities, or {inferred}"
-    for row in np.flatnonzero(ranked.scores < 0.0).tolist():
-        place = f"query {ranked.queries.names[query[row]]!r}, item {items.names[ranked.items[row]]!r}"
-        faults.add(ITEMS, "score is negative:", place, float(ranked.scores[row]), fix)
+    kinds = {"score is negative:": ranked.scores < 0.0, f"score is above {LARGEST:g}:": ranked.scores > LARGEST}
+    for kind, is_wrong in kinds.items():
+        rows = np.flatnonzero(is_wrong)
+        for row in rows[:SHOWN_PER_KIND].tolist():
+            place = f"query {ranked.queries.names[query[row]]!r}, item {items.names[ranked.items[row]]!r}"
+            faults.add(ITEMS, kind, place, float(ranked.scores[row]), fix)
+        faults.n_more += max(0, len(rows) - SHOWN_PER_KIND)
 
 
 def _believed(ranked: RankedItems, relevance: str) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,14 @@ class QueryScores(Mapping[str | int, dict[str, float]]):
         return {name: row for row, name in enumerate(self)}
 
     def __getitem__(self, query: str | int) -> dict[str, float]:
-        row = self._row[query]
+        return self._at(self._row[query])
+
+    def _at(self, row: int) -> dict[str, float]:
         return {name: float(column[row]) for name, column in self._columns.items()}
+
+    def pairs(self) -> Iterator[tuple[str | int, dict[str, float]]]:
+        """Queries with their scores; `items` looks every query up in a dict, which takes memory."""
+        return ((query, self._at(row)) for row, query in enumerate(self))
 
     def __iter__(self) -> Iterator[str | int]:
         return (self._names[query] for query in self._query.tolist())
@@ -55,7 +62,7 @@ class SystemScores:
     system: str
     scores: dict[str, float]
     """Means over queries, by measure."""
-    queries: Mapping[str | int, dict[str, float]]
+    queries: QueryScores
     """Scores by query and measure."""
 
 
@@ -96,20 +103,24 @@ class ItemScores:
             raise UnknownNameError("system", system, by_name)
         return by_name[system]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, with_queries: bool = True) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "systems": [
                 {"system": one.system, "n_queries": len(one.queries), "scores": one.scores} for one in self.systems
             ],
-            "queries": [
-                {"system": one.system, "query": query, "scores": scores}
-                for one in self.systems
-                for query, scores in one.queries.items()
-            ],
+            "queries": list(self.query_entries()) if with_queries else [],
             "groups": [asdict(share) for share in self.shares],
             "notes": list(self.notes),
         }
+
+    def query_entries(self) -> Iterator[dict[str, Any]]:
+        """The scores of each query of each system, as the JSON form has them."""
+        return (
+            {"system": one.system, "query": query, "scores": scores}
+            for one in self.systems
+            for query, scores in one.queries.pairs()
+        )
 
     def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
         """A pandas frame: a row per system, or per system and query."""
@@ -117,7 +128,7 @@ class ItemScores:
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError("a data frame", "pandas") from error
-        return pd.DataFrame(self._rows(per_query))
+        return pd.DataFrame(list(self._rows(per_query)))
 
     def to_polars(self, per_query: bool = False) -> Any:
         """A polars frame: a row per system, or per system and query."""
@@ -125,23 +136,24 @@ class ItemScores:
             import polars as pl
         except ImportError as error:
             raise MissingExtraError("a polars frame", "polars") from error
-        return pl.DataFrame(self._rows(per_query))
+        return pl.DataFrame(list(self._rows(per_query)))
 
-    def _rows(self, per_query: bool) -> list[dict[str, Any]]:
+    def _rows(self, per_query: bool) -> Iterator[dict[str, Any]]:
         if per_query:
-            return [
-                {"system": one.system, "query": query, **scores}
-                for one in self.systems
-                for query, scores in one.queries.items()
-            ]
-        return [{"system": one.system, "queries": len(one.queries), **one.scores} for one in self.systems]
+            return ({"system": one["system"], "query": one["query"], **one["scores"]} for one in self.query_entries())
+        return ({"system": one.system, "queries": len(one.queries), **one.scores} for one in self.systems)
 
     def table(self, per_query: bool = False) -> Table:
         """The scores as a table for readers, the best values marked."""
+        return next(self.tables(per_query))
+
+    def tables(self, per_query: bool = False, n_rows: int | None = None) -> Iterator[Table]:
+        """The same in tables of up to so many rows: those of a million queries at once would fill the memory."""
         columns = [Column("system"), Column("query" if per_query else "queries")]
         columns += [Column(name, higher_is_better=_direction(name)) for name in self.measures]
-        rows = tuple(tuple(row.values()) for row in self._rows(per_query))
-        return Table(tuple(columns), rows)
+        rows = (tuple(row.values()) for row in self._rows(per_query))
+        while some := tuple(islice(rows, n_rows)):
+            yield Table(tuple(columns), some)
 
     def group_table(self) -> Table:
         """Attention and target of each group, in the mean over queries."""

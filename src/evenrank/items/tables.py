@@ -33,6 +33,8 @@ MAX_PLACE = 200
 """Characters of a place: ids may be of any length."""
 MAX_KINDS = 200
 """Kinds of faults of which some are kept; a text of a file may make a kind of its own."""
+LARGEST = 1e100
+"""Largest share, grade or expected relevance: sums of their squares are numbers still."""
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
     "item": ("item", "item_id", "doc_id", "docno", "docid", "doc", "document", "page_id"),
@@ -318,9 +320,14 @@ def is_missing(value: object) -> bool:
 
 
 def numbers_of(
-    column: NDArray[Any], table: ItemTable, what: str, faults: Faults, low: float | None = None
+    column: NDArray[Any],
+    table: ItemTable,
+    what: str,
+    faults: Faults,
+    low: float | None = None,
+    high: float | None = None,
 ) -> NDArray[np.float64]:
-    """Finite numbers, none below `low`; the others are faults with their rows, and 0 here."""
+    """Finite numbers, none below `low` or above `high`; the others are faults with their rows, and 0 here."""
     faults.add_malformed(table)
     try:
         values = np.asarray(column, np.float64) if column.dtype.kind in "biufO" else np.full(len(column), np.nan)
@@ -332,6 +339,10 @@ def numbers_of(
         below = values < low
         faults.add_rows(table, f"{what} is below {low:g}:", np.flatnonzero(below), column)
         wrong |= below
+    if high is not None:
+        above = np.isfinite(values) & (values > high)
+        faults.add_rows(table, f"{what} is above {high:g}:", np.flatnonzero(above), column)
+        wrong |= above
     return np.where(wrong, 0.0, values)
 
 

@@ -15,7 +15,17 @@ from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.groupings import Grouping, Groupings, group_name, has_plain_rows
 from evenrank.items.rankings import Vocabulary, number_names
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import Faults, ItemTable, as_table, ids_of, is_series, number_of, numbers_of, present
+from evenrank.items.tables import (
+    LARGEST,
+    Faults,
+    ItemTable,
+    as_table,
+    ids_of,
+    is_series,
+    number_of,
+    numbers_of,
+    present,
+)
 from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
@@ -171,6 +181,8 @@ def _row(shares: Mapping[Any, Any], part: Grouping, faults: Faults) -> Floats:
             faults.add("target", text, place)
         elif not isinstance(share, Number) or not 0.0 <= number_of(share) < float("inf"):
             faults.add("target", "share is not a number of at least 0:", place, share)
+        elif number_of(share) > LARGEST:
+            faults.add("target", f"share is above {LARGEST:g}:", place, share)
         else:
             row[place_of[str(group)]] = number_of(share)
     if row.sum() <= 0.0 and not faults.rows:
@@ -188,7 +200,7 @@ def _from_table(table: ItemTable, groupings: Groupings, queries: Vocabulary, fau
     names = [str(one) for one in table.need("group").tolist()]
     is_named = np.array([group_name(one) is not None for one in table.need("group").tolist()], bool)
     faults.add_rows(table, "no group is named:", np.flatnonzero(~is_named), names)
-    shares = numbers_of(table.need("share"), table, "share", faults, low=0.0)
+    shares = numbers_of(table.need("share"), table, "share", faults, low=0.0, high=LARGEST)
     column = table.get("grouping")
     if column is None and len(groupings.parts) > 1:
         raise EvenrankError(f"{table.name}: several groupings, so a column grouping is needed")

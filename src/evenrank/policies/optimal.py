@@ -17,6 +17,8 @@ from evenrank.targets.target import EstimatedTarget
 
 LEAST_FAIRNESS = 1e-6
 """Below this weight of fairness a list is the order by relevance."""
+MOST_FAIRNESS = 1e9
+"""Largest weight of fairness; relevance counts for next to nothing long before."""
 KEEP_STEPS = 5
 """Bisection steps, on a logarithmic scale, towards the number of candidates at which `keep_relevance` is met."""
 FLOOR_STEPS = 10
@@ -194,6 +196,7 @@ class Optimal:
         weights = np.array(self.depth_weights)
         return {
             f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
+            f"fairness is {self.fairness}, but must not be above {MOST_FAIRNESS:g}": self.fairness > MOST_FAIRNESS,
             f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
             f"reach is {self.reach}, but must not be negative": not self.reach >= 0.0,
             f"keep_relevance is {self.keep_relevance}, but must be from 0 to 1": not 0.0 <= self.keep_relevance <= 1.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -78,10 +79,16 @@ def number_shown(value: float, digits: int) -> str:
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-def text_of(table: Table, *, bold: bool = False) -> str:
-    """The table in aligned columns; the best values in bold where the terminal can."""
+def widths_of(table: Table) -> list[int]:
+    """Characters that each column takes."""
     lines = [[column.heading for column in table.columns], *table.shown()]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+    return [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+
+
+def text_of(table: Table, *, bold: bool = False, widths: Sequence[int] | None = None) -> str:
+    """The table in aligned columns, `widths` wide; the best values in bold where the terminal can."""
+    lines = [[column.heading for column in table.columns], *table.shown()]
+    widths = widths_of(table) if widths is None else widths
     best = table.best() if bold else set()
     parts = [table.caption] if table.caption else []
     for number, line in enumerate(lines):
