@@ -61,3 +61,11 @@ def test_description_has_defaults_choices_and_the_line_under_each_field() -> Non
     assert described["share"].explanation == "How much,\nover two lines."
     assert described["way"].choices == ("up", "down")
     assert described["names"].choices == ()
+
+
+@pytest.mark.parametrize("text", ["count=1_0", "count=١", "share=1_0.5", "share=٣", "share=inf", "share=nan"])
+def test_numbers_are_written_as_in_files(text: str) -> None:
+    """Python would take digits of other scripts and underscores."""
+    name, _, value = text.partition("=")
+    with pytest.raises(EvenrankError, match=f"{name}={value}: not a "):
+        parse_settings(Choices, {name: value})

@@ -126,7 +126,7 @@ def _parse_choice(text: str, choices: Mapping[str, Any]) -> Any:
 
 def _parse_number(text: str, kind: type[int] | type[float]) -> int | float:
     try:
-        number = kind(text)
+        number = kind(text if text.isascii() and "_" not in text else "")  # Python takes 1_0 and other scripts' digits
     except ValueError:
         raise ValueError(f"not {WANTED[kind] if kind is int else 'a number'}") from None
     if kind is float and not math.isfinite(number):

@@ -81,3 +81,13 @@ def test_scores_in_parts_are_those_at_once(monkeypatch: pytest.MonkeyPatch, form
     monkeypatch.setattr("evenrank.cli.outputs.ENTRIES_AT_ONCE", 3)
     assert "".join(render_scores(found, form, per_query=True)) == whole
     assert whole.count("qq2") == 2
+
+
+@pytest.mark.parametrize("name", ["run.csv", "groups.csv", "target.csv"])
+def test_rerank_writes_over_none_of_its_inputs(files: Path, name: str) -> None:
+    before = (files / name).read_bytes()
+    words = ["--run", files / "run.csv", "--groups", files / "groups.csv", "--target", files / "target.csv"]
+    ended = evenrank("rerank", *words, "-o", files / name, "--force")
+    assert ended.returncode == 2
+    assert "one of the files to read, which would be lost" in ended.stderr
+    assert (files / name).read_bytes() == before

@@ -70,6 +70,9 @@ def test_numbers_of_tables_whose_sums_would_overflow(tmp_path: Path) -> None:
     (tmp_path / "target.csv").write_text("group,share\nx,1e308\ny,1e308\n")
     with pytest.raises(InputError, match=r"line 2: share is above 1e.100: '1e308'"):
         evenrank.score(RANKINGS, {"a": "x", "b": "y"}, target=tmp_path / "target.csv")
+    (tmp_path / "target.csv").write_text("group,share\nx,0\n")
+    with pytest.raises(InputError, match="grouping group: no share is above 0"):
+        evenrank.rerank({"q": {"a": 1.0, "b": 0.5}}, {"a": "x", "b": "y"}, target=tmp_path / "target.csv")
     with pytest.raises(InputError, match=r"query 'q', item 'a': score is above 1e.100"):
         evenrank.rerank({"q": {"a": 1e308, "b": 1e308}}, {"a": "x", "b": "y"})
 

@@ -12,7 +12,7 @@ import click
 
 import evenrank
 from evenrank.cli.option_types import SEED
-from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
+from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, refuse_input, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
@@ -71,6 +71,7 @@ def command(
     most; `--format json` has it for each query.
     """
     refuse_second_stdin(run_path, groups, target)
+    refuse_input(output, [run_path, groups, *([Path(target)] if target else [])])
     found = evenrank.rerank(
         run_path,
         groups,

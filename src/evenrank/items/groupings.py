@@ -38,6 +38,8 @@ UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""
 MAX_GROUPINGS = 16
 """Groupings that are measured together, over the intersections of their groups."""
+MAX_NAMES = 1 << 16
+"""Different groups of one grouping."""
 MAX_SHARES = 1 << 24
 """Shares of kinds of items in groups, or in their intersections, that are held at once: 128 MiB."""
 WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
@@ -301,6 +303,9 @@ def _numbered(
         faults.add_rows(table, "group is neither a text nor a number:", sorted(wrong), values)
         values = [None if row in wrong else value for row, value in enumerate(values)]
         distinct = dict.fromkeys(values)
+    if len(distinct) > MAX_NAMES:
+        found = f"{table.name}: {len(distinct):,} different groups of one grouping are too many"
+        raise EvenrankError(f"{found} (give up to {MAX_NAMES:,}; is every column a grouping?)")
     name_by_value = {value: name_of(value) for value in distinct}
     names = list(dict.fromkeys(name_by_value.values()))
     place = {name: at for at, name in enumerate(names)}

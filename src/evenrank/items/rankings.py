@@ -335,9 +335,11 @@ def number_names(names: list[Any] | ArrowTexts, known: Vocabulary) -> Ints:
     if isinstance(names, ArrowTexts):
         listed, places = names.numbered()
         return known.encode(listed)[places]
-    distinct = dict.fromkeys(names)
-    if len(distinct) >= max(MANY, len(names) // 4):  # a dict of so many would take most of the memory
-        return known.encode(names)
+    distinct: dict[Any, None] = {}
+    for start in range(0, len(names), MANY):
+        distinct.update(dict.fromkeys(names[start : start + MANY]))
+        if len(distinct) >= max(MANY, len(names) // 4):  # a dict of all would take most of the memory
+            return known.encode(names)
     number = dict(zip(distinct, known.encode(list(distinct)).tolist(), strict=True))
     return np.fromiter(map(number.__getitem__, names), np.intp, len(names))
 

@@ -187,7 +187,9 @@ def _believed(ranked: RankedItems, relevance: str) -> NDArray[np.float64]:
     """The expected relevance of every row: its score, or what its rank lets expect."""
     if ranked.scores is not None and relevance == "score":
         return ranked.scores
-    parts = [probability_by_rank(-np.arange(length, dtype=np.float64)) for length in ranked.lengths.tolist()]
+    lengths = np.unique(ranked.lengths).tolist()
+    of_length = {length: probability_by_rank(-np.arange(length, dtype=np.float64)) for length in lengths}
+    parts = [of_length[length] for length in ranked.lengths.tolist()]
     return np.concatenate(parts) if parts else np.empty(0)
 
 

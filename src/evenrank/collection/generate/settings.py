@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from evenrank.errors import EvenrankError
 
+MAX_PAGES = 100_000_000
+"""Pages of a generated collection; all of Wikipedia's languages together have fewer articles."""
 MAX_TRAIN_TOPICS = 100
 """Training topics are numbered from 1, evaluation topics from 101."""
 
@@ -47,6 +49,7 @@ class GenerateSettings:
         counts = (self.n_train_topics, self.n_eval_topics, self.train_judgments or 0, self.eval_judgments or 0)
         checks = [
             (self.n_pages >= 100, f"{self.n_pages:,} pages are too few (at least 100)"),
+            (self.n_pages <= MAX_PAGES, f"{self.n_pages:,} pages are too many (at most {MAX_PAGES:,})"),
             (min(counts) >= 0, "counts of topics and judgments must not be negative"),
             (self.n_train_topics + self.n_eval_topics > 0, "no topic is asked for (at least one)"),
             (
