@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import evenrank
@@ -82,3 +83,9 @@ def test_settings_of_rerank_that_would_overflow() -> None:
         evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, settings={"fairness": 1e308})
     with pytest.raises(EvenrankError, match=r"n_rankings is 1000000000 .from 1 to 100,000"):
         evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, n_rankings=10**9)
+
+
+def test_more_groups_than_anybody_compares() -> None:
+    groups = {"item": [f"i{number}" for number in range(70_000)], "group": [f"g{number}" for number in range(70_000)]}
+    with pytest.raises(EvenrankError, match="70,000 different groups of one grouping are too many"):
+        evenrank.score(RANKINGS, pd.DataFrame(groups).astype(object))
