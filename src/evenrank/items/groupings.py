@@ -21,11 +21,11 @@ from evenrank.items.tables import (
     Faults,
     ItemTable,
     Objects,
+    as_number,
     as_table,
     ids_of,
     is_missing,
     is_series,
-    number_of,
     numbers_of,
     present,
     unreadable,
@@ -384,7 +384,7 @@ def _item_shares(items: Iterable[tuple[int, object, str]], name: str, faults: Fa
     rows: list[tuple[int, str | None, float]] = []
     for item, groups, place in items:
         for group, share in _shares_of(groups):
-            number = number_of(share)
+            number = as_number(share)
             if not 0.0 <= number <= LARGEST:
                 is_large = LARGEST < number < float("inf")
                 kind = f"share is above {LARGEST:g}:" if is_large else "share is not a number of at least 0:"

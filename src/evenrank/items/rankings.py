@@ -20,12 +20,12 @@ from evenrank.items.tables import (
     Faults,
     ItemTable,
     Objects,
+    as_number,
     as_table,
     from_series,
     from_to_dict,
     ids_of,
     is_series,
-    number_of,
     numbers_of,
     present,
     read_item_table,
@@ -184,11 +184,11 @@ def _mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
     for query, (key, listed) in zip(query_ids(value, name, faults), value.items(), strict=True):
         where = f"query {key!r}"
         if isinstance(listed, Mapping):
-            ordered = sorted(listed.items(), key=lambda pair: -number_of(pair[1]))
-            values = [number_of(score) for _, score in ordered]
+            ordered = sorted(listed.items(), key=lambda pair: -as_number(pair[1]))
+            values = [as_number(score) for _, score in ordered]
             scores += [value if np.isfinite(value) else 0.0 for value in values]
             for item, score in ordered:
-                if not np.isfinite(number_of(score)):
+                if not np.isfinite(as_number(score)):
                     faults.add(name, "score is not a finite number:", f"{where}, item {item!r}", score)
             rankings = [[item for item, _ in ordered]]
         elif not _is_listed(listed):

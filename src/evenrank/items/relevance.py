@@ -17,12 +17,12 @@ from evenrank.items.tables import (
     ONLY_QUERY,
     Faults,
     ItemTable,
+    as_number,
     as_table,
     from_series,
     from_to_dict,
     ids_of,
     is_series,
-    number_of,
     numbers_of,
     present,
     unreadable,
@@ -116,7 +116,7 @@ def _mapping_parts(value: Mapping[Any, Any], name: str, faults: Faults) -> tuple
 
 def _pairs(judged: object, query: object) -> list[tuple[Any, float]]:
     if isinstance(judged, Mapping):
-        return [(item, number_of(grade)) for item, grade in judged.items()]
+        return [(item, as_number(grade)) for item, grade in judged.items()]
     if isinstance(judged, str) or not isinstance(judged, Iterable):
         raise unreadable(judged, f"relevance of query {query!r}", "a list of relevant items, or a dict of item → grade")
     listed = list(judged)

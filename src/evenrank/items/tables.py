@@ -332,7 +332,7 @@ def numbers_of(
     try:
         values = np.asarray(column, np.float64) if column.dtype.kind in "biufO" else np.full(len(column), np.nan)
     except (TypeError, ValueError):
-        values = np.array([number_of(value) for value in np.asarray(column, object).tolist()])
+        values = np.array([as_number(value) for value in np.asarray(column, object).tolist()])
     wrong = ~np.isfinite(values) | _has_odd_digits(column)
     faults.add_rows(table, f"{what} is not a finite number:", np.flatnonzero(wrong), column)
     if low is not None:
@@ -353,7 +353,7 @@ def _has_odd_digits(column: Any) -> NDArray[np.bool_]:
     return np.array(is_odd, bool) if cells else np.zeros(len(column), bool)
 
 
-def number_of(value: object) -> float:
+def as_number(value: object) -> float:
     """A value as a number; NaN when it is none."""
     try:
         return float(value)  # type: ignore[arg-type]

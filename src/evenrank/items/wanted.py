@@ -19,10 +19,10 @@ from evenrank.items.tables import (
     LARGEST,
     Faults,
     ItemTable,
+    as_number,
     as_table,
     ids_of,
     is_series,
-    number_of,
     numbers_of,
     present,
 )
@@ -179,12 +179,12 @@ def _row(shares: Mapping[Any, Any], part: Grouping, faults: Faults) -> Floats:
         if str(group) not in place_of:
             text = str(UnknownNameError(_kind(part), group, part.groups))
             faults.add("target", text, place)
-        elif not isinstance(share, Number) or not 0.0 <= number_of(share) < float("inf"):
+        elif not isinstance(share, Number) or not 0.0 <= as_number(share) < float("inf"):
             faults.add("target", "share is not a number of at least 0:", place, share)
-        elif number_of(share) > LARGEST:
+        elif as_number(share) > LARGEST:
             faults.add("target", f"share is above {LARGEST:g}:", place, share)
         else:
-            row[place_of[str(group)]] = number_of(share)
+            row[place_of[str(group)]] = as_number(share)
     if row.sum() <= 0.0 and not faults.rows:
         faults.add("target", "no share is above 0", f"grouping {part.name}")
     return row
