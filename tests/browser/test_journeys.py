@@ -246,3 +246,16 @@ def test_arabic_is_written_from_right_to_left(open_page: Callable[..., Page]) ->
     page.get_by_role("button", name="أعدّ القائمة").click()
     expect(page.get_by_role("table")).to_be_visible()
     assert fits(page)
+
+
+def test_a_preview_says_when_it_is_out_of_date(browser: Browser, address: str) -> None:
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto("/lists/new")
+    context.set_offline(True)
+    page.locator("#title").press_sequentially("Chess")
+    expect(page.locator("#trouble")).to_contain_text("The preview is out of date", timeout=30_000)
+    context.set_offline(False)
+    page.locator("#keywords").press_sequentially("chess")
+    expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
+    context.close()

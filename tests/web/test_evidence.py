@@ -11,7 +11,7 @@ from tests.search.conftest import page
 
 from evenrank.records import Topic
 from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.web.articles.reasons import Evidence, find_evidence
+from evenrank.web.articles.reasons import Evidence, find_evidence, names_among
 
 TEXTS = {
     "2001 Tour de France": ("The Tour de France is a bicycle race.", ""),
@@ -79,3 +79,9 @@ def test_women_scientists_are_both_and_no_reason_says_who_is_a_woman(engine: Tan
     assert found.reasons.of(4) == []
     others = evidence(engine, "Male scientists")
     assert titles(others.in_lead) == ["Bob Bell"]
+
+
+def test_what_somebody_wrote_as_a_name_is_one() -> None:
+    assert names_among(Topic(0, "Tour de France", ("cycling",))) == {("tour", "de", "france")}
+    assert names_among(Topic(0, "Football in Argentina", ("Benin Empire", "boat race"))) == {("benin", "empire")}
+    assert names_among(Topic(0, "Women Scientists", ("Physics", ""))) == set()

@@ -13,6 +13,7 @@ from evenrank.records import Topic
 from evenrank.search.engine.protocol import POSITION_FIELDS, Engine, Query, Restriction, TextField, WeightedTerm
 from evenrank.search.query.people import are_biographies, leaning
 from evenrank.search.query.topic_query import analysed_forms, number_forms, qualifying_words, split_words, subject_words
+from evenrank.search.word_lists import word_list
 
 MAX_WORDS = 12
 """Title and keywords that are looked up, the first ones."""
@@ -81,6 +82,7 @@ def find_evidence(
     qualifying = {text: qualifying_words(text, parts_of, language) for text, parts_of in parts.items()}
     fits = {word: _fit(engine, word, in_lead[word], page_ids) for words_of in qualifying.values() for word in words_of}
     named = _named(engine, words, page_ids, titles or ())
+    names = names_among(topic, language)
     none = np.zeros(len(page_ids), bool)
     reasons, is_in_text, is_in_lead = [], [none], [none]
     for text, parts_of in parts.items():
@@ -92,7 +94,7 @@ def find_evidence(
             is_in_text.append(text_has)
             continue
         together = np.logical_and.reduce([in_lead[word] for word in parts_of])
-        is_loose = not is_fixed(in_a_row[text], together)
+        is_loose = not (parts_of in names or is_fixed(in_a_row[text], together))
         is_fitting = np.logical_and.reduce([~none, *(fits[word] for word in qualifying[text])]) & is_loose
         reasons.append(in_a_row[text] | (together & is_loose))
         is_in_lead.append(in_a_row[text] | (lead_has & is_fitting))
@@ -135,6 +137,22 @@ def is_fixed(in_a_row: NDArray[np.bool_], together: NDArray[np.bool_]) -> bool:
     Such words mean something else when they are apart.
     """
     return bool(in_a_row.any() and (in_a_row & together).sum() >= FIXED * together.sum())
+
+
+def names_among(topic: Topic, language: str = "en") -> set[tuple[str, ...]]:
+    """Words of title and keywords that somebody wrote as a name: "Benin Empire", "Tour de France".
+
+    A title begins with a capital anyway, so it takes a small word of another language to make it a name.
+    """
+    stop = word_list("stop_words")
+    found = set()
+    for text, is_title in ((topic.title, True), *((keyword, False) for keyword in topic.keywords)):
+        first, *inner, last = text.split() if len(text.split()) > 1 else ("", "")
+        small = [word for word in inner if not word[:1].isupper()]
+        is_capital = first[:1].isupper() and last[:1].isupper() and not stop & set(small)
+        if is_capital and (small or not is_title):
+            found.add(tuple(dict.fromkeys(subject_words(text, is_name=is_title, language=language))))
+    return found
 
 
 def _word_terms(engine: Engine, word: str, fields: Sequence[TextField]) -> list[WeightedTerm]:

@@ -9,11 +9,13 @@
     trouble.hidden = !text;
   }
 
-  document.addEventListener("htmx:sendError", function () { say(document.body.dataset.offline); });
-  document.addEventListener("htmx:responseError", function (event) {
-    var status = event.detail.xhr.status;
-    say(status === 0 ? document.body.dataset.offline : document.body.dataset.failed);
-  });
+  function explain(event) {
+    var config = event.detail.requestConfig, texts = document.body.dataset;
+    if (config && /(preview|goal)$/.test(config.path)) { say(texts.stale); return; }
+    say(event.detail.xhr.status === 0 ? texts.offline : texts.failed);
+  }
+  document.addEventListener("htmx:sendError", explain);
+  document.addEventListener("htmx:responseError", explain);
   document.addEventListener("htmx:afterRequest", function (event) { if (event.detail.successful) { say(""); } });
 
   document.addEventListener("submit", function (event) {
