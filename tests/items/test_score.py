@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import evenrank
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.items.score import awrf_rows
+from evenrank.items.fairness import awrf_rows
 from evenrank.metrics.awrf import awrf
 
 RANKINGS = {"q1": ["a", "b", "c"], "q2": ["d", "a"]}
@@ -271,7 +271,7 @@ def test_pairs_are_scored_in_parts_as_together(monkeypatch: pytest.MonkeyPatch, 
     one = {"size": shares, "age": {"old": 1, "new": 3}} if n_groupings == 2 else shares
     wanted: Any = {f"q{q}": one for q in range(8)} if target == "by query" else target
     together = evenrank.score(systems, groups, relevance, wanted)
-    monkeypatch.setattr("evenrank.items.score.CELLS_AT_ONCE", 25)
+    monkeypatch.setattr("evenrank.items.fairness.CELLS_AT_ONCE", 25)
     apart = evenrank.score(systems, groups, relevance, wanted)
     assert apart.notes == together.notes
     assert apart.to_pandas(per_query=True).equals(together.to_pandas(per_query=True))

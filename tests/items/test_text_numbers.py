@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenrank
-from evenrank.items.rankings import Vocabulary
 from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers, text_hashes
+from evenrank.items.vocabulary import Vocabulary
 
 TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=40), max_size=60)
 

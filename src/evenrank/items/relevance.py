@@ -11,23 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.items.rankings import Vocabulary, number_names, query_ids
-from evenrank.items.tables import (
-    LARGEST,
-    ONLY_QUERY,
-    Faults,
-    ItemTable,
-    as_number,
-    as_table,
-    from_series,
-    from_to_dict,
-    ids_of,
-    is_series,
-    numbers_of,
-    present,
-    unreadable,
-)
+from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
+from evenrank.items.faults import Faults, unreadable
+from evenrank.items.mapped_rankings import query_ids
+from evenrank.items.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
 from evenrank.items.text_numbers import ArrowTexts
+from evenrank.items.vocabulary import Vocabulary, number_names
 from evenrank.types import Floats
 
 WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"

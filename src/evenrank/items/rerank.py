@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.items.groupings import read_groups
-from evenrank.items.rankings import ITEMS, RankedItems, Vocabulary, read_rankings
+from evenrank.items.columns import LARGEST
+from evenrank.items.faults import SHOWN_PER_KIND, Faults, check_count
+from evenrank.items.mapped_rankings import ITEMS
+from evenrank.items.ranked_items import RankedItems
+from evenrank.items.rankings import read_rankings
+from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import RelevantItems
 from evenrank.items.reranked import QueryCertificates, QueryRankings, Reranked
-from evenrank.items.tables import LARGEST, SHOWN_PER_KIND, Faults, check_count
+from evenrank.items.vocabulary import Vocabulary
 from evenrank.items.wanted import GroupTarget, joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request

@@ -12,20 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.items.groupings import Grouping, Groupings, group_name, has_plain_rows
-from evenrank.items.rankings import Vocabulary, number_names
+from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
+from evenrank.items.faults import Faults
+from evenrank.items.group_cells import group_name
+from evenrank.items.groupings import Grouping, Groupings, has_plain_rows
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import (
-    LARGEST,
-    Faults,
-    ItemTable,
-    as_number,
-    as_table,
-    ids_of,
-    is_series,
-    numbers_of,
-    present,
-)
+from evenrank.items.tables import ItemTable, as_table, is_series
+from evenrank.items.vocabulary import Vocabulary, number_names
 from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
