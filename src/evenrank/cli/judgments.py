@@ -33,7 +33,7 @@ FORMS = ["qrels", "topics", "votes"]
 
 @click.group(name="judgments")
 def command() -> None:
-    """Votes of assessors in one file: made, filled, brought in and out, checked for agreement.
+    """Create, fill, import, export and check the judgments of assessors.
 
     STORE is a file, or the address of a PostgreSQL database: postgresql://USER@HOST/NAME.
     """
@@ -43,9 +43,9 @@ def command() -> None:
 @click.argument("store", type=NEW_STORE)
 @click.option("--pool", type=FILE, required=True, help="Pages to judge, from evenrank pool build.")
 @click.option("--collection", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="For topic titles.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Start of all shuffling and sampling.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same order and sample.")
 def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> None:
-    """Make a judgments file, or add the new pages of a grown pool to it."""
+    """Create a judgments file, or add the new pages of a larger pool to it."""
     read = read_pool(pool)
     titles = {t.id: t.title for t in Collection.open(collection).topics} if collection else {}
     with filled_store(store, seed) as opened:
@@ -56,7 +56,7 @@ def create(store: Path | str, pool: Path, collection: str | None, seed: int) -> 
 @click.argument("store", type=STORE)
 @click.argument("name")
 @click.option("--organiser", is_flag=True, help="May also see the state of the work and settle disagreements.")
-@click.option("--url", metavar="URL", help="Address of the server: print the whole link, not only its secret.")
+@click.option("--url", metavar="URL", help="Address of the server: print the complete link, not only its secret.")
 def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> None:
     """Print the secret of a new link for NAME; an earlier link stops working."""
     with open_store(store) as opened:
@@ -69,7 +69,7 @@ def assessor(store: Path | str, name: str, organiser: bool, url: str | None) -> 
 @click.option("--overlap", type=FiniteRange(0, 1), default=0.1, show_default=True, help="Share judged by several.")
 @click.option("--judges", type=click.IntRange(min=2), default=2, show_default=True, help="Assessors of such a page.")
 def assign(store: Path | str, overlap: float, judges: int) -> None:
-    """Give every page that nobody has yet to an assessor, and a sample of them to several."""
+    """Assign every unassigned page to an assessor, and a sample of them to several."""
     with open_store(store) as opened:
         names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
         n_given = give(opened, names, Overlap(overlap, judges))
@@ -80,7 +80,7 @@ def assign(store: Path | str, overlap: float, judges: int) -> None:
 @click.argument("store", type=STORE)
 @FORMAT
 def progress(store: Path | str, form: str) -> None:
-    """How far the work is: each tier of each topic, and each assessor."""
+    """Show the progress of each tier of each topic, and of each assessor."""
     with open_store(store) as opened:
         tiers, deepest, paces = coverage(opened), max_tiers(opened), pace(opened)
     if form == "json":
@@ -103,7 +103,7 @@ def _seconds(value: float | None) -> str:
 @click.option("--format", "form", type=click.Choice(FORMS), default="qrels", show_default=True)
 @click.option("--assessor", "name", default="imported", show_default=True, help="Whose votes they are (not for votes).")
 def import_(store: Path | str, file: Path, form: str, name: str) -> None:
-    """Bring in judgments; what is there already is passed over. STORE is made when it is not there."""
+    """Import judgments; those already in STORE are skipped. STORE is created if it does not exist."""
     with filled_store(store) as opened:
         n_votes = IMPORTS[form](opened, file, name)
         say("1 new vote" if n_votes == 1 else f"{n_votes:,} new votes")

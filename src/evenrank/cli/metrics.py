@@ -13,7 +13,7 @@ from evenrank.metrics.registry import MEASURES
 def command(form: str) -> None:
     """List the measures: what they mean, which direction is better, where they come from.
 
-    `evaluate --measures NAME,NAME@DEPTH` computes measures by name; those shown on request come no other way.
+    `evaluate --measures NAME,NAME@DEPTH` computes measures by name; those "on request" need it.
     """
     rows = [measure.facts() for measure in MEASURES]
     if form == "table":

@@ -18,7 +18,7 @@ NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
 @NAME
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(names: tuple[str, ...], form: str) -> None:
-    """List the ranking policies: tasks, settings with defaults, the paper's runs they stand for, sources.
+    """List the ranking policies: tasks, settings with defaults, the paper's runs they correspond to, sources.
 
     Set a policy's settings with `rank --set NAME=VALUE`.
     """

@@ -45,11 +45,11 @@ command.add_command(leave_one_out)
     "tiers",
     metavar="TASK:DEPTH[xRANKINGS]",
     multiple=True,
-    help="A tier, the first one first; may be given many times.  [default: 1:20 and 2:5x25, as in 2021]",
+    help="A tier, in order of priority; may be repeated.  [default: 1:20 and 2:5x25, as in 2021]",
 )
-@click.option("--budget", type=click.IntRange(min=1), help="Most pages of one topic.")
+@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of pages per topic.")
 @TOPICS
-@click.option("--new", is_flag=True, help="Start over instead of adding to the POOL that is there.")
+@click.option("--new", is_flag=True, help="Start over instead of extending an existing POOL.")
 def build(
     collection: Path,
     runs: Sequence[Path],
@@ -59,7 +59,7 @@ def build(
     topics: tuple[str, ...],
     new: bool,
 ) -> None:
-    """Pool the heads of runs; a POOL that is there is added to, and its pages keep their tier."""
+    """Pool the first pages of runs; an existing POOL is extended, and its pages keep their tier."""
     refuse_input(output, runs)
     start = evenrank.read_pool(output) if output.exists() and not new else None
     opened = evenrank.Collection.open(collection)

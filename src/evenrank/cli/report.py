@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Write a report on runs: the paper's tables and figures, feedback per run, and one page that works offline.
 
-    OUTDIR is replaced when it holds an older report, and only when the new one is whole. Needs the extra `report`.
+    An older report in OUTDIR is replaced, but only once the new one is complete. Needs the extra `report`.
     """
     options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
     chosen = chosen_options(protocol, groups, settings, depth, rankings, judged_only)

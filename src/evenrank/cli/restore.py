@@ -13,7 +13,7 @@ from evenrank.cli.option_types import NEW_STORE, InputFile
 @click.argument("source", metavar="FILE", type=InputFile(exists=True))
 @click.option("--store", type=NEW_STORE, metavar="FILE|URL", help="Where lists and searches of the web app go.")
 @click.option("--judgments", type=NEW_STORE, metavar="FILE|URL", help="Where judgments go.")
-@click.option("--force", is_flag=True, help="Replace what is there.")
+@click.option("--force", is_flag=True, help="Replace an existing store.")
 def command(source: Path, store: Path | str | None, judgments: Path | str | None, force: bool) -> None:
     """Put back what `evenrank backup` saved in FILE, after checking all of it. Stop the server first.
 

@@ -39,7 +39,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server.")
 @click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
-@click.option("--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes/s an address.")
+@click.option(
+    "--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes per second from one address."
+)
 @model_options
 @click.option("--judgments", type=STORE, metavar="FILE|URL", help="Judgments: adds pages of assessors and organisers.")
 @click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
