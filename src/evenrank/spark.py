@@ -28,8 +28,13 @@ BATCHES_AT_ONCE = 64
 """Batches that are sent to the executors together; their results are in memory at the same time."""
 RECORDS_PER_BATCH = 500
 """Records handed to Python at once."""
-DRIVER = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""The driver only plans: compiling its code well costs more processor time than it ever saves."""
+QUICKLY_COMPILED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA_OPTIONS = {
+    "spark.driver.extraJavaOptions": QUICKLY_COMPILED,
+    "spark.executor.extraJavaOptions": QUICKLY_COMPILED,
+}
+"""The driver only plans, and executors hand records to Python, which does the work: compiling their own code well costs
+more processor time than it saves."""
 CANNOT_START = "is Java 17 or newer installed, and is the address right?"
 
 
@@ -51,7 +56,7 @@ def start_spark(
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(RECORDS_PER_BATCH))
     if not remote:  # a server of Spark Connect refuses to change this
         builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
-    for name, value in {**({} if remote else DRIVER), **(settings or {})}.items():
+    for name, value in {**({} if remote else JAVA_OPTIONS), **(settings or {})}.items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
