@@ -19,6 +19,7 @@ from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
 from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
+from evenrank.web.articles.kinds import are_of_kind
 from evenrank.web.articles.reasons import Evidence, Reasons, find_evidence, find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.pages.i18n import Message
@@ -49,6 +50,9 @@ TEXT_ONLY = 2.0
 TEXT_ONLY_RELEVANCE = 0.4
 """Factor of the probability of such a page: of real articles with a keyword in the lead nearly all are about the
 subject, of the others less than half (chosen on the six subjects of `benchmarks/subjects.py`)."""
+FEWEST_OF_KIND = 50
+"""Articles about things of the kind that the title names, from which on articles that only name such a thing are left
+out: a draw can be filled without them."""
 NO_MARKS = Marks()
 
 
@@ -135,9 +139,13 @@ def keep_to_subject(desk: Desk, question: Question, found: Found, marks: Marks) 
         is_near = (found.scores >= floor * best) | is_marked
         found, is_marked = take(found, is_near), is_marked[is_near]
     titles = desk.titles_of(found.page_ids.tolist())
-    evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
+    engine, topic = desk.source.model().engine, question.topic()
+    evidence = find_evidence(engine, topic, found.page_ids, titles)
     is_kept = np.ones(len(found), bool)
     if floor > 0:
+        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles)
+        if is_of_kind.sum() >= FEWEST_OF_KIND:
+            evidence = evidence._replace(in_text=evidence.in_text & is_of_kind, in_lead=evidence.in_lead & is_of_kind)
         is_kept = is_on_topic(found, evidence, TEXT_ONLY * floor * best) | is_marked
         factor = np.where(evidence.in_lead | is_marked, 1.0, TEXT_ONLY_RELEVANCE)
         found = replace(found, relevance=factor * found.relevance)
