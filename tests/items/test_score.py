@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import evenrank
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.items.fairness import awrf_rows
 from evenrank.metrics.awrf import awrf
 
 RANKINGS = {"q1": ["a", "b", "c"], "q2": ["d", "a"]}
@@ -37,23 +34,6 @@ def test_by_hand() -> None:
     by_group = {share.group: share for share in found.shares}
     assert by_group["x"].attention == pytest.approx((1.0 / (2.0 + w3) + 1.0) / 2)
     assert by_group["y"].target == 0.5
-
-
-def test_target_as_the_relevant_items_is_the_default() -> None:
-    found = evenrank.score(RANKINGS, GROUPS, RELEVANCE)
-    by_group = {share.group: share.target for share in found.shares}
-    assert by_group == pytest.approx({"x": (1 / 3 + 1.0) / 2, "y": (2 / 3 + 0.0) / 2})
-    assert evenrank.score(RANKINGS, GROUPS).shares[0].target == 0.5  # as all items
-    equal = evenrank.score(RANKINGS, {**GROUPS, "e": "z"}, target="equal")
-    assert [share.target for share in equal.shares] == pytest.approx([1 / 3] * 3)
-
-
-@given(st.lists(st.lists(st.floats(0, 10), min_size=4, max_size=4), min_size=1, max_size=5))
-def test_rows_of_awrf_are_the_track_s_awrf(rows: list[list[float]]) -> None:
-    target = np.array([0.1, 0.2, 0.3, 0.4])
-    for row, found in zip(rows, awrf_rows(np.array(rows), np.tile(target, (len(rows), 1))), strict=True):
-        exposure = np.array(row)
-        assert found == pytest.approx(awrf(exposure, target) if exposure.sum() > 0 else 0.0, abs=1e-9)
 
 
 def test_same_scores_as_the_track_on_its_own_data(golden_collection: Any, golden_runs: list[Path]) -> None:
@@ -254,58 +234,3 @@ def test_hostile_frames_are_reported_at_once_with_rows() -> None:
 def test_wrong_input_is_named(arguments: tuple[Any, ...], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         evenrank.score(*arguments)
-
-
-@pytest.mark.parametrize("target", ["relevant", "equal", "population", "by query"])
-@pytest.mark.parametrize("n_groupings", [1, 2])
-def test_pairs_are_scored_in_parts_as_together(monkeypatch: pytest.MonkeyPatch, target: str, n_groupings: int) -> None:
-    rng = np.random.default_rng(3)
-    systems = {name: {f"q{q}": [f"i{i}" for i in rng.permutation(12)[:7]] for q in range(9)} for name in ("one", "two")}
-    groupings = {
-        "size": {f"i{i}": {"x": 0.5, "z": 0.25} if i == 4 else "xyz"[i % 3] for i in range(11)},
-        "age": {f"i{i}": ("old", "new")[i % 2] for i in range(12)},
-    }
-    groups = groupings if n_groupings == 2 else groupings["size"]
-    relevance = {f"q{q}": {f"i{i}": int(rng.integers(1, 4)) for i in range(q, 12, 2)} for q in range(1, 9)}
-    shares: Any = {"x": 1, "y": 2, "z": 5}
-    one = {"size": shares, "age": {"old": 1, "new": 3}} if n_groupings == 2 else shares
-    wanted: Any = {f"q{q}": one for q in range(8)} if target == "by query" else target
-    together = evenrank.score(systems, groups, relevance, wanted)
-    monkeypatch.setattr("evenrank.items.fairness.CELLS_AT_ONCE", 25)
-    apart = evenrank.score(systems, groups, relevance, wanted)
-    assert apart.notes == together.notes
-    assert apart.to_pandas(per_query=True).equals(together.to_pandas(per_query=True))
-    pairs = zip(apart.shares, together.shares, strict=True)
-    assert all((a.system, a.group, a.attention) == (b.system, b.group, pytest.approx(b.attention)) for a, b in pairs)
-
-
-def test_targets_of_many_queries_from_a_table() -> None:
-    """Every row looked for its query among all of them: 20,000 took minutes."""
-    names = [f"q{number}" for number in range(20_000)]
-    rankings = pd.DataFrame({"query": names, "item": "a"})
-    target = pd.DataFrame({"query": np.repeat(names, 2), "group": ["x", "y"] * 20_000, "share": [1.0, 3.0] * 20_000})
-    found = evenrank.score(rankings, {"a": "x", "b": "y"}, target=target)
-    assert [share.target for share in found.shares] == [0.25, 0.75]
-    with pytest.raises(InputError, match="group has a share already: 'x'"):
-        evenrank.score(rankings, {"a": "x", "b": "y"}, target=pd.concat([target, target[:1]]))
-    numbered = pd.DataFrame({"query": [1, 2], "item": ["a", "b"]})
-    shares = pd.DataFrame({"query": ["2", "1"], "group": ["x", "y"], "share": [1, 1]})
-    assert evenrank.score(numbered, {"a": "x", "b": "y"}, target=shares).scores["AWRF"] == pytest.approx(0.0)
-
-
-def test_unknown_names_of_a_target_are_told_a_few_times_and_counted(tmp_path: Path) -> None:
-    """The nearest of all groups was looked up for every row: a megabyte of unknown groups took hours."""
-    path = tmp_path / "target.csv"
-    path.write_text("group,share\n" + "".join(f"g{number},1\n" for number in range(50_000)))
-    with pytest.raises(InputError, match="unknown group 'g19'") as caught:
-        evenrank.score(RANKINGS, {f"i{number}": f"h{number}" for number in range(900)}, target=path)
-    assert "unknown group 'g20'" not in str(caught.value)
-    assert "49,980 more" in str(caught.value)
-
-
-@pytest.mark.parametrize("others", [{"share": [1.0, 1.0]}, {"grouping": ["size", "size"]}])
-@pytest.mark.parametrize("value", [["x"], {"x": 1}, {"x"}])
-def test_groups_that_are_no_names(others: dict[str, Any], value: object) -> None:
-    groups = pd.DataFrame({"item": ["a", "b"], "group": ["x", value], **others})
-    with pytest.raises(InputError, match="row 2: group is neither a text nor a number"):
-        evenrank.score(RANKINGS, groups)
