@@ -33,6 +33,8 @@ def test_the_title_of_a_query_is_that_of_its_list(
     assert f'a-file-name.gz: optimal on "{title}", which is topic 6 of the run' in said
     assert f'fewer candidates than the 1000 pages of a ranking for "{title}" (' in said
     assert run("run", "show", news.path, path).startswith(f"{title}: ")
+    unjudged = CliRunner().invoke(cli, ["evaluate", str(news.path), str(path)])
+    assert f'nothing to score: the query "{title}" has no judgments' in str(unjudged.exception)
     printed = run("publish", news.path, path, "--print", "--rows", 3)
     assert f"'''{title}'''" in printed
     assert "a-file-name" not in printed

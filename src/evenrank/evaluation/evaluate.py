@@ -137,8 +137,11 @@ class _Evaluation:
         ranked = scored_pages(run, self.collection, self.protocol, self.space)
         notes: list[str] = []
         unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
-        if unknown:
-            notes.append(f"topics not in the collection, left out: {listed(unknown)}")
+        notes += [
+            f'the query "{run.titles[topic]}" has no judgments, left out' for topic in unknown if topic in run.titles
+        ]
+        if others := [topic for topic in unknown if topic not in run.titles]:
+            notes.append(f"topics not in the collection, left out: {listed(others)}")
         scores = {}
         bare = []
         for topic in self._topics(run, ranked, notes):
