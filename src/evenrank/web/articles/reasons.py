@@ -122,12 +122,17 @@ def _named(
     engine: Engine, words: Sequence[str], page_ids: NDArray[np.int32], titles: Sequence[str]
 ) -> dict[str, NDArray[np.bool_]]:
     """Whether each page is about a person who has a word as a name."""
-    if not titles:
-        return {}
-    names = [frozenset(split_words(title.partition(" (")[0], engine.layout.language)) for title in titles]
     forms = {word: frozenset(number_forms(word, engine.layout.language)) for word in words}
-    having = {word: np.array([not forms[word].isdisjoint(name) for name in names], bool) for word in words}
-    is_biography = are_biographies(engine, page_ids)
+    having = {word: np.zeros(len(page_ids), bool) for word in words}
+    for place, title in enumerate(titles):
+        lower = title.lower()
+        possible = [word for word in words if any(form in lower for form in forms[word])]
+        name = split_words(title.partition(" (")[0], engine.layout.language) if possible else []
+        for word in possible:
+            having[word][place] = not forms[word].isdisjoint(name)
+    is_named = np.logical_or.reduce([np.zeros(len(page_ids), bool), *having.values()])
+    is_biography = np.zeros(len(page_ids), bool)
+    is_biography[is_named] = are_biographies(engine, page_ids[is_named])
     return {word: has_name & is_biography for word, has_name in having.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,8 +120,9 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
 def keyword_counts(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> list[tuple[str, int]]:
     """How many articles have each keyword in their text; of a phrase, those of the pages found that have all of it."""
     parts = dict(list(keyword_parts(topic, engine.layout.language).items())[:MAX_WORDS])
-    has_phrase = len(page_ids) and any(len(words) > 1 for words in parts.values())
-    reasons = find_reasons(engine, topic, page_ids) if has_phrase else None
+    phrases = [text for text, words in parts.items() if len(words) > 1]
+    only = replace(topic, title=topic.title if topic.title in phrases else "", keywords=tuple(phrases))
+    reasons = find_reasons(engine, only, page_ids) if len(page_ids) and phrases else None
     counted = []
     for text, words in parts.items():
         if reasons is not None and len(words) > 1:
