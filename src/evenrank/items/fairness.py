@@ -15,7 +15,7 @@ from evenrank.items.wanted import GroupTarget, joint_target
 from evenrank.types import Floats
 
 OF_FAIRNESS = ("AWRF", "EE-L", "EE-D", "EE-R")
-CELLS_AT_ONCE = 2_000_000
+CELLS_AT_ONCE = 500_000
 """Cells of query by kind of item, group or intersection of groups that are held at once; there may be billions."""
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOWER_IS_BETTER = ("EE-L", "EE-D")
+ROWS_AT_ONCE = 10_000
+"""Queries that are looked up together."""
 SCHEMA = "evenrank.score/1"
 """Name and version of the JSON form."""
 
@@ -46,7 +48,8 @@ class QueryScores(Mapping[str | int, dict[str, float]]):
         return ((query, self._at(row)) for row, query in enumerate(self))
 
     def __iter__(self) -> Iterator[str | int]:
-        return (self._names[query] for query in self._query.tolist())
+        parts = (self._query[start : start + ROWS_AT_ONCE] for start in range(0, len(self._query), ROWS_AT_ONCE))
+        return (self._names[query] for part in parts for query in part.tolist())
 
     def __len__(self) -> int:
         return len(self._query)
