@@ -89,3 +89,10 @@ def test_more_groups_than_anybody_compares() -> None:
     groups = {"item": [f"i{number}" for number in range(70_000)], "group": [f"g{number}" for number in range(70_000)]}
     with pytest.raises(EvenrankError, match="70,000 different groups of one grouping are too many"):
         evenrank.score(RANKINGS, pd.DataFrame(groups).astype(object))
+
+
+def test_a_message_shows_a_few_columns_and_the_start_of_their_names(tmp_path: Path) -> None:
+    """A name of 100,000 characters was shown in full."""
+    (tmp_path / "table").write_text(",".join(["x" * 100_000, *(f"c{number}" for number in range(40))]) + "\n")
+    with pytest.raises(EvenrankError, match=r"no column item .*the columns are: x{60}, c0, .*, c18, …\)$"):
+        evenrank.score(tmp_path / "table", {"a": "x"})

@@ -259,10 +259,12 @@ def _result(
     """What was found of each query, as numbers of items."""
     names = np.empty(len(items), object)
     names[:] = items.names
-    of_query = ranked.queries.names
-    queries = [of_query[number] for number in ranked.query.tolist()]
+    of_query = np.empty(len(ranked.queries), object)
+    of_query[:] = ranked.queries.names
+    queries: list[str | int] = of_query[ranked.query].tolist()
     rankings, certificates = QueryRankings(queries, names), QueryCertificates(queries)
-    for start, (positions, certificate) in zip(ranked.starts[:-1].tolist(), found, strict=True):
-        rankings.append(ranked.items[start + positions])
+    starts = ranked.starts
+    for at, (positions, certificate) in enumerate(found):
+        rankings.append(ranked.items[starts[at] + positions])
         certificates.append(certificate)
     return rankings, certificates

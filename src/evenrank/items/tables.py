@@ -23,6 +23,8 @@ from evenrank.items.text_numbers import ArrowTexts
 Objects: TypeAlias = "NDArray[np.object_] | ArrowTexts"
 ONLY_QUERY = "all"
 """Name of the query when a ranking comes without one."""
+SHOWN_COLUMNS = 20
+"""Columns that a message lists."""
 NAMES: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
     "item": ("item", "item_id", "doc_id", "docno", "docid", "doc", "document", "page_id"),
@@ -78,7 +80,8 @@ class ItemTable:
         """The column of a meaning; an error that lists what is there when it is missing."""
         column = self.get(meaning)
         if column is None:
-            found = ", ".join(self.columns) or "none"
+            shown = [name[:60] for name in islice(self.columns, SHOWN_COLUMNS)]
+            found = ", ".join(shown) + (", …" if len(self.columns) > SHOWN_COLUMNS else "") or "none"
             raise EvenrankError(f"{self.name}: no column {' or '.join(NAMES[meaning])} (the columns are: {found})")
         return column
 
