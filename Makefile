@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 DEMO ?= demo
 WORKERS ?= 2
 
-.PHONY: demo test test-long fuzz fuzz-guided kills soak matrix sbom audit lint docs lock clean fleet fleet-stop
+.PHONY: demo test test-long fuzz fuzz-guided kills soak matrix pages sbom audit lint docs lock clean fleet fleet-stop
 
 demo: $(VENV)/run.stamp  ## environment, install, generated collection, index, fair runs, scores, report
 	$(BIN)/evenrank demo $(DEMO)
@@ -29,10 +29,13 @@ soak: $(VENV)/dev.stamp  ## 50 editors, 50 assessors and 50 slow clients for MIN
 matrix:  ## the tests on every Python at hand, with the oldest and the newest dependencies
 	$(PYTHON) tools/test_matrix.py
 
-test-long: fuzz fuzz-guided kills matrix  ## everything that takes too long for every change
+test-long: fuzz fuzz-guided kills matrix pages  ## everything that takes too long for every change
 	$(BIN)/python -m pytest -q -m long
 	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/web
 	$(MAKE) soak MINUTES=60
+
+pages:  ## every example of README and docs in a clean clone, after `make demo` there (about ten minutes)
+	$(PYTHON) tools/check_pages.py
 
 sbom: $(VENV)/run.stamp  ## what is installed, as CycloneDX JSON
 	@$(BIN)/python tools/sbom.py

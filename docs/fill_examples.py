@@ -11,6 +11,7 @@ it stands for a path, a secret or a time.
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import re
@@ -144,15 +145,16 @@ def _same(shown: str, output: str) -> bool:
 
 
 def main() -> None:
-    is_check = "--check" in sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only say what differs")
+    parser.add_argument("--in", dest="place", type=Path, help="run the examples in this folder")
+    parser.add_argument("pages", nargs="+", type=Path)
+    options = parser.parse_args()
     found: list[str] = []
-    for name in sys.argv[1:]:
-        if name == "--check":
-            continue
-        page = Path(name)
+    for page in options.pages:
         with tempfile.TemporaryDirectory() as folder:
-            session = Session(Path(folder))
-            if is_check:
+            session = Session(options.place or Path(folder))
+            if options.check:
                 found += differences(page.read_text("utf-8"), session)
             else:
                 page.write_text(filled(page.read_text("utf-8"), session), "utf-8")
