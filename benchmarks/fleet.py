@@ -1,6 +1,6 @@
 """An index on OpenSearch beside one on this machine, annotation on Spark beside local processes: answers and cost.
 
-    PYTHONPATH=. python benchmarks/fleet.py [PART...] [--sizes 63576 254304]
+    PYTHONPATH=. python benchmarks/fleet.py [PART...] [--sizes 63576 254304] [--times 3]
 
 Parts: loading, search, import, spark, growth; all but growth when none is named. Three OpenSearch
 nodes with one replica, and a Spark master with two workers, are started on loopback (`tools.fleet`). Cost is
@@ -315,6 +315,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--sizes", nargs="+", type=int, default=[63_576, 254_304])
+    parser.add_argument("--times", type=int, default=1, help="how many times as many articles Spark annotates")
     options = parser.parse_args()
     from fleet_spark import spark
 
@@ -322,7 +323,7 @@ def main() -> None:
         "loading": loading,
         "search": search,
         "import": import_and_index,
-        "spark": spark,
+        "spark": lambda: spark(options.times),
         "growth": lambda: loading(options.sizes),
     }
     if unknown := set(options.parts) - set(known):

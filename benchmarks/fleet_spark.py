@@ -22,6 +22,7 @@ from evenrank.annotate.spark.annotate import annotate_on_spark
 from evenrank.spark import start_spark
 
 N_ARTICLES, N_ENTITIES = 8_000, 150_000
+"""Of the smallest comparison, in which Spark's own start takes as long as the work."""
 N_SPLITS = 12
 """Tasks that a dump is divided into, about."""
 
@@ -34,19 +35,21 @@ class Used:
     wall: float = 0.0
 
 
-def spark() -> None:
-    """The table of all ways, on generated entities and real articles under new ids."""
+def spark(times: int = 1) -> None:
+    """The table of all ways, on generated entities and real articles under new ids, `times` as many as usual."""
     folder = Path(tempfile.mkdtemp(prefix="evenrank-spark-"))
+    n_articles = times * N_ARTICLES
     try:
+        inputs = _write_dumps(folder, n_articles)
+        print(f"\nAnnotating {n_articles:,} articles with {N_ENTITIES:,} entities of Wikidata (bzip2)\n")
         cluster.start()
-        _compare(folder, _write_dumps(folder))
+        _compare(folder, inputs)
     finally:
         cluster.stop()
         shutil.rmtree(folder)
 
 
 def _compare(folder: Path, inputs: Inputs) -> None:
-    print(f"\nAnnotating {N_ARTICLES:,} articles with {N_ENTITIES:,} entities of Wikidata (bzip2)\n")
     print("| run | processor s | × local | wall s | tasks at once | bytes |")
     expected = folder / "local.json.gz"
     with measured([os.getpid()]) as local:
@@ -90,11 +93,11 @@ def _settings(inputs: Inputs, events: Path, cores: int) -> dict[str, str]:
     }
 
 
-def _write_dumps(folder: Path) -> Inputs:
+def _write_dumps(folder: Path, n_articles: int) -> Inputs:
     """Dumps in many bzip2 streams, as Wikimedia writes them."""
     dump, wikidata = folder / "pages.xml.bz2", folder / "wikidata.json.bz2"
     with bz2.open(dump, "wt", encoding="utf-8", compresslevel=1) as file:
-        file.writelines(real_pages(N_ARTICLES))
+        file.writelines(real_pages(n_articles))
     with bz2.open(wikidata, "wb", compresslevel=1) as entities:
         entities.write(b"[\n")
         entities.writelines(line + b",\n" for line in generated_lines(N_ENTITIES))
