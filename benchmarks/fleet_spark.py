@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from evenrank.spark import start_spark
 
 N_ARTICLES, N_ENTITIES = 8_000, 150_000
 """Of the smallest comparison, in which Spark's own start takes as long as the work."""
+SAMPLE_SECONDS = 0.2
 N_SPLITS = 12
 """Tasks that a dump is divided into, about."""
 
@@ -42,7 +43,7 @@ def spark(times: int = 1) -> None:
     try:
         inputs = _write_dumps(folder, n_articles)
         print(f"\nAnnotating {n_articles:,} articles with {N_ENTITIES:,} entities of Wikidata (bzip2)\n")
-        cluster.start()
+        cluster.start()  # by this process, so that it counts
         _compare(folder, inputs)
     finally:
         cluster.stop()
@@ -52,7 +53,7 @@ def spark(times: int = 1) -> None:
 def _compare(folder: Path, inputs: Inputs) -> None:
     print("| run | processor s | × local | wall s | tasks at once | bytes |")
     expected = folder / "local.json.gz"
-    with measured([os.getpid()]) as local:
+    with measured() as local:
         annotate(expected, inputs, n_workers=1)
     print(f"| one local process | {local.processor:.1f} | 1.00 | {local.wall:.0f} | 1 | |", flush=True)
     for name, cores, is_killed in (
@@ -62,7 +63,7 @@ def _compare(folder: Path, inputs: Inputs) -> None:
     ):
         out, events = folder / f"{cores}{is_killed}.json.gz", folder / f"events-{cores}{is_killed}"
         events.mkdir()
-        with measured([os.getpid(), *running(cluster.WORKERS)]) as used:
+        with measured() as used:
             session = start_spark(cluster.MASTER, settings=_settings(inputs, events, cores))
             killer = threading.Thread(target=cluster.kill_when_busy, args=(session, 2))
             if is_killed:
@@ -106,26 +107,40 @@ def _write_dumps(folder: Path, n_articles: int) -> Inputs:
 
 
 @contextmanager
-def measured(pids: Iterable[int]) -> Iterator[Used]:
-    """The processor time of processes and all that they start, and the duration of a block."""
-    roots, used, start = list(pids), Used(), time.perf_counter()
-    before = sum(map(tree_seconds, roots))
-    yield used
+def measured() -> Iterator[Used]:
+    """The processor time of this process and all that it starts, the cluster included, and the duration of a block.
+
+    Every process is looked at several times a second: an executor that is stopped takes the accounts of its Python
+    workers with it, and they have done most of the work.
+    """
+    used, start, ended = Used(), time.perf_counter(), threading.Event()
+    before, seen = processor_seconds(os.getpid()), {}
+
+    def watch() -> None:
+        while not ended.wait(SAMPLE_SECONDS):
+            seen.update(processor_seconds(os.getpid()))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield used
+    finally:
+        ended.set()
+        watcher.join()
+    seen.update(processor_seconds(os.getpid()))
     used.wall = time.perf_counter() - start
-    used.processor = sum(map(tree_seconds, roots)) - before
+    used.processor = sum(seconds - before.get(process, 0.0) for process, seconds in seen.items())
 
 
-def running(servers: Iterable[cluster.Server]) -> list[int]:
-    return [pid for server in servers if (pid := server.pid()) is not None]
-
-
-def tree_seconds(pid: int) -> float:
-    """Processor time of a process, its ended children and those that are running; 0 when it is gone."""
+def processor_seconds(pid: int) -> dict[tuple[int, str], float]:
+    """The processor time of a process and its descendants, each by its number and the time it started."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         children = {int(child) for thread in threads for child in (thread / "children").read_text().split()}
     except OSError:
-        return 0.0
-    own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(map(tree_seconds, children))
+        return {}
+    found = {(pid, fields[19]): sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")}
+    for child in children:
+        found |= processor_seconds(child)
+    return found
