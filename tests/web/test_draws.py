@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -202,8 +201,7 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
 
 def test_pages_that_tell_meanings_apart_are_not_worked_on() -> None:
     titles = ["Yobe (disambiguation)", "Merkur (Begriffsklärung)", "Paris (homonymie)", "Yobe State", "Disambiguation"]
-    desk = SimpleNamespace(titles_of=lambda page_ids: titles)
-    assert are_articles(desk, np.arange(5, dtype=np.int32)).tolist() == [False, False, False, True, True]  # type: ignore[arg-type]
+    assert are_articles(titles).tolist() == [False, False, False, True, True]
 
 
 def test_a_draw_link_shows_the_same_list_for_ever(desk: Desk, client: TestClient, search_path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -149,7 +150,7 @@ def keep_to_subject(desk: Desk, question: Question, found: Found, marks: Marks) 
         is_kept = is_on_topic(found, evidence, TEXT_ONLY * floor * best) | is_marked
         factor = np.where(evidence.in_lead | is_marked, 1.0, TEXT_ONLY_RELEVANCE)
         found = replace(found, relevance=factor * found.relevance)
-    is_kept[is_kept] = are_articles(desk, found.page_ids[is_kept])
+    is_kept &= are_articles(titles)
     return take(found, is_kept), evidence.reasons.at(is_kept)
 
 
@@ -162,9 +163,9 @@ def is_on_topic(found: Found, evidence: Evidence, least: float) -> NDArray[np.bo
     return is_about if is_about.any() else np.ones(len(found), bool)
 
 
-def are_articles(desk: Desk, page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+def are_articles(titles: Sequence[str]) -> NDArray[np.bool_]:
     """Whether each page is one that can be worked on; a page that only tells meanings of a word apart is not."""
-    return np.array([not DISAMBIGUATION.search(title) for title in desk.titles_of(page_ids.tolist())], bool)
+    return np.array([not DISAMBIGUATION.search(title) for title in titles], bool)
 
 
 def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:
