@@ -11,6 +11,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import (
+    MAX_FOUND,
     EvenrankError,
     Fault,
     InputError,
@@ -70,3 +71,9 @@ def test_no_message_has_the_number_of_an_error_of_the_system() -> None:
             if is_system and path.name not in ("spark.py",):  # whose errors come as OSError without a number
                 raw += [f"{path.name}:{line}" for line in shown_errors(node)]
     assert raw == []
+
+
+def test_what_was_found_is_quoted_in_part() -> None:
+    long = str(Fault("page.json", 3, "<" * 300_000, "give a number"))
+    assert long == f"page.json:3: {'<' * MAX_FOUND}… (give a number)"
+    assert str(Fault("page.json", 3, "<" * MAX_FOUND)) == f"page.json:3: {'<' * MAX_FOUND}"

@@ -19,6 +19,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MAX_FOUND = 1000
+"""Characters that are quoted of what was found; a file may consist of one value."""
 MAX_CHOICES = 60
 """Names listed after "choose from"; longer lists are cut."""
 
@@ -38,7 +40,8 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{place}: {self.found}" + (f" ({self.fix})" if self.fix else "")
+        found = self.found if len(self.found) <= MAX_FOUND else f"{self.found[:MAX_FOUND]}…"
+        return f"{place}: {found}" + (f" ({self.fix})" if self.fix else "")
 
 
 class EvenrankError(Exception):
