@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.alignment.groups import UNKNOWN_MASK
+from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Topic
@@ -50,6 +52,19 @@ def load_articles() -> list[IndexPage]:
     """All articles as pages of an index."""
     articles = tuple(read_articles(SAMPLE / "corpus.jsonl.gz", FaultLog()))
     return [IndexPage(*fields) for fields in page_fields(articles)]
+
+
+def with_groups(pages: list[IndexPage]) -> list[IndexPage]:
+    """The pages with the groups that the metadata of the sample give them."""
+    with tempfile.TemporaryDirectory() as folder:
+        collection = import_collection(Path(folder) / "sample", ImportFiles(SAMPLE / "metadata.jsonl.gz"))
+        rows = collection.rows_of(np.array([page.page_id for page in pages], np.int64))
+        space = collection.space("intersection")
+        masks = [column.tolist() for column in collection.masks_of(rows, space, UNKNOWN_MASK)]
+    return [
+        replace(page, masks={"geography": place, "gender": gender})
+        for page, place, gender in zip(pages, *masks, strict=True)
+    ]
 
 
 def cache_folder() -> Path:

@@ -22,10 +22,15 @@ def first_sentence(text: str) -> str:
     return head[: end.end()].rstrip() if end else head
 
 
+def title_and_sentence(title: str, opening: str) -> str:
+    """What a page says of itself: its title and the first sentence of its first paragraph."""
+    lead = " ".join(first_paragraph(opening)[0].split())
+    return f"{title}. {first_sentence(lead)}"
+
+
 def encoded_texts(page: StoredPage) -> tuple[str, ...]:
     """The texts of a page whose vectors make up its own: what it says of itself, and what others filed it under."""
-    lead = " ".join(first_paragraph(page.opening)[0].split())
-    said = f"{page.title}. {first_sentence(lead)}"
+    said = title_and_sentence(page.title, page.opening)
     if not page.categories:
         return (said,)
     return said, f"{page.title}; {'; '.join(page.categories)}"

@@ -33,6 +33,7 @@ from evenrank.search.engine.protocol import (
     stored_page,
 )
 from evenrank.search.engine.tantivy_counts import count_words
+from evenrank.search.engine.tantivy_groups import differ_in_groups_only, search_groups
 from evenrank.search.engine.tantivy_schema import (
     build_analysers,
     build_schema,
@@ -219,6 +220,9 @@ class TantivyEngine:
 
     def search_many(self, queries: Sequence[Query]) -> list[Hits]:
         """The answer to each query; terms that queries share are compiled once."""
+        if differ_in_groups_only(queries):
+            scoring = scoring_query(self._schema, queries[0].terms)
+            return search_groups(self._searcher, self._schema, scoring, queries)
         compiled: dict[int, tantivy.Query] = {}
         found = []
         for query in queries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.search.engine.analysis import UNSTEMMED_FIELDS, analyse, analyser_for, compile_analyser, field_texts
@@ -127,18 +127,37 @@ def _best_word(schema: Schema, field: TextField, words: Sequence[str], query: ty
     return single[0] if len(single) == 1 else query.disjunction_max_query(single)
 
 
+def is_one_of(scoring: Query, filters: Sequence[Query]) -> Query:
+    """A query among the pages that at least one filter lets through."""
+    from tantivy import Occur, Query
+
+    either = Query.boolean_query([(Occur.Should, each) for each in filters])
+    return Query.boolean_query([(Occur.Must, scoring), (Occur.Must, Query.const_score_query(either, 0.0))])
+
+
+def group_filter(schema: Schema, groups: Mapping[str, int]) -> Query:
+    """Pages that share a bit with the mask of every dimension."""
+    from tantivy import Occur, Query
+
+    parts = [_in_groups(schema, name, int(mask)) for name, mask in groups.items()]
+    return parts[0] if len(parts) == 1 else Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+def _in_groups(schema: Schema, dimension: str, mask: int) -> Query:
+    """Pages of any of the groups in a mask."""
+    from tantivy import Query
+
+    groups, field = set_bits(mask), f"{dimension}_group"
+    if len(groups) == 1:  # read from the postings; of a set, all pages are collected first
+        return Query.term_query(schema, field, groups[0], "basic")
+    return Query.term_set_query(schema, field, list(groups))
+
+
 def _filters(schema: Schema, restriction: Restriction) -> Iterable[Query]:
     from tantivy import FieldType, Query
 
     for name, mask in restriction.groups.items():
-        groups = set_bits(int(mask))
-        is_one = len(groups) == 1  # read from the postings; of a set, all pages are collected first
-        field = f"{name}_group"
-        yield (
-            Query.term_query(schema, field, groups[0], "basic")
-            if is_one
-            else Query.term_set_query(schema, field, list(groups))
-        )
+        yield _in_groups(schema, name, int(mask))
     if restriction.page_ids is not None:
         yield Query.term_set_query(schema, "page_id", [int(page) for page in restriction.page_ids])
     if restriction.up_to_page_id is not None:
