@@ -24,6 +24,8 @@ _NOUN_PHRASE_END = re.compile(
     r",|\b(?:who|that|which|where|when|in|for|from|by|with|at|on|to|as|near|along|between|through|and"
     r"|based|born|known|located|situated|found|endemic|native|written)\b"
 )
+_COMPOUND_MODIFIER = re.compile(r"\w+(?:[-‐‑–]\w+)+\s+(?=\w)")
+"""What comes before the thing itself: "a Japanese-language song" is no language."""
 _CONTAINERS = frozenset(
     (
         *("species", "genus", "genera", "family", "type", "kind", "form", "breed", "variety", "class", "name", "part"),
@@ -91,5 +93,5 @@ def defining_words(text: str) -> list[str]:
     """What the first sentence says that its subject is: `tributary` in "The Una is a tributary of the Sava"."""
     said = _DEFINITION.search(text[:HEAD])
     before, _, after = _NOUN_PHRASE_END.split(said[1], maxsplit=1)[0].partition(" of ") if said else ("", "", "")
-    words = split_words(before)
+    words = split_words(_COMPOUND_MODIFIER.sub("", before))
     return [*words, *split_words(after)] if _CONTAINERS.intersection(words[-1:]) else words
