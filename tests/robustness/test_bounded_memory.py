@@ -35,6 +35,26 @@ READERS = {
     "def read(path):\n    log = FaultLog()\n    for _ in read_articles(path, log): pass\n    log.raise_if_any()",
 }
 GROUPS = "{'a': 'x', 'b': 'y'}"
+RERANK = (
+    "import sys\nfrom evenrank.cli.main import main\ndef read(path):\n"
+    "    with open(path + '.groups', 'w') as file: file.write('item,group\\na,x\\nb,y\\n')\n"
+    "    sys.argv = ['evenrank', 'rerank', '--run', path, '--groups', path + '.groups']\n"
+    "    sys.argv += ['-o', path + '.out', '--force', '--policy', {}]\n    main()"
+)
+CERTIFYING = """
+import numpy as np
+import evenrank.items.rerank
+from evenrank.policies.policy import Rankings
+from evenrank.policies.registry import POLICIES
+class Certifying:
+    name, tasks = "certifying", (1, 2)
+    def rank(self, candidates, target, request, rng):
+        numbers = rng.random(15).tolist()
+        return Rankings(np.arange(request.length)[None], {f"number {at}": one for at, one in enumerate(numbers)})
+POLICIES["certifying"] = Certifying
+evenrank.items.rerank.n_cores = lambda: 1  # another process would not know the policy
+"""
+"""A policy that gives each query as many numbers as `optimal` does, all different, in a thousandth of its time."""
 TABLES = {
     "rankings": f"import evenrank\nread = lambda path: evenrank.score(path, {GROUPS})",
     "items": f"import evenrank\nread = lambda path: evenrank.rerank(path, {GROUPS}, policy='relevance', workers=1)",
@@ -46,10 +66,10 @@ TABLES = {
     "    with open(path + '.groups', 'w') as file: file.write('item,group\\na,x\\nb,y\\n')\n"
     "    sys.argv = ['evenrank', 'score', '-q', '--format', 'json', '--run', path, '--groups', path + '.groups']\n"
     "    main()",
-    "rerank": "import os, sys\nfrom evenrank.cli.main import main\ndef read(path):\n"
-    "    with open(path + '.groups', 'w') as file: file.write('item,group\\na,x\\nb,y\\n')\n"
-    "    sys.argv = ['evenrank', 'rerank', '--policy', 'relevance', '--run', path, '--groups', path + '.groups']\n"
-    "    sys.argv += ['-o', path + '.out', '--force']\n    main()",
+    "rerank": RERANK.format("'relevance'"),
+    "rerank to CSV": RERANK.format("'relevance', '--format', 'csv'"),
+    "rerank with certificates": CERTIFYING + RERANK.format("'certifying'"),
+    "rerank with certificates to JSON": CERTIFYING + RERANK.format("'certifying', '--format', 'json'"),
 }
 """What `score` and `rerank` take as tables, from Python and on the command line."""
 RUN_READ = "\nimport sys\nfrom evenrank.errors import EvenrankError\ntry:\n    read(sys.argv[1])\n    print('read')\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -106,11 +106,11 @@ def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:
         while some := "".join(islice(lines, ENTRIES_AT_ONCE)):
             yield some
         return
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n")
-    writer.writerow(("query", "ranking", "rank", "item"))
-    writer.writerows(row.values() for row in found.each_row())
-    yield text.getvalue()
+    rows = chain([("query", "ranking", "rank", "item")], (row.values() for row in found.each_row()))
+    while entries := list(islice(rows, ENTRIES_AT_ONCE)):
+        text = io.StringIO()
+        csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n").writerows(entries)
+        yield text.getvalue()
 
 
 def _trec_lines(found: evenrank.Reranked) -> Iterator[str]:

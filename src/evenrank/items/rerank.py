@@ -16,12 +16,14 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.columns import LARGEST
 from evenrank.items.faults import SHOWN_PER_KIND, Faults, check_count
+from evenrank.items.groupings import Grouping, Groupings
 from evenrank.items.mapped_rankings import ITEMS
+from evenrank.items.query_results import Id, QueryCertificates, QueryRankings
 from evenrank.items.ranked_items import RankedItems
 from evenrank.items.rankings import read_rankings
 from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import RelevantItems
-from evenrank.items.reranked import QueryCertificates, QueryRankings, Reranked
+from evenrank.items.reranked import Reranked
 from evenrank.items.vocabulary import Vocabulary
 from evenrank.items.wanted import GroupTarget, joint_target, targets_of
 from evenrank.parallel import map_batches, n_cores
@@ -41,6 +43,27 @@ N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
 CELLS_AT_ONCE = 1_000_000
 """Shares of groups in the targets of queries that are held at once."""
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What was read, by number: what numbered the ids is no longer needed, and takes as much memory as the rest."""
+
+    queries: list[Id]
+    """The names of the queries, in the order of their rankings."""
+    items: NDArray[np.object_]
+    """The names of the items by number."""
+    query: NDArray[np.intp]
+    """The query of each ranking by number."""
+    starts: NDArray[np.intp]
+    """First row of each ranking, and the number of rows."""
+    item: NDArray[np.intp]
+    """The item of each row."""
+    believed: NDArray[np.float64]
+    """The expected relevance of each row."""
+    scores: NDArray[np.float64]
+    groupings: Groupings
+    targets: Sequence[GroupTarget]
 
 
 @dataclass(frozen=True)
@@ -115,6 +138,20 @@ def rerank(
         raise WrongTypeError(seed, "seed", "a whole number")
     owner = _policy_of(policy, n_rankings)
     chosen = owner(**parse_settings(owner, {name: _text(value) for name, value in (settings or {}).items()}))
+    given = _read(items, groups, target, relevance)
+    parts = given.groupings.parts
+    shape = given.groupings.space.shape
+    job = _Job(chosen, n_rankings, k, shape, tuple((part.name, part.groups) for part in parts), seed)
+    has_target = np.ones(len(given.queries), bool)
+    queries = _queries(given, shape, has_target)
+    rankings, certificates = _result(given, _rank_all(job, queries, len(given.queries), workers))
+    without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
+    notes = (f"queries without a target: {', '.join(without)}",) if without else ()
+    return Reranked(rankings, certificates, policy, notes)
+
+
+def _read(items: object, groups: object, target: object | None, relevance: str) -> _Inputs:
+    """All inputs; every fault of theirs in one error."""
     faults = Faults()
     vocabulary = Vocabulary.empty()
     ranked = read_rankings(items, vocabulary, faults, ITEMS)
@@ -129,16 +166,23 @@ def rerank(
         raise EvenrankError("items: nothing to rank")
     if not any(part.alignment.rows[part.alignment.page_type[ranked.items], 1:].any() for part in grouped.parts):
         raise EvenrankError("groups: none of the items to rank has a known group (are the ids the same in both?)")
-    space = grouped.space
-    job = _Job(chosen, n_rankings, k, space.shape, tuple((part.name, part.groups) for part in grouped.parts), seed)
-    n_queries = len(ranked.query)
-    has_target = np.ones(n_queries, bool)
-    queries = _queries(ranked, believed, grouped.joint(), wanted, space.shape, has_target)
-    found = _rank_all(job, queries, n_queries, workers)
-    rankings, certificates = _result(ranked, vocabulary, found)
-    without = [str(ranked.queries.names[query]) for query in ranked.query[~has_target][:8].tolist()]
-    notes = (f"queries without a target: {', '.join(without)}",) if without else ()
-    return Reranked(rankings, certificates, policy, notes)
+    return _Inputs(
+        queries=_names(ranked.queries)[ranked.query].tolist(),
+        items=_names(vocabulary),
+        query=ranked.query,
+        starts=ranked.starts,
+        item=ranked.items,
+        believed=believed,
+        scores=believed if ranked.scores is None else ranked.scores,
+        groupings=grouped,
+        targets=wanted,
+    )
+
+
+def _names(known: Vocabulary) -> NDArray[np.object_]:
+    names = np.empty(len(known), object)
+    names[:] = known.names
+    return names
 
 
 def _policy_of(name: str, n_rankings: int) -> type[Policy]:
@@ -210,30 +254,22 @@ def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.flo
     return full.reshape(len(target), -1)
 
 
-def _queries(
-    ranked: RankedItems,
-    believed: NDArray[np.float64],
-    joint: Alignment,
-    targets: Sequence[GroupTarget],
-    shape: tuple[int, ...],
-    has_target: NDArray[np.bool_],
-) -> Iterator[_Query]:
+def _queries(given: _Inputs, shape: tuple[int, ...], has_target: NDArray[np.bool_]) -> Iterator[_Query]:
     """The queries with their items in the order given; only the kinds of item that a query has are sent along.
 
     They come one after the other, and `has_target` is filled meanwhile: all of them at once would fill the memory.
     """
-    starts = ranked.starts
+    starts, joint, targets = given.starts, given.groupings.joint(), given.targets
     step = max(1, CELLS_AT_ONCE // max(math.prod(shape), *(one.width for one in targets)))
-    for first in range(0, len(ranked.query), step):
-        numbers = ranked.query[first : first + step]
+    for first in range(0, len(given.query), step):
+        numbers = given.query[first : first + step]
         has_target[first : first + step] = np.all([one.rows(numbers).sum(axis=1) > 0.0 for one in targets], axis=0)
         target = _full(joint_target(targets, numbers), shape)
         for at, query in enumerate(numbers.tolist()):
             rows = slice(int(starts[first + at]), int(starts[first + at + 1]))
-            kinds, kind = np.unique(joint.page_type[ranked.items[rows]], return_inverse=True)
-            scores = believed[rows] if ranked.scores is None else ranked.scores[rows]
+            kinds, kind = np.unique(joint.page_type[given.item[rows]], return_inverse=True)
             alignment = Alignment(joint.rows[kinds], kind.reshape(-1))
-            yield _Query(query, np.maximum(believed[rows], 0.0), scores, alignment, target[at])
+            yield _Query(query, np.maximum(given.believed[rows], 0.0), given.scores[rows], alignment, target[at])
 
 
 def _rank_all(
@@ -245,8 +281,6 @@ def _rank_all(
 
 
 def _rank_part(part: tuple[_Job, Sequence[_Query]]) -> list[tuple[NDArray[np.intp], dict[str, float]]]:
-    from evenrank.items.groupings import Grouping
-
     job, queries = part
     none = Alignment(np.empty((0, 0)), np.empty(0, np.intp))
     space = GroupSpace(tuple(Grouping(name, groups, none).dimension() for name, groups in job.groups))
@@ -254,17 +288,11 @@ def _rank_part(part: tuple[_Job, Sequence[_Query]]) -> list[tuple[NDArray[np.int
 
 
 def _result(
-    ranked: RankedItems, items: Vocabulary, found: Iterable[tuple[NDArray[np.intp], dict[str, float]]]
+    given: _Inputs, found: Iterable[tuple[NDArray[np.intp], dict[str, float]]]
 ) -> tuple[QueryRankings, QueryCertificates]:
     """What was found of each query, as numbers of items."""
-    names = np.empty(len(items), object)
-    names[:] = items.names
-    of_query = np.empty(len(ranked.queries), object)
-    of_query[:] = ranked.queries.names
-    queries: list[str | int] = of_query[ranked.query].tolist()
-    rankings, certificates = QueryRankings(queries, names), QueryCertificates(queries)
-    starts = ranked.starts
+    rankings, certificates = QueryRankings(given.queries, given.items), QueryCertificates(given.queries)
     for at, (positions, certificate) in enumerate(found):
-        rankings.append(ranked.items[starts[at] + positions])
+        rankings.append(given.item[given.starts[at] + positions])
         certificates.append(certificate)
     return rankings, certificates

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import MissingExtraError
+from evenrank.items.query_results import Id, QueryCertificates, QueryRankings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,98 +27,6 @@ SHOWN = (
 """Numbers of a certificate that the short form names."""
 SHOWN_ROWS = 20
 """Rows of rankings that a notebook shows."""
-
-
-Id = str | int
-T = TypeVar("T")
-
-
-class ByQuery(Mapping[Id, T]):
-    """Values by query, each made when it is asked for."""
-
-    def __init__(self, queries: Sequence[Id]) -> None:
-        self._queries = queries
-
-    @abstractmethod
-    def at(self, row: int) -> T:
-        """The value of a query by its place."""
-
-    def pairs(self) -> Iterator[tuple[Id, T]]:
-        """Queries with their values; `items` looks every query up in a dict, which takes memory."""
-        return ((query, self.at(row)) for row, query in enumerate(self._queries))
-
-    @cached_property
-    def _row(self) -> dict[Id, int]:
-        return {query: row for row, query in enumerate(self._queries)}
-
-    def __getitem__(self, query: Id) -> T:
-        return self.at(self._row[query])
-
-    def __iter__(self) -> Iterator[Id]:
-        return iter(self._queries)
-
-    def __len__(self) -> int:
-        return len(self._queries)
-
-    def __repr__(self) -> str:
-        return repr(dict(self.pairs()))
-
-
-class QueryRankings(ByQuery[list[list[Id]]]):
-    """Rankings by query, kept as numbers of items: lists for each of a million queries would fill the memory."""
-
-    def __init__(self, queries: Sequence[Id], items: NDArray[np.object_]) -> None:
-        super().__init__(queries)
-        self._items, self._numbers, self._starts, self._n_rankings = items, array("q"), array("q", [0]), array("q")
-
-    def append(self, items: NDArray[np.intp]) -> None:
-        """The rankings of the next query: numbers of items, ranking by rank."""
-        self._numbers.frombytes(np.ascontiguousarray(items, np.int64).tobytes())
-        self._starts.append(len(self._numbers))
-        self._n_rankings.append(len(items))
-
-    @property
-    def n_rankings(self) -> int:
-        """Rankings of all queries together."""
-        return sum(self._n_rankings)
-
-    @property
-    def n_items(self) -> int:
-        """Items in all rankings together."""
-        return len(self._numbers)
-
-    def at(self, row: int) -> list[list[Id]]:
-        numbers = np.array(self._numbers[self._starts[row] : self._starts[row + 1]], np.intp)
-        found: list[list[Id]] = self._items[numbers].reshape(self._n_rankings[row], -1).tolist()
-        return found
-
-
-class QueryCertificates(ByQuery[dict[str, float]]):
-    """Certificates by query, kept as numbers: a dict for each of a million queries would fill the memory."""
-
-    def __init__(self, queries: Sequence[Id]) -> None:
-        super().__init__(queries)
-        self._forms: dict[tuple[str, ...], int] = {}
-        self._form, self._values, self._starts = array("q"), array("d"), array("q", [0])
-
-    def append(self, certificate: Mapping[str, float]) -> None:
-        """The certificate of the next query."""
-        self._form.append(self._forms.setdefault(tuple(certificate), len(self._forms)))
-        self._values.extend(certificate.values())
-        self._starts.append(len(self._values))
-
-    def at(self, row: int) -> dict[str, float]:
-        names = list(self._forms)[self._form[row]]
-        return dict(zip(names, self._values[self._starts[row] : self._starts[row + 1]], strict=True))
-
-    def mean(self) -> dict[str, float]:
-        """The mean over queries of each number that every certificate has, but for empty ones."""
-        forms, starts = list(self._forms), np.array(self._starts)
-        form, values = np.array(self._form), np.array(self._values)
-        shared = [name for name in next(filter(None, forms), ()) if all(name in one for one in forms if one)]
-        kept = np.flatnonzero([bool(forms[one]) for one in form.tolist()])
-        place = {name: np.array([one.index(name) if name in one else 0 for one in forms]) for name in shared}
-        return {name: float(np.mean(values[starts[kept] + place[name][form[kept]]])) for name in shared}
 
 
 @dataclass(frozen=True)
