@@ -10,6 +10,7 @@ from itertools import islice, product
 from pathlib import Path
 
 import pytest
+from tests.robustness.commands import run
 from tests.robustness.memory import LIMIT_MIB, peak_mib
 
 from evenrank.errors import InputError
@@ -228,3 +229,45 @@ def test_more_records_than_a_file_may_hold(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_bytes(b"1 0 5 1\n" * 30)
     with pytest.raises(InputError, match="more than 20 judgments"):
         read_qrels(tmp_path / "qrels", max_judgments=20)
+
+
+ABSURD = {
+    "pages": (["collection", "generate", "made", "--pages", 100_000_001], "100,000,001 pages are too many"),
+    "topics": (["collection", "generate", "made", "--pages", 1000, "--topics", 10**12], "topics are too many"),
+    "demo": (["demo", "made", "--pages", 10**20], "pages are too many"),
+    "depth": (["score", "--run", "run.csv", "--groups", "groups.csv", "-k", 2 * 10**9], "from 1 to 10,000,000"),
+    "rankings": (["rerank", "--run", "run.csv", "--groups", "groups.csv", "--rankings", 10**9], "1<=x<=100000"),
+}
+"""Sizes that no machine could hold, and what is said of them."""
+
+
+@pytest.mark.parametrize("case", ABSURD)
+def test_absurd_sizes_are_refused_before_anything_is_made(tmp_path: Path, case: str) -> None:
+    words, message = ABSURD[case]
+    (tmp_path / "run.csv").write_text("query,item,score\nq,a,1\nq,b,0.5\n")
+    (tmp_path / "groups.csv").write_text("item,group\na,x\nb,y\n")
+    ended = run(words, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["groups.csv", "run.csv"]
+
+
+def test_the_largest_collection_is_generated_in_little_memory(tmp_path: Path) -> None:
+    """Of a hundred million pages only those that are being written are held; it is stopped when the first ones are."""
+    code = """
+import os, pathlib, signal, sys, threading, time
+from evenrank.cli.main import main
+made = pathlib.Path(sys.argv[1])
+def stop_at_first_pages():
+    while not any(path.stat().st_size > 500_000 for path in made.rglob("*.gz")):
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+threading.Thread(target=stop_at_first_pages, daemon=True).start()
+sys.argv = ["evenrank", "collection", "generate", str(made), "--pages", "100000000", "--topics", "2", "--no-text"]
+main()
+"""
+    peak, ended, errors = peak_mib(code, tmp_path / "made")
+    assert ended == 0, errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
+    assert not (tmp_path / "made" / "manifest.json").exists()

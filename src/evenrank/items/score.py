@@ -24,7 +24,8 @@ from evenrank.types import Floats
 OF_RELEVANCE = ("nDCG", "P")
 MEASURES = (*OF_RELEVANCE, "AWRF", "Score", "EE-L", "EE-D", "EE-R")
 """Measures that can be asked for, in the order of the table."""
-MAX_DEPTH = 1 << 31
+MAX_DEPTH = 10_000_000
+"""Ranks that are scored at most; the attention of each of them is held in memory."""
 
 
 def score(
