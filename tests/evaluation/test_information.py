@@ -32,7 +32,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def test_conditions_change_the_hidden_dimension_alone(collection: Collection) -> None:
     truth = np.asarray(collection.masks["gender"])
     by_name = {one.name: one for one in conditions_of(collection, "gender", (0.3,), 1)}
-    assert list(by_name) == ["known", "masked", "undisclosed 30%", "wrong 30%"]
+    assert list(by_name) == ["known", "masked", "undisclosed 30%", "undisclosed 30%, rate known", "wrong 30%"]
     for condition in by_name.values():
         assert np.array_equal(condition.masks["geography"], collection.masks["geography"])
     with_holes, with_errors = (by_name[name].masks["gender"] for name in ("undisclosed 30%", "wrong 30%"))

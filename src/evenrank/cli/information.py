@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Score policies whose systems do not know an attribute, or not well, with a scorer that does.
 
-    The attribute is known, masked, undisclosed for a share of the pages, or wrong for a share of them (exchanged with
-    another page). The cost is the difference from the policy's own score with the attribute known, positive where it is
-    worse.
+    The attribute is known, masked, undisclosed for a share of the pages (systems know that share or do not), or wrong
+    for a share of them (exchanged with another page). The cost is the difference from the policy's own score with the
+    attribute known, positive where it is worse.
     """
     found = evenrank.information(
         folder,

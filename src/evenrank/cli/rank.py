@@ -114,7 +114,7 @@ def command(
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
-    group_odds, divided, scored, within (such as geography=Africa).
+    group_odds, divided, scored, undisclosed (such as gender:0.3), within (such as geography=Africa).
 
     With a --spark option, the executors of a Spark cluster rank the topics; they see DIR under the same path.
     """

@@ -55,6 +55,8 @@ class Condition:
     """Whether the attribute is among what the systems know at all."""
     is_true: bool
     """Whether all that they see of it is the truth; only then they search by its groups."""
+    undisclosed: float = 0.0
+    """Share of the pages whose group the systems know to be missing; 0 where they know of none."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ def information(
     """What it costs policies that systems do not know an attribute of pages that the scorer knows.
 
     `hidden` is a dimension of the collection. Systems have it as it is (known), not at all (masked), unknown for a
-    share `rates` of the pages (undisclosed), or exchanged among pages for such a share (wrong). Policies may carry
-    settings: `optimal:fairness=2`.
+    share `rates` of the pages (undisclosed; the systems know that share or do not), or exchanged among pages for such
+    a share (wrong). Policies may carry settings: `optimal:fairness=2`.
     """
     opened = given_collection(collection)
     names = tuple(policies) or COMPARED[task]
@@ -154,7 +156,12 @@ def conditions_of(collection: Collection, hidden: str, rates: Sequence[float], s
         rng = derive(seed, "information", f"{rate:g}")
         is_hit = rng.random(len(truth)) < rate
         with_holes = np.where(is_hit, truth.dtype.type(UNKNOWN_MASK), truth)
-        yield Condition(f"undisclosed {rate:.0%}", {**masks, hidden: with_holes}, is_known=True, is_true=False)
+        holes = {**masks, hidden: with_holes}
+        yield Condition(f"undisclosed {rate:.0%}", holes, is_known=True, is_true=False)
+        if rate < 1.0:
+            yield Condition(
+                f"undisclosed {rate:.0%}, rate known", holes, is_known=True, is_true=False, undisclosed=rate
+            )
         hit = np.flatnonzero(is_hit)
         with_errors = truth.copy()
         with_errors[hit] = truth[rng.permutation(hit)]
@@ -179,7 +186,8 @@ def _job(
     if searched == seen and condition.is_true:
         return base
     shown = replace(collection, masks=condition.masks)
-    build = replace(base.settings, information=seen, odds=())
+    undisclosed = (f"{hidden}:{condition.undisclosed:g}",) if condition.undisclosed else ()
+    build = replace(base.settings, information=seen, odds=(), undisclosed=undisclosed)
     return replace(base, settings=build, shown=shown).learned()
 
 

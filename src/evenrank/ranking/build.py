@@ -15,10 +15,11 @@ from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, parse_attention
-from evenrank.policies.policy import Candidates
+from evenrank.policies.policy import Beliefs, Candidates
 from evenrank.policies.text_vectors import text_vectors
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
 from evenrank.ranking.sources import Found
+from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.records import NO_CLASS, Task
 from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.targets.choice import Concentration, TargetChoice, concentrations
@@ -54,6 +55,9 @@ class BuildSettings:
     scored: tuple[str, ...] = ("geography", "gender")
     """Dimensions that the scorer looks at. What the system does not know of them is believed from totals of the
     collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies."""
+    undisclosed: tuple[str, ...] = ()
+    """Share of the pages of a dimension whose group exists and is not in the data, such as gender:0.3. What unknown
+    pages are is then believed from those whose group is known, and used as what is believed of `scored` dimensions."""
     within: tuple[str, ...] = ()
     """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
     target: TargetChoice = TRACK_TARGET
@@ -96,9 +100,19 @@ def build_candidates(
         rows = collection.rows_of(candidates.page_ids)
         relevance = candidates.relevance ** (settings.sharpness or 1.0)
         mass = page_mass(task, relevance, candidates.quality_class, settings.attention_model)
-        beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
+        if rates := parse_undisclosed(settings.undisclosed, settings.information, settings.scored):
+            masks = collection.masks_of(rows, space, UNKNOWN_MASK)
+            groups = expected_groups(masks, relevance, space, rates, _is_divided(space, settings.divided))
+            believed = target_of(replace(candidates, alignment=groups[0]), task, space, settings)
+            beliefs: Beliefs | None = Beliefs(*groups, believed)
+        else:
+            beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
         candidates = replace(candidates, beliefs=beliefs)
     return candidates, target
+
+
+def _is_divided(space: GroupSpace, divided: Sequence[str]) -> list[bool]:
+    return [dimension.name in divided for dimension in space.dimensions]
 
 
 def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: BuildSettings) -> EstimatedTarget:
@@ -151,9 +165,7 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(
-            collection.masks_of(rows, space, UNKNOWN_MASK), space, [d.name in divided for d in space.dimensions]
-        ),
+        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, _is_divided(space, divided)),
         vectors=_vectors(collection, rows) if with_text else None,
         n_relevant=found.n_relevant,
     )

@@ -21,6 +21,7 @@ from evenrank.ranking.groups import parse_restriction
 from evenrank.ranking.job import Length, RankingJob, forget_collection
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
+from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.records import Run, Task
 from evenrank.search.engine.engines import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
@@ -144,6 +145,7 @@ def _build_settings(
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
     settings = replace(settings, attention=check_attention(settings.attention, served.request.length))
     parse_restriction(settings.within, known)
+    parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
     return settings
 
 

@@ -71,19 +71,19 @@ def test_the_same_pages_and_scores_as_a_search_for_each_group(
 
 
 def test_all_groups_take_a_few_searches(engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    pools = []
-    original = tantivy_groups.find_pool
+    searches = []
+    original = tantivy_groups.find_common
 
-    def counted(*arguments: Any) -> tantivy_groups.Pool:
-        pools.append(original(*arguments))
-        return pools[-1]
+    def counted(*arguments: Any) -> tantivy_groups.CommonHits:
+        searches.append(original(*arguments))
+        return searches[-1]
 
-    monkeypatch.setattr(tantivy_groups, "find_pool", counted)
+    monkeypatch.setattr(tantivy_groups, "find_common", counted)
     terms = [WeightedTerm("text", ("hors",))]
     queries = [Query(terms, 2, Restriction(each)) for each in GROUPS]
     assert together(engine, queries) == one_by_one(engine, queries)
-    assert len(pools) < len(GROUPS) / 4
-    assert sum(len(pool.page_ids) for pool in pools) < 3 * N_PAGES
+    assert len(searches) < len(GROUPS) / 4
+    assert sum(len(each.page_ids) for each in searches) < 3 * N_PAGES
 
 
 def test_other_questions_are_searched_for_one_by_one(engine: TantivyEngine) -> None:

@@ -29,7 +29,7 @@ WORTH_IT = 4
 """Groups from which a common search is cheaper than one for each."""
 
 
-class Pool(NamedTuple):
+class CommonHits(NamedTuple):
     """Hits of a common search, best first."""
 
     scores: NDArray[np.float64]
@@ -80,18 +80,18 @@ def search_groups(
     depth = FIRST_DEPTH * k
     while len(found) < len(queries):
         open_ones = [number for number in range(len(queries)) if number not in found]
-        pool = find_pool(searcher, schema, scoring, [queries[number] for number in open_ones], depth)
+        common = find_common(searcher, schema, scoring, [queries[number] for number in open_ones], depth)
         for number in open_ones:
-            hits = pool.best_of(queries[number].restriction.groups, k)
+            hits = common.best_of(queries[number].restriction.groups, k)
             if hits is not None:
                 found[number] = hits
         depth *= DEEPER
     return [found[number] for number in range(len(queries))]
 
 
-def find_pool(
+def find_common(
     searcher: tantivy.Searcher, schema: tantivy.Schema, scoring: tantivy.Query, queries: Sequence[Query], depth: int
-) -> Pool:
+) -> CommonHits:
     """The best pages of any of the groups asked for."""
     groups = [query.restriction.groups for query in queries]
     without_groups = restrict(schema, scoring, replace(queries[0].restriction, groups={}))
@@ -100,7 +100,7 @@ def find_pool(
     hits = searcher.search(wanted, n_asked, count=False).hits
     addresses = [address for _, address in hits]
     names = sorted({name for each in groups for name in each})
-    return Pool(
+    return CommonHits(
         scores=np.array([score for score, _ in hits], np.float64),
         page_ids=np.array(searcher.fast_field_values("page_id", addresses), np.int32),
         masks={name: np.array(searcher.fast_field_values(name, addresses), np.int64) for name in names},

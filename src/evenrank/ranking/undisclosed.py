@@ -1,0 +1,122 @@
+"""Groups that exist and are not in the data: what is believed of pages whose group is unknown to the system alone.
+
+A biography without a gender in the data has one all the same, and the scorer may know it. Where a share of the pages
+is undisclosed, and that share is given, the pages whose group is known say what the others are: of a hundred pages
+known to be about men, half being undisclosed, another hundred are among the unknown ones. They are distributions over
+the pages of a topic, never a label on a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.alignment.alignment import Alignment, align
+from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.errors import EvenrankError
+from evenrank.targets.target import blend
+
+PRIOR_PAGES = 20.0
+"""Weight, in pages, of the whole topic in what is believed of pages that are alike in other dimensions."""
+Masks = Sequence[NDArray[np.unsignedinteger]]
+Shares = Mapping[int, float]
+"""Probability of each mask."""
+
+
+def parse_undisclosed(given: Sequence[str], information: Sequence[str], scored: Sequence[str]) -> dict[str, float]:
+    """Share of the pages whose group is not in the data, by dimension, from `dimension:share`; all faults at once."""
+    rates: dict[str, float] = {}
+    faults = []
+    for text in given:
+        name, _, share = (part.strip() for part in text.partition(":"))
+        try:
+            rate = float(share)
+        except ValueError:
+            rate = float("nan")
+        if name not in information:
+            faults.append(f"undisclosed {text!r}: choose a dimension from {', '.join(information)}")
+        if not 0.0 < rate < 1.0:
+            faults.append(f"undisclosed {text!r}: give a share above 0 and below 1, such as {name or 'gender'}:0.5")
+        rates[name] = rate
+    if given and (lacking := [name for name in scored if name not in information]):
+        faults.append(f"undisclosed: the system does not know {', '.join(lacking)} at all (leave one of the two out)")
+    if faults:
+        raise EvenrankError("\n".join(faults))
+    return rates
+
+
+def expected_groups(
+    masks: Masks,
+    relevance: NDArray[np.float64],
+    space: GroupSpace,
+    rates: Mapping[str, float],
+    normalise: Sequence[bool],
+) -> tuple[Alignment, NDArray[np.float64], NDArray[np.float64]]:
+    """Expected group weights of pages, and for each page type their variance and the share that the target holds.
+
+    `masks` are what the system sees of the pages, an array for each dimension; `relevance` weighs pages in what the
+    unknown ones are believed to be.
+    """
+    seen = np.stack([mask.astype(np.int64) for mask in masks], axis=1)
+    types, page_type = np.unique(seen, axis=0, return_inverse=True)
+    page_type = page_type.reshape(-1)
+    weight = np.bincount(page_type, relevance, minlength=len(types)).astype(np.float64)
+    alternatives = [_alternatives(types, weight, number, space, rates) for number in range(len(types))]
+    outcomes = [list(product(*of_type)) for of_type in alternatives]
+    flat = np.array([[mask for mask, _ in one] for of_type in outcomes for one in of_type], np.int64)
+    aligned = align([flat[:, place].astype(masks[place].dtype) for place in range(len(masks))], space, normalise)
+    rows = aligned.rows[aligned.page_type]
+    ends = np.cumsum([len(of_type) for of_type in outcomes])
+    expected, variance, own_share = [], [], []
+    for of_type, of_rows in zip(outcomes, np.split(rows, ends[:-1]), strict=True):
+        shares = np.array([prod(share for _, share in one) for one in of_type])
+        mean = shares @ of_rows
+        spread = float(shares @ (of_rows**2).sum(axis=1) - mean @ mean)
+        held = float(shares @ [row @ blend(row, space) for row in of_rows] - mean @ blend(mean, space))
+        expected.append(mean)
+        variance.append(max(spread, 0.0))
+        own_share.append(held / spread if spread > 1e-12 else 0.5)
+    return Alignment(np.array(expected), page_type), np.array(variance), np.array(own_share)
+
+
+def _alternatives(
+    types: NDArray[np.int64], weight: NDArray[np.float64], number: int, space: GroupSpace, rates: Mapping[str, float]
+) -> list[list[tuple[int, float]]]:
+    """For each dimension the masks that pages of a type may have, with their probabilities."""
+    found = []
+    for place, dimension in enumerate(space.dimensions):
+        mask = int(types[number, place])
+        if mask != UNKNOWN_MASK or dimension.name not in rates:
+            found.append([(mask, 1.0)])
+            continue
+        others = np.delete(types, place, axis=1)
+        is_alike = (others == others[number]).all(axis=1)
+        overall = _by_mask(types[:, place], weight)
+        alike = _by_mask(types[is_alike, place], weight[is_alike])
+        prior = PRIOR_PAGES / max(sum(overall.values()), 1e-12)
+        smoothed = {value: alike.get(value, 0.0) + prior * total for value, total in overall.items()}
+        found.append(list(unknown_shares(smoothed, rates[dimension.name]).items()))
+    return found
+
+
+def _by_mask(masks: NDArray[np.int64], weight: NDArray[np.float64]) -> dict[int, float]:
+    values, number = np.unique(masks, return_inverse=True)
+    return dict(zip(values.tolist(), np.bincount(number.reshape(-1), weight).tolist(), strict=True))
+
+
+def unknown_shares(seen: Mapping[int, float], rate: float) -> Shares:
+    """What pages of unknown group are, from the weight of each mask as it is seen and the share that is undisclosed.
+
+    For each known page there are `rate` / (1 − `rate`) undisclosed ones; unknown pages beyond those are of no group.
+    """
+    hidden = {mask: weight * rate / (1.0 - rate) for mask, weight in seen.items() if mask != UNKNOWN_MASK}
+    n_hidden = sum(hidden.values())
+    total = max(n_hidden, seen.get(UNKNOWN_MASK, 0.0))
+    if total <= 0.0:
+        return {UNKNOWN_MASK: 1.0}
+    shares = {mask: weight / total for mask, weight in hidden.items() if weight > 0.0}
+    return {UNKNOWN_MASK: (total - n_hidden) / total, **shares} if total > n_hidden else shares
