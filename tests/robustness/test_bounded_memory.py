@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import string
 import subprocess
@@ -43,10 +44,12 @@ RERANK = (
     "    sys.argv += ['-o', path + '.out', '--force', '--policy', {}]\n    main()"
 )
 CERTIFYING = """
+import dataclasses
 import numpy as np
 import evenrank.items.rerank
 from evenrank.policies.policy import Rankings
 from evenrank.policies.registry import POLICIES
+@dataclasses.dataclass
 class Certifying:
     name, tasks = "certifying", (1, 2)
     def rank(self, candidates, target, request, rng):
@@ -131,6 +134,7 @@ TABLE_FILES = {
     "packed rows": lambda: gzip.compress(b"query,item\n" + b"qq,aa\n" * (10 << 20), 6),
     "packed ids": lambda: gzip.compress(lines("query,item", "q,{}\n", 4_000_000), 1),
     "packed queries": lambda: gzip.compress(lines("query,item,score", "{},a,1\n", 4_000_000), 1),
+    "queries in bzip2": lambda: bz2.compress(lines("query,item", "{},a\n", 3_000_000), 1),
     "ids": lambda: lines("query,item", "q,{}\n", 1_400_000),
     "queries": lambda: lines("query,item", "{},a\n", 1_400_000),
     "queries and scores": lambda: lines("query,item,score", "{},a,1\n", 1_100_000),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +24,7 @@ import pytest
 from tests.robustness.commands import leftovers
 from tests.robustness.kill_cases import CASES, listing, make_place
 from tests.robustness.server import QUESTION, get, post, wait_until_ready
-from tests.robustness.warm import Warm, can_compile
+from tests.robustness.warm import Warm, can_compile, compile_calls
 
 from evenrank.assessment.assessors import add_assessor
 from evenrank.assessment.assignments import Overlap, assign_pages
@@ -193,3 +195,34 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
         assert len(votes) <= len(answered.votes) + 1, (call, number)
         assert leftovers(place) == [], (call, number)
         assert listing(place) == files, (call, number)
+
+
+SYNCS = """
+import ctypes, sys
+from evenrank.assessment.store import open_store
+from evenrank.sqlite import SqliteFile
+from evenrank.web.storage.store import open_desk_store
+calls = ctypes.CDLL(sys.argv[1])
+stores = [open_desk_store(sys.argv[2]), open_store(sys.argv[3]), SqliteFile(sys.argv[2], is_durable=False)]
+for store in stores:
+    with store.transaction() as connection:
+        connection.execute("CREATE TABLE extra (number INTEGER)")
+        before = calls.evenrank_count(b"sync")
+    print(calls.evenrank_count(b"sync") - before)
+    with store.transaction() as connection:
+        connection.execute("DROP TABLE extra")
+"""
+"""Prints how often the end of a write brings a store to the disk; the third one need not survive a power cut."""
+
+
+@pytest.mark.skipif(not can_compile(), reason="needs Linux and a C compiler")
+def test_a_write_is_on_the_disk_when_its_transaction_has_ended(base: Path, tmp_path: Path) -> None:
+    library = compile_calls(tmp_path)
+    stores = [shutil.copyfile(base / name, tmp_path / name) for name in ("desk.sqlite", "judgments.sqlite")]
+    words = [sys.executable, "-c", SYNCS, library, *stores]
+    env = {**os.environ, "LD_PRELOAD": str(library)}
+    printed = subprocess.run(list(map(str, words)), env=env, check=True, capture_output=True, text=True).stdout
+    of_desk, of_judgments, of_other = map(int, printed.split())
+    assert of_desk >= 1
+    assert of_judgments >= 1
+    assert of_other == 0

@@ -41,13 +41,19 @@ def can_compile() -> bool:
     return sys.platform == "linux" and shutil.which("cc") is not None
 
 
+def compile_calls(folder: Path) -> Path:
+    """The library that counts calls, and kills at one; it is to be preloaded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "kill_calls.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+    return library
+
+
 class Warm:
     """The process that forks, and the way to ask it; a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        library = folder / "kill_calls.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+        library = compile_calls(folder)
         self.log, self.counts = folder / "printed", folder / "counts"
         env = {**os.environ, "LD_PRELOAD": str(library), "OPENBLAS_NUM_THREADS": "1"}
         words = [sys.executable, "-m", "tests.robustness.warm", str(library), str(self.log), str(self.counts)]
