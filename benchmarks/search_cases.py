@@ -19,9 +19,10 @@ import numpy as np
 import orjson
 
 from evenrank.rng import derive
+from evenrank.search.engine.analysis import analyser_for
 from evenrank.search.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
 from evenrank.search.engine.tantivy_engine import HEAP_BYTES, TantivyEngine
-from evenrank.search.engine.tantivy_schema import STEMMED, build_analysers, build_schema
+from evenrank.search.engine.tantivy_schema import build_schema
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10
@@ -69,8 +70,6 @@ class RawTantivy:
 
         folder.mkdir()
         index = tantivy.Index(build_schema([]), str(folder))
-        for name, analyser in build_analysers("en").items():
-            index.register_tokenizer(name, analyser)
         self.write(index, pages)
 
     def write(self, index: Any, pages: Iterator[tuple[int, str, str, str]]) -> None:
@@ -115,9 +114,8 @@ class PlainTantivy(RawTantivy):
         builder = tantivy.SchemaBuilder()
         builder.add_integer_field("page_id", fast=True)
         for name in ("title", "text"):
-            builder.add_text_field(name, tokenizer_name=STEMMED, index_option="freq")
+            builder.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
         index = tantivy.Index(builder.build(), str(folder))
-        index.register_tokenizer(STEMMED, build_analysers("en")[STEMMED])
         self.write(index, pages)
 
     def fill(self, document: Any, page_id: int, title: str, lead: str, text: str) -> None:
@@ -132,10 +130,10 @@ class Bm25s:
     def build(self, folder: Path, pages: Iterator[tuple[int, str, str, str]]) -> None:
         import bm25s
 
-        analyser = build_analysers("en")[STEMMED]
+        analyser = analyser_for("en")
         index = bm25s.BM25(k1=1.2, b=0.75)
         shared: dict[str, str] = {}
-        texts = (analyser.analyze(f"{title} {text}") for _, title, _, text in pages)
+        texts = (analyser.stems(f"{title} {text}") for _, title, _, text in pages)
         words = [[shared.setdefault(word, word) for word in text] for text in texts]
         index.index(words, show_progress=False)
         index.save(str(folder))
@@ -186,8 +184,8 @@ ENGINES: dict[str, Any] = {
 
 def queries(path: Path, n_words: int) -> list[list[str]]:
     """Queries of words drawn from random articles: stems, frequent ones more often, as in keywords."""
-    analyser = build_analysers("en")[STEMMED]
-    leads = [set(analyser.analyze(lead)) for _, _, lead, _ in read_pages(path, 4000)]
+    analyser = analyser_for("en")
+    leads = [set(analyser.stems(lead)) for _, _, lead, _ in read_pages(path, 4000)]
     words = np.array([word for lead in leads for word in sorted(lead) if len(word) > 3])
     rng = derive(1, "queries", n_words)
     return [list(dict.fromkeys(rng.choice(words, n_words).tolist())) for _ in range(N_QUERIES)]

@@ -80,7 +80,7 @@ class PageText:
         return "\n".join(value for _, value in self.infobox if value)
 
 
-_MARKS = {"[": ("[[", "[http", "[//"), "{": ("{{", "{|"), "'": ("''",), "_": ("__",), "\0": ("\0",)}
+_MARKS = (("[", ("[[", "[http", "[//")), ("{", ("{{", "{|")), ("'", ("''",)), ("_", ("__",)), ("\0", ("\0",)))
 """Marks by their first character: most texts do not hold it, and one character is found far faster than two."""
 _FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
 _LINE_MARK = re.compile(r"\n(?:[*#:;]|==|----)")
@@ -123,9 +123,11 @@ def has_markup(text: str) -> bool:
     """Whether anything in the text could be wikitext."""
     if text.startswith(_FIRST_MARKS) or _LINE_MARK.search(text):
         return True
-    for first, marks in _MARKS.items():
-        if first in text and any(mark in text for mark in marks):
-            return True
+    for first, marks in _MARKS:
+        if first in text:
+            for mark in marks:
+                if mark in text:
+                    return True
     return ("<" in text or "&" in text) and _TAG_OR_REFERENCE.search(text) is not None
 
 
@@ -138,7 +140,13 @@ def _plain_page(text: str) -> PageText:
 
 
 def first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
-    """The first paragraph that is not empty, and the rest as a section without title.
+    """The first paragraph that is not empty, and the rest as a section without title."""
+    lead = opening_paragraph(text)
+    return lead, (Section(0, "", text[len(lead) + 1 :]),) if len(lead) < len(text) else ()
+
+
+def opening_paragraph(text: str) -> str:
+    """The text up to the end of its first paragraph that is not empty; all of it where nothing follows.
 
     A line is a paragraph; of text that is wrapped at a fixed width, the lines up to an empty one are.
     """
@@ -146,9 +154,7 @@ def first_paragraph(text: str) -> tuple[str, tuple[Section, ...]]:
     end = text.find("\n", start)
     if 0 <= end - start <= WIDEST_WRAPPED:
         end = _end_of_wrapped(text, start, end)
-    if end < 0 or end + 1 == len(text):
-        return text, ()
-    return text[:end], (Section(0, "", text[end + 1 :]),)
+    return text if end < 0 or end + 1 == len(text) else text[:end]
 
 
 def _end_of_wrapped(text: str, start: int, end: int) -> int:

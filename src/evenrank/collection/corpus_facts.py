@@ -69,7 +69,12 @@ def article_facts(
     """Page ids, sizes in bytes, titles and ids that are text of a batch of articles."""
     return (
         np.array([article.page_id for article in articles], np.int32),
-        np.array([len(article.text.encode("utf-8", "replace")) for article in articles], np.int32),
+        np.array([_n_bytes(article.text) for article in articles], np.int32),
         [article.title.encode("utf-8", "replace") for article in articles],
         [article.key for article in articles],
     )
+
+
+def _n_bytes(text: str) -> int:
+    """Length of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

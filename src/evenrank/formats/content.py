@@ -209,7 +209,8 @@ class _Pending:
             yield self._take(len(self.content))
 
     def _take(self, n_bytes: int) -> RawBatch:
-        data = bytes(self.content[:n_bytes])
+        with memoryview(self.content) as content:
+            data = bytes(content[:n_bytes])
         inside = max(index for index, (before, _, _) in enumerate(self.chunks) if before <= n_bytes)
         before, offset, skip = self.chunks[inside]
         line, byte = self.start.line + data.count(b"\n"), self.start.byte + n_bytes

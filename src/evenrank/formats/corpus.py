@@ -41,7 +41,9 @@ def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
     byte = batch.start.byte
     for line, record in enumerate(batch.data.split(b"\n"), batch.start.line):
         try:
-            if record and not record.isspace():
+            if not has_text_ids and (usual := _usual_article(record)):
+                articles.append(usual)
+            elif record and not record.isspace():
                 fields, is_repaired = _load(record)
                 articles.append(_article(fields, _repaired if is_repaired else str, has_text_ids))
                 faults.n_repaired += is_repaired
@@ -49,6 +51,19 @@ def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
             faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
         byte += len(record) + 1
     return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+def _usual_article(record: bytes) -> Article | None:
+    """The article of a record as the track writes it; None for any other, which `_load` and `_article` look into."""
+    try:
+        fields = orjson.loads(record)
+        page_id, title, url, text = fields["id"], fields["title"], fields["url"], fields["text"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    is_usual = type(page_id) is int and 0 < page_id <= LARGEST_PAGE_ID
+    for part in (title, url, text):
+        is_usual = is_usual and type(part) is str and "\0" not in part
+    return Article(page_id, title, url, text) if is_usual else None
 
 
 def _load(record: bytes) -> tuple[Any, bool]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.search.conftest import MakeEngine, page
 
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.analysis import analyse, analyser_for
+from evenrank.search.engine.analysis import analyse, analyser_for, fold
 from evenrank.search.engine.protocol import TEXT_FIELDS, WeightedTerm
 
 
@@ -21,6 +21,24 @@ def test_english_words_and_stems() -> None:
     assert analyse(english, "lead", "Horses") == ["horses"]
     assert analyse(english, "text", "Horses") == ["hors"]
     assert english.words("a" * 40) == []
+
+
+def test_other_forms_of_letters_and_digits_become_plain_ones() -> None:
+    assert fold("Ångström, ﬁn Æsir x² ½ – “東京” ⑴") == "angstrom, fin aesir x2 ½ – “東京” (1)"
+    assert fold("İstanbul") == "İstanbul"  # no plain form in the table, once it is lower case
+    assert fold("a\ud800b") == "a?b"  # half a character
+    assert analyser_for("en").words("[ˈaɪ] ⑴") == ["ˈai", "1"]
+
+
+@given(st.text(st.characters(max_codepoint=0x24FF, categories=["L", "N", "P", "Zs"]), max_size=30))
+def test_folded_text_has_the_words_of_tantivys_own_folding(text: str) -> None:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(40)).filter(Filter.lowercase())
+    words = builder.filter(Filter.ascii_fold()).build().analyze(text)
+    small_capitals_and_numbers_in_brackets = [word for word in words if word != word.lower() or not word.isalnum()]
+    if not small_capitals_and_numbers_in_brackets and all(len(run.encode()) < 40 for run in text.split()):
+        assert analyser_for("en").words(text) == words
 
 
 @given(st.text(max_size=60))

@@ -6,17 +6,18 @@ that every engine holds the same words and gives the same answers.
 
 from __future__ import annotations
 
+import codecs
 import re
 import threading
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from evenrank.errors import UnknownNameError
 from evenrank.records import LANGUAGE_CODE
 from evenrank.search.engine.biography import BIOGRAPHY, is_biography
-from evenrank.search.engine.protocol import TEXT_FIELDS, IndexPage, TextField
+from evenrank.search.engine.protocol import IndexPage, TextField
 
 if TYPE_CHECKING:
     import tantivy
@@ -58,8 +59,15 @@ _SHORT_WORD = re.compile(r"(?<![^\W_])[^\W_]{1,9}(?![^\W_])")
 
 def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
     """The text of every field of a page; a text without a word gets the word that says so."""
-    texts: dict[TextField, str] = {name: getattr(page, name) for name in TEXT_FIELDS if name != "person"}
-    texts["person"] = BIOGRAPHY if is_biography(page.text, page.categories.splitlines()) else ""
+    texts: dict[TextField, str] = {
+        "title": page.title,
+        "lead": page.lead,
+        "text": page.text,
+        "categories": page.categories,
+        "infobox": page.infobox,
+        "kind": page.kind,
+        "person": BIOGRAPHY if is_biography(page.text, page.categories.splitlines()) else ABSENT,
+    }
     for name, text in texts.items():
         if not text or not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
             texts[name] = ABSENT
@@ -101,6 +109,45 @@ _PAIRED = (
 _RUNS = re.compile(f"([{_PAIRED}]+)|([^\\W_{_PAIRED}]+)")
 
 
+_PLAIN_FORMS = "evenrank.plain_forms"
+
+
+def fold(text: str) -> str:
+    """A text with plain lower-case letters and digits in place of their other forms: é, ﬁ and ² become e, fi and 2.
+
+    All else is left alone. An encoder copies ASCII, which is nearly everything, as fast as memory can be read, and
+    asks only for what is between; tantivy's own filter, which has the same forms, would cost every word a call.
+    """
+    return text if text.isascii() else text.encode("ascii", _PLAIN_FORMS).decode()
+
+
+def _encode_rest(error: UnicodeError) -> tuple[bytes, int]:
+    """What the encoder writes for characters that are not ASCII."""
+    assert isinstance(error, UnicodeEncodeError)
+    return _plain_forms(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_PLAIN_FORMS, _encode_rest)
+
+
+@lru_cache(1 << 14)
+def _plain_forms(characters: str) -> bytes:
+    whole = characters.encode("utf-8", "replace").decode()
+    return "".join(map(_plain_form, whole)).encode()
+
+
+@lru_cache(1 << 14)
+def _plain_form(character: str) -> str:
+    """The plain form of a letter or digit, by tantivy's table; any other character as it is."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    def lower_case() -> TextAnalyzerBuilder:
+        return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+
+    lower, plain = (a.build().analyze(character) for a in (lower_case(), lower_case().filter(Filter.ascii_fold())))
+    return character if lower == plain else plain[0].lower()
+
+
 class WordAnalyser:
     """Letters and digits, lower case, folded to ASCII; stems by the Snowball stemmer of the language if there is one.
 
@@ -120,7 +167,7 @@ class WordAnalyser:
         return list(self._compiled(is_stemmed=self.language in SNOWBALL).analyze(self._normal(text)))
 
     def _normal(self, text: str) -> str:
-        return text if self.language == "en" else unicodedata.normalize("NFKC", text)
+        return fold(text) if self.language == "en" else unicodedata.normalize("NFKC", text)
 
     def _compiled(self, *, is_stemmed: bool) -> tantivy.TextAnalyzer:
         name = "stems" if is_stemmed else "words"
@@ -133,17 +180,16 @@ class WordAnalyser:
 def compile_analyser(language: str, *, is_stemmed: bool) -> tantivy.TextAnalyzer:
     """The analysis of a language in the form that tantivy runs while it indexes.
 
-    English is folded to ASCII before it is stemmed; the stemmers of other languages know their accents.
+    English must be folded to ASCII before (`fold`); the stemmers of other languages know their accents.
     """
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     builder = (
         TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
     )
-    filters = [Filter.stemmer(SNOWBALL[language])] if is_stemmed else []
-    for step in [Filter.ascii_fold(), *filters] if language == "en" else [*filters, Filter.ascii_fold()]:
-        builder = builder.filter(step)
-    return builder.build()
+    if is_stemmed:
+        builder = builder.filter(Filter.stemmer(SNOWBALL[language]))
+    return (builder if language == "en" else builder.filter(Filter.ascii_fold())).build()
 
 
 class PairAnalyser:

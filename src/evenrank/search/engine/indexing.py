@@ -18,7 +18,7 @@ from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.dump_pages import site_names
 from evenrank.annotate.links import ENGLISH, Namespaces
 from evenrank.annotate.templates import template_rules
-from evenrank.annotate.wikitext import first_paragraph, has_markup, parse_wikitext
+from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
@@ -303,7 +303,7 @@ def namespaces_of(corpus: Path, language: str) -> Namespaces:
 
 def _fields(article: Article, namespaces: Namespaces) -> PageFields:
     if not has_markup(article.text):
-        return PageFields(article.page_id, article.title, first_paragraph(article.text)[0], article.text, "", "", "")
+        return PageFields(article.page_id, article.title, opening_paragraph(article.text), article.text, "", "", "")
     page = parse_wikitext(article.text, namespaces)
     boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
     filed, kind = "\n".join(page.categories), infobox_names(article.text, namespaces.language)

@@ -37,9 +37,9 @@ from evenrank.search.engine.tantivy_groups import differ_in_groups_only, search_
 from evenrank.search.engine.tantivy_schema import (
     build_analysers,
     build_schema,
+    document_maker,
     restrict,
     scoring_query,
-    to_document,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class TantivyEngine:
 
         try:
             Path(path).mkdir(parents=True, exist_ok=True)
-            made = tantivy.Index(build_schema(layout.groups), str(path), reuse=False)
+            made = tantivy.Index(build_schema(layout.groups, layout.language), str(path), reuse=False)
         except (ValueError, OSError) as error:
             raise EvenrankError(
                 f"{path}: no index can be made there: {reason_of(error)} (make room, then try again)"
@@ -144,18 +144,17 @@ class TantivyEngine:
         if self._ordinal is None:
             self._ordinal = self._n_added
             self._added = None if self._ordinal else PageIdSet()
+        to_document = document_maker(self.layout)
         for page in pages:
             if self._added is None or not self._added.add(page.page_id):
                 writer.delete_documents_by_term("page_id", int(page.page_id))
-            self._add_document(writer, page)
+            document = to_document(page, self._ordinal)
+            try:
+                writer.add_document(document)
+            except (ValueError, OSError) as error:
+                fix = "make room and run the same command again: it resumes"
+                raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
             self._ordinal += 1
-
-    def _add_document(self, writer: tantivy.IndexWriter, page: IndexPage) -> None:
-        try:
-            writer.add_document(to_document(page, self._ordinal or 0, self.layout))
-        except (ValueError, OSError) as error:
-            fix = "make room and run the same command again: it resumes"
-            raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
