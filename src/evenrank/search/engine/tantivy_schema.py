@@ -96,7 +96,8 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
         for name, text in field_texts(page, analyser).items():
             add_text(name, ABSENT if text is ABSENT else prepared(analyser, name, text))
         for shown, content in shown_texts(page).items():
-            add_bytes(shown, content)
+            if content:
+                add_bytes(shown, content)
         for dimension, group_field in dimensions:
             mask = int(page.masks.get(dimension, 1))
             add_integer(dimension, mask)
