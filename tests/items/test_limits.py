@@ -10,6 +10,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import EvenrankError, InputError
+from evenrank.items.rerank import MAX_ITEMS
 
 RANKINGS = {"q": ["a", "b"]}
 
@@ -96,3 +97,21 @@ def test_a_message_shows_a_few_columns_and_the_start_of_their_names(tmp_path: Pa
     (tmp_path / "table").write_text(",".join(["x" * 100_000, *(f"c{number}" for number in range(40))]) + "\n")
     with pytest.raises(EvenrankError, match=r"no column item .*the columns are: x{60}, c0, .*, c18, …\)$"):
         evenrank.score(tmp_path / "table", {"a": "x"})
+
+
+def test_a_query_of_too_many_items_is_refused() -> None:
+    """A table of 10 MB with one query took 1.3 GB."""
+    items = {"p": {"a": 1.0}, "q": dict.fromkeys(range(MAX_ITEMS + 1), 0.5)}
+    with pytest.raises(EvenrankError, match=r"query 'q' has 200,001 items \(give up to 200,000 of each query"):
+        evenrank.rerank(
+            {query: {str(item): one for item, one in of.items()} for query, of in items.items()}, {"a": "x"}
+        )
+
+
+def test_a_query_of_too_many_kinds_and_groups_is_refused() -> None:
+    """80 kB with four thousand items in groups of their own took 1.3 GB."""
+    groups = {f"i{number}": f"g{number}" for number in range(2000)}
+    with pytest.raises(EvenrankError, match=r"query 'q' has items of 2,000 kinds over 2,001 groups \(merge small"):
+        evenrank.rerank({"p": {"i1": 1.0}, "q": dict.fromkeys(groups, 0.5)}, groups)
+    few = evenrank.rerank({"q": {"i1": 1.0, "i2": 0.5}}, groups, policy="relevance")
+    assert few.to_dict() == {"q": ["i1", "i2"]}

@@ -174,6 +174,33 @@ def test_many_queries_over_many_groups_are_scored_in_parts(tmp_path: Path) -> No
     assert peak <= LIMIT_MIB // 2, f"{peak} MiB"
 
 
+def test_many_items_are_ranked_over_many_groups(tmp_path: Path) -> None:
+    """A file of 10 MB and 9 kB of groups took 7.8 GB."""
+    path = tmp_path / "items.csv"
+    path.write_bytes(lines("query,item", "{0[2]},{0}\n", 200_000))
+    path.with_suffix(".groups").write_bytes(lines("item,group", "{0},{0}\n", 500))
+    code = "import evenrank\nread = lambda path: evenrank.rerank(path, path.replace('.csv', '.groups'), workers=1, "
+    peak, ended, errors = peak_mib(code + "policy='relevance')" + RUN_READ, path)
+    assert ended == 0, errors
+    assert peak <= LIMIT_MIB // 2, f"{peak} MiB"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_longest_queries_are_ranked_in_bounded_memory(tmp_path: Path) -> None:
+    """Seven queries of nearly as many items as are allowed, in 9.7 MB."""
+    path = tmp_path / "items.csv"
+    names = lines("query,item", "{}\n", 1_386_000).decode().splitlines()[1:]
+    rows = (f"{'abcdefg'[at // 198_000]},{name}\n" for at, name in enumerate(names))
+    path.write_text("query,item\n" + "".join(rows))
+    groups = "".join(f"{name},{'xyz'[at % 3]}\n" for at, name in enumerate(names[::1000]))
+    path.with_suffix(".groups").write_text("item,group\n" + groups)
+    code = "import evenrank\nread = lambda path: evenrank.rerank(path, path.replace('.csv', '.groups'), workers=1)"
+    peak, ended, errors = peak_mib(code + RUN_READ, path, timeout=1500)
+    assert ended == 0, errors
+    assert peak <= LIMIT_MIB, f"{peak} MiB"
+
+
 def test_a_packed_table_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
     """A megabyte of gzip with twenty million rows took gigabytes."""
     path = tmp_path / "table.gz"

@@ -41,6 +41,12 @@ MAX_RANKINGS = 100_000
 """Rankings of one query, at most: a thousand times those of the track."""
 N_IN_PARALLEL = 32
 """Fewer queries are ranked in this process."""
+MAX_ITEMS = 200_000
+"""Items of one query, at most: policies compare hundreds of rankings of them."""
+MAX_CELLS, LEAST_CELLS = 4_000_000, 1_000_000
+"""Kinds of item of one query times groups, at most: in small tables, and in the largest ones."""
+CELLS_PER_ROW = 2
+"""A row of a table takes as much memory as this many cells."""
 CELLS_AT_ONCE = 1_000_000
 """Shares of groups in the targets of queries that are held at once."""
 
@@ -139,6 +145,7 @@ def rerank(
     owner = _policy_of(policy, n_rankings)
     chosen = owner(**parse_settings(owner, {name: _text(value) for name, value in (settings or {}).items()}))
     given = _read(items, groups, target, relevance)
+    _refuse_large(given)
     parts = given.groupings.parts
     shape = given.groupings.space.shape
     job = _Job(chosen, n_rankings, k, shape, tuple((part.name, part.groups) for part in parts), seed)
@@ -164,7 +171,7 @@ def _read(items: object, groups: object, target: object | None, relevance: str) 
     faults.raise_if_any()
     if not len(ranked.items):
         raise EvenrankError("items: nothing to rank")
-    if not any(part.alignment.rows[part.alignment.page_type[ranked.items], 1:].any() for part in grouped.parts):
+    if not any(_has_known_group(part.alignment, ranked.items) for part in grouped.parts):
         raise EvenrankError("groups: none of the items to rank has a known group (are the ids the same in both?)")
     return _Inputs(
         queries=_names(ranked.queries)[ranked.query].tolist(),
@@ -177,6 +184,26 @@ def _read(items: object, groups: object, target: object | None, relevance: str) 
         groupings=grouped,
         targets=wanted,
     )
+
+
+def _has_known_group(alignment: Alignment, items: NDArray[np.intp]) -> bool:
+    return bool(alignment.rows[np.unique(alignment.page_type[items]), 1:].any())
+
+
+def _refuse_large(given: _Inputs) -> None:
+    """EvenrankError for a query whose ranking would fill the memory."""
+    lengths = np.diff(given.starts)
+    if len(large := np.flatnonzero(lengths > MAX_ITEMS)):
+        found = f"query {given.queries[large[0]]!r} has {lengths[large[0]]:,} items"
+        raise EvenrankError(f"items: {found} (give up to {MAX_ITEMS:,} of each query, the most relevant ones)")
+    joint = given.groupings.joint()
+    n_kinds, n_groups = joint.rows.shape
+    most = max(LEAST_CELLS, MAX_CELLS - CELLS_PER_ROW * len(given.item))
+    for at in np.flatnonzero(np.minimum(lengths, n_kinds) * n_groups > most).tolist():
+        kinds = np.unique(joint.page_type[given.item[given.starts[at] : given.starts[at + 1]]])
+        if len(kinds) * n_groups > most:
+            found = f"query {given.queries[at]!r} has items of {len(kinds):,} kinds over {n_groups:,} groups"
+            raise EvenrankError(f"items: {found} (merge small groups, or give fewer items of each query)")
 
 
 def _names(known: Vocabulary) -> NDArray[np.object_]:

@@ -19,6 +19,8 @@ MAX_SEARCHED = 64
 """Ranks of one ranking that take part in a search step."""
 FEW, MANY = 24, 400
 """Exchanges of a ranking that are evaluated exactly: of each of several rankings, and of the best in the end."""
+CELLS_AT_ONCE = 2_000_000
+"""Exposures of groups by ranking and rank above which rankings are improved one by one, for the memory's sake."""
 MAX_MOVES = 200
 IMPROVEMENT = 1e-10
 
@@ -31,7 +33,9 @@ def best_improved(problem: CompoundProblem, rankings: NDArray[np.intp]) -> NDArr
     """
     n_ranks = int(np.sum(problem.discounts >= SEARCHED_WEIGHT * problem.attention))
     if n_ranks:
-        rankings = improve(problem, rankings, n_ranks, FEW)
+        step = len(rankings) if rankings.size * problem.rows.shape[1] <= CELLS_AT_ONCE else 1
+        parts = [rankings[first : first + step] for first in range(0, len(rankings), step)]
+        rankings = np.concatenate([improve(problem, part, n_ranks, FEW) for part in parts])
     best = rankings[[np.argmax([problem.score(ranking) for ranking in rankings])]]
     return np.asarray(improve(problem, best, n_ranks, MANY)[0] if n_ranks else best[0])
 

@@ -28,6 +28,8 @@ RATES = (1.0, 0.75, 1.4, 0.5, 2.0)
 OFFSETS = np.array([0.0, 0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.2])
 """What is added to the tangent's total price, and taken from it, in units of the largest relevance."""
 FEW_OFFSETS = OFFSETS[:5]
+CELLS_AT_ONCE = 1_000_000
+"""Values of pages at prices that are sorted at once; up to forty thousand pages all prices are."""
 
 
 @dataclass
@@ -109,8 +111,10 @@ class BandBounds:
     def _values(self, prices: NDArray[np.float64], discount: NDArray[np.float64]) -> NDArray[np.float64]:
         """Value of the best ranking, for each price that exposure has in any group, less a discount by group."""
         in_groups = self.problem.rows.sum(axis=1)[self.problem.page_type]
-        scores = self.problem.page_scores(-discount) + np.multiply.outer(prices, in_groups)
-        return supports(scores, self.problem.discounts)
+        scores, step = self.problem.page_scores(-discount), max(1, CELLS_AT_ONCE // len(in_groups))
+        parts = [prices[first : first + step] for first in range(0, len(prices), step)]
+        values = [supports(scores + np.multiply.outer(part, in_groups), self.problem.discounts) for part in parts]
+        return np.concatenate(values)
 
     def _heights(self, slope: NDArray[np.float64], bands: NDArray[np.intp]) -> NDArray[np.float64]:
         """Height of the plane for each band; least shares are smallest at its upper end."""
