@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/fleet.py [PART...] [--sizes 63576 254304] [--times 3]
 
-Parts: loading, search, import, spark, growth; all but growth when none is named. Three OpenSearch
+Parts: loading, search, import, fields, spark, growth; all but growth when none is named. Three OpenSearch
 nodes with one replica, and a Spark master with two workers, are started on loopback (`tools.fleet`). Cost is
 processor time of this process and of all servers, which a busy machine does not distort as it does seconds.
 EVENRANK_FLEET_EVERY=5 takes every fifth page of the sample only, for a quick look.
@@ -296,6 +296,67 @@ def import_and_index() -> None:
     shutil.rmtree(folder)
 
 
+FIELDS = """
+import sys
+from isal import igzip
+import orjson, tantivy
+step = int(sys.argv[3])
+schema = tantivy.SchemaBuilder()
+schema.add_text_field("title", tokenizer_name="en_stem")
+schema.add_text_field("text", tokenizer_name="en_stem", index_option="freq" if step else "position")
+if step >= 2:
+    schema.add_text_field("lead")
+if step >= 3:
+    schema.add_bytes_field("opening", stored=True)
+words, numbers = ("categories", "infobox", "kind", "person"), [f"number{n}" for n in range(8)]
+if step >= 4:
+    for name in words:
+        schema.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
+    for at, name in enumerate(numbers):
+        schema.add_integer_field(name, fast=at > 2, indexed=at < 3)
+index = tantivy.Index(schema.build(), path=sys.argv[2])
+writer = index.writer(200_000_000, 2)
+for line in igzip.open(sys.argv[1]):
+    record = orjson.loads(line)
+    text, document = record["text"], tantivy.Document()
+    document.add_text("title", record["title"])
+    document.add_text("text", text)
+    if step >= 2:
+        document.add_text("lead", text.partition("\\n")[0])
+    if step >= 3:
+        document.add_bytes("opening", text[:2000].encode())
+    if step >= 4:
+        for name in words:
+            document.add_text(name, "absent")
+        for name in numbers:
+            document.add_integer(name, record["id"])
+    writer.add_document(document)
+writer.commit()
+writer.wait_merging_threads()
+"""
+STEPS = (
+    "title and text with positions",
+    "the text without positions",
+    "and the first line as a field with positions",
+    "and 2,000 characters stored",
+    "and four fields of one word, eight numbers",
+)
+"""What `FIELDS` adds to an index, one after the other: the last has as much as ours, without any of our code."""
+
+
+def fields() -> None:
+    """What fields cost in tantivy itself: a lower bound for ours."""
+    print("\ntantivy alone, processor seconds\n")
+    row("fields", "seconds", "ratio")
+    adopt_orphans()
+    folder = Path(tempfile.mkdtemp(prefix="evenrank-fleet-"))
+    script = [sys.executable, "-c", FIELDS, str(SAMPLE / "corpus.jsonl.gz"), str(folder / "raw")]
+    seconds = [min(processor_seconds([[*script, str(step)]], folder) for _ in range(2)) for step in range(len(STEPS))]
+    for name, value in zip(STEPS, seconds, strict=True):
+        row(name, f"{value:.1f}", f"{value / seconds[0]:.2f}")
+    shutil.rmtree(folder)
+
+
 def processor_seconds(commands: Sequence[Sequence[str]], folder: Path) -> float:
     shutil.rmtree(folder / "sample", ignore_errors=True)
     shutil.rmtree(folder / "raw", ignore_errors=True)
@@ -323,6 +384,7 @@ def main() -> None:
         "loading": loading,
         "search": search,
         "import": import_and_index,
+        "fields": fields,
         "spark": lambda: spark(options.times),
         "growth": lambda: loading(options.sizes),
     }

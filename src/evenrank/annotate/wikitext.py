@@ -84,7 +84,7 @@ _MARKS = (("[", ("[[", "[http", "[//")), ("{", ("{{", "{|")), ("'", ("''",)), ("
 """Marks by their first character: most texts do not hold it, and one character is found far faster than two."""
 _FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
 _LINE_MARK = re.compile(r"\n(?:[*#:;]|==|----)")
-_TAG_OR_REFERENCE = re.compile(r"<[a-zA-Z/!]|&#?\w{1,31};")
+_TAG, _REFERENCE = re.compile(r"<[a-zA-Z/!]"), re.compile(r"&#?\w{1,31};")
 _STRUCTURE = re.compile(r"\[\[|\{\{|\n==")
 _HEADING = re.compile(r"\n(=[^\n]+=)[ \t]*(?=\n)")
 
@@ -128,7 +128,7 @@ def has_markup(text: str) -> bool:
             for mark in marks:
                 if mark in text:
                     return True
-    return ("<" in text or "&" in text) and _TAG_OR_REFERENCE.search(text) is not None
+    return ("<" in text and _TAG.search(text) is not None) or ("&" in text and _REFERENCE.search(text) is not None)
 
 
 def _plain_page(text: str) -> PageText:
