@@ -101,7 +101,7 @@ def test_faults_of_other_inputs(given: dict[str, object], message: str) -> None:
         RUN.astype({"query": "category", "item": "category"}),
         RUN.assign(score=[Decimal("0.5"), Decimal("0.25")]),
         RUN.assign(Item=["b", "a"]),
-        pl.from_pandas(RUN).with_columns(pl.col("item").cast(pl.Categorical)),
+        pl.DataFrame(RUN.to_dict("list")).with_columns(pl.col("item").cast(pl.Categorical)),
         pd.Series([["a", "b"]], index=["q"]),
         pd.Series({"a": 0.9, "b": 0.5}),
         RUN.iloc[::-1],
