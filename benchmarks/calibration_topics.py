@@ -7,8 +7,9 @@ folds of the topics, with keywords as given and dropped at random, and asked abo
 keywords, and with 30 keywords, most of them machine-made (a form that training never saw). The two pages that those
 were drawn from leave every topic, in training too. A window was cut after about seven relevant pages, so all topics
 look alike; so each is also asked about in random parts of the window (60 % and 30 % of the pages), where the number
-of relevant pages varies. Prints the reliability diagram, the expected calibration error of pages with p >= 0.05, and
-how often the 80 % interval of the number of relevant pages covers it. The model of counts was chosen with seed 0.
+of relevant pages varies. Prints the reliability diagram, the expected calibration error of pages with p >= 0.05, beside
+the one that chance alone would give, and how often the 80 % interval of the number of relevant pages covers it. The
+model of counts was chosen with seed 0.
 """
 
 from __future__ import annotations
@@ -41,27 +42,37 @@ from topic_forms import N_LONG, FormedTopic, form_topics
 EDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.01)
 FORMS = ("as given", "0", str(N_LONG))
 SHARES = (1.0, 0.6, 0.3)
+N_SIMULATED = 200
+"""Judgments drawn from the probabilities themselves, for the error that chance alone makes."""
 LEAST_PAGES = 2 * DEPTH
 """Pages that a part of a window must have, so that no more of them are candidates than in training."""
 Floats = NDArray[np.float64]
+
+
+def calibration_error(p: Floats, y: NDArray[np.bool_]) -> float:
+    """Mean distance of probabilities from shares of relevant pages, where p is at least 0.05."""
+    n_bins = len(EDGES) - 1
+    of_page = np.searchsorted(EDGES, p, side="right") - 1
+    is_sure = of_page >= 0
+    excess = np.bincount(of_page[is_sure], (p - y)[is_sure], minlength=n_bins)
+    return float(np.abs(excess).sum() / max(is_sure.sum(), 1))
 
 
 def show(
     form: str, examples: Sequence[TrainingExample], given: Sequence[Floats], counts: Sequence[tuple[float, ...]]
 ) -> None:
     p, y = np.concatenate(given), np.concatenate([example.labels for example in examples])
-    error = n_sure = 0.0
     print(f"\nkeywords {form}: {len(examples)} topics")
     for low, high in pairwise(EDGES):
         inside = (p >= low) & (p < high)
         if inside.any():
             print(f"  p {p[inside].mean():.3f}  relevant {y[inside].mean():.3f}  pages {inside.sum():5d}")
-            error += abs(p[inside].sum() - y[inside].sum())
-            n_sure += inside.sum()
+    rng = np.random.default_rng(0)
+    by_chance = float(np.mean([calibration_error(p, rng.random(len(p)) < p) for _ in range(N_SIMULATED)]))
     n = np.array([example.n_relevant for example in examples])
     median, low_end, high_end = np.array(counts).T
     covered = ((low_end <= n) & (n <= high_end)).mean()
-    print(f"  calibration error where p >= 0.05: {error / n_sure:.3f}")
+    print(f"  calibration error where p >= 0.05: {calibration_error(p, y):.3f} ({by_chance:.3f} if all p were right)")
     has_any = n > 0
     print(
         f"  number of relevant pages: {n.mean():.1f} ± {n.std():.1f}, median ratio "

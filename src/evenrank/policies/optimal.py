@@ -60,9 +60,9 @@ class Optimal:
     many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.04, 0.05, 0.05, 0.06, 0.8)
+    depth_weights: tuple[float, ...] = (0.03, 0.04, 0.03, 0.04, 0.86)
     """Task 1: share of people who stop at each of the depths."""
-    head_emphasis: float = 2.2
+    head_emphasis: float = 2.0
     """Task 1: how much more fairness counts above the end of a list, where an estimated target is easily missed: fully
     from depth 50 on, not at all down to depth 20; 1 maximises the measure as estimated at every depth. Bounds are
     always those of the measure."""
