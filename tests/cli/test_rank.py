@@ -97,7 +97,7 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
     base.write_text("".join(lines))
     assert rank(golden_collection, output, "--task", 1, "--policy", "swap", "--from", base).exit_code == 0
     record = json.loads((tmp_path / "fair.tsv.json").read_text())
-    assert record["candidates"]["relevance"].startswith("logistic calibration")
+    assert record["candidates"]["relevance"].startswith("piecewise-linear calibration")
     assert {t["topic"] for t in record["topics"]} == {t.id for t in golden_collection.topics if t.split == "eval"}
 
 

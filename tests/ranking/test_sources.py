@@ -146,7 +146,7 @@ def test_what_is_learned_arrives_in_the_probabilities(taught: Collection) -> Non
     unseen = [topic for topic in taught.topics if topic.split == "eval"]
     seen = [topic for topic in taught.topics if topic.split == "train"]
     untrained, learned = source_of(taught, "untrained"), source_of(taught, "learned")
-    assert log_loss(learned, unseen) < 0.8 * log_loss(untrained, unseen)
+    assert log_loss(learned, unseen) < 0.9 * log_loss(untrained, unseen)
     # as sure of itself on the topics it was trained on as on others, not more
     assert log_loss(learned, seen) > 0.6 * log_loss(learned, unseen)
 

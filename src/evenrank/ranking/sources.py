@@ -44,7 +44,7 @@ class Found:
         return Found(self.page_ids[positions], self.scores[positions], self.relevance[positions], self.n_relevant)
 
 
-CALIBRATION = CalibrationSettings(method="bent", ridge=1e-3)
+CALIBRATION = CalibrationSettings(method="piecewise-linear", ridge=1e-3)
 """How scores become probabilities: a line with corners, because the best pages are about equally likely to be relevant.
 A straight one gave the first ten 0.98 where 0.73 were, and a list paid for differences that were not there. Little
 shrinkage, so that pages far down the list get probabilities near 0."""

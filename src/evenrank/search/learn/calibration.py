@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from evenrank.search.learn.isotonic import isotonic_fit
 from evenrank.search.learn.linear import expit, logistic_fit, logit
-from evenrank.search.learn.piecewise_linear import bent_fit
+from evenrank.search.learn.piecewise_linear import piecewise_linear_fit
 from evenrank.types import Floats
 
-Method = Literal["logistic", "isotonic", "bent"]
+Method = Literal["logistic", "isotonic", "piecewise-linear"]
 Scale = Literal["topic", "shared"]
 
 
@@ -32,7 +32,7 @@ class CalibrationSettings:
 
     method: Method = "isotonic"
     """`logistic`: log-odds are linear in the description; `isotonic`: then made the shares that were found, in steps;
-    `bent`: then a rising line with corners, which follows the shares and still tells any two scores apart."""
+    `piecewise-linear`: then a rising line with corners, which follows the shares and still tells scores apart."""
     scale: Scale = "topic"
     """`topic`: scores compare within a topic only; `shared`: the same score means the same in every topic."""
     ridge: float = 1e-2
@@ -109,8 +109,8 @@ def fit_calibration(
     if settings.method == "isotonic":
         knots, shares = isotonic_fit(linear, labels, weights)
         values = logit(shares, floor=0.5 / len(labels))
-    elif settings.method == "bent":
-        knots, values = bent_fit(linear, labels, weights, settings.ridge)
+    elif settings.method == "piecewise-linear":
+        knots, values = piecewise_linear_fit(linear, labels, weights, settings.ridge)
     return Calibration(settings, coefficients, float(weights @ labels), knots, values)
 
 

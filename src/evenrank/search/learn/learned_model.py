@@ -18,7 +18,7 @@ from evenrank.search.learn.training_data import LearningSettings
 from evenrank.search.relevance import ScoredPages
 from evenrank.types import Floats
 
-LEARNED_CALIBRATION = CalibrationSettings(method="bent", scale="shared", ridge=1e-4, prior_strength=10.0)
+LEARNED_CALIBRATION = CalibrationSettings(method="piecewise-linear", scale="shared", ridge=1e-4, prior_strength=10.0)
 """How learned scores become probabilities: they are log-odds of one scale already, so one line serves all topics."""
 
 

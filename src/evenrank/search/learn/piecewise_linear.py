@@ -19,7 +19,7 @@ FAR = 1e3
 """How far beyond the outer corners the line continues."""
 
 
-def bent_fit(scores: Floats, labels: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
+def piecewise_linear_fit(scores: Floats, labels: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
     """Knots and log-odds at the knots; between them the line is straight."""
     relevant = scores[labels > 0.0]
     corners = np.unique(np.quantile(relevant, CORNERS)) if len(relevant) else np.zeros(1)
