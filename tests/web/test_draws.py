@@ -162,8 +162,8 @@ def test_draws_bring_new_articles(desk: Desk) -> None:
     search = saved(desk)
     rankings = [make_draw(desk, search, "one").page_ids for _ in range(10)]
     assert all(len(set(pages.tolist())) == 50 for pages in rankings)
-    n_new = len(np.unique(np.concatenate(rankings)))  # of ten draws, most of what is within reach
-    assert n_new > max(2.5 * search.relevance.sum(), 0.6 * search.certificate["n_within_reach"])
+    n_new = len(np.unique(np.concatenate(rankings)))  # of ten draws, more than half of what is within reach
+    assert n_new > max(2.5 * search.relevance.sum(), 0.5 * search.certificate["n_within_reach"])
 
 
 def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
