@@ -15,6 +15,7 @@ from tests.search.conftest import page
 from tests.search.engine.cluster import opensearch_address
 from tools.fleet.processes import Server
 
+from evenrank.search.engine import opensearch_engine
 from evenrank.search.engine.engines import engine_kind
 from evenrank.search.engine.opensearch_engine import OpenSearchEngine
 from evenrank.search.engine.protocol import EngineUnavailableError, IndexLayout, IndexPage, WeightedTerm
@@ -77,14 +78,40 @@ def test_loading_and_searching_go_on_when_a_node_dies(role: str, cluster: str, t
     killer = threading.Timer(0.5, (manager if role == "cluster manager" else others[0]).kill)
     killer.start()
     for first in range(11, 6011, 500):
-        patiently(lambda first=first: loaded.add(pages(first, first + 500)))
+        loaded.add(pages(first, first + 500))  # waits by itself
         after = patiently(lambda: searched.search(HORSE, 300))
         assert after.page_ids.tolist() == before.page_ids.tolist()
         assert after.scores.tolist() == before.scores.tolist()
     killer.join()
-    patiently(lambda: loaded.commit("loaded"))
+    loaded.commit("loaded")
     assert patiently(loaded.page_ids).tolist() == list(range(1, 6011))
     assert patiently(loaded.mark) == "loaded"
+
+
+def test_loading_waits_while_the_cluster_is_short_of_memory(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real cluster that lets no request of more than 2 kB in, as one that is short of memory does."""
+    engine = made(cluster, tmp_path, "busy", 10)
+    client = engine._client
+
+    def limit(size: str | None) -> None:
+        client.cluster.put_settings(body={"transient": {"network.breaker.inflight_requests.limit": size}})
+
+    limit("2kb")
+    try:
+        monkeypatch.setattr(opensearch_engine, "PATIENCE_SECONDS", 0.0)
+        with pytest.raises(EngineUnavailableError, match="circuit_breaking_exception"):
+            engine.add(pages(11, 511))
+        monkeypatch.setattr(opensearch_engine, "PATIENCE_SECONDS", 300.0)
+        relief = threading.Timer(2.0, limit, [None])
+        relief.start()
+        engine.add(pages(11, 511))
+        relief.join()
+    finally:
+        limit(None)
+    engine.commit("made")
+    assert engine.page_ids().tolist() == list(range(1, 511))
 
 
 def cluster_manager(engine: OpenSearchEngine) -> Server:
@@ -165,7 +192,7 @@ def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: 
     assert away.status_code == 503
     assert away.headers["Retry-After"]
     opensearch.start()
-    patiently(lambda: engine.commit("again"))
+    engine.commit("again")
     assert patiently(engine.page_ids).tolist() == list(range(1, 2011))
     deadline = time.monotonic() + PATIENCE
     while client.get("/lists/preview", params=question).status_code != 200:

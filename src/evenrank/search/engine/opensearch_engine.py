@@ -8,7 +8,8 @@ separates its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -69,6 +70,10 @@ NEEDED_PARTS = "responses.error,responses._shards,responses.hits.hits.sort,respo
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 _BUSY = frozenset({429, 502, 503, 504})
+PATIENCE_SECONDS = 300.0
+"""How long a build waits for a cluster that is busy or away, before it ends and has to be resumed."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+"""Seconds between two tries of a build, twice as long each time."""
 
 
 class OpenSearchEngine:
@@ -135,6 +140,10 @@ class OpenSearchEngine:
             self._bulk(_lines({"delete": {"_id": str(page_id)}} for page_id in batch))
 
     def _bulk(self, body: bytes) -> None:
+        """Send changes, again while the cluster is busy or away: a page is known by its id, so none is added twice."""
+        _patiently(lambda: self._send(body))
+
+    def _send(self, body: bytes) -> None:
         with _translated(self._address):
             answer = self._client.bulk(body=body, index=self.index)
         if not answer["errors"]:
@@ -148,6 +157,9 @@ class OpenSearchEngine:
 
     def commit(self, mark: str = "") -> None:
         """Make changes visible; see `Engine.commit`. What was acknowledged is durable already."""
+        _patiently(lambda: self._commit(mark))
+
+    def _commit(self, mark: str) -> None:
         with _translated(self._address):
             self._client.indices.refresh(index=self.index)
             meta = {"mark": mark, "language": self.layout.language}
@@ -314,6 +326,19 @@ def _connect(address: Address) -> OpenSearch:
         dead_timeout=HOST_PAUSE_SECONDS,
         timeout_cutoff=1,
     )
+
+
+def _patiently(call: Callable[[], None]) -> None:
+    """Call, again and again while the engine is unavailable; its last error when that takes too long."""
+    deadline, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except EngineUnavailableError:
+            if time.monotonic() + pause > deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2.0 * pause, LONGEST_PAUSE)
 
 
 @contextmanager
