@@ -175,6 +175,16 @@ def test_broken_records_are_reported_and_skipped(tmp_path: Path) -> None:
     assert faults.faults[0].line == 3
 
 
+def test_an_index_of_another_version_is_refused_as_such(collection: Collection) -> None:
+    build(collection)
+    state = indexing.index_folder(collection) / "build.json"
+    record = orjson.loads(state.read_bytes())
+    record["sources"]["schema"] = "1"
+    state.write_bytes(orjson.dumps(record))
+    with pytest.raises(EvenrankError, match="made by another version of Evenrank"):
+        open_index(collection)
+
+
 def test_an_index_of_other_files_is_refused_and_replaced(collection: Collection, tmp_path: Path) -> None:
     build(collection)
     changed = import_collection(collection.path, write_files(tmp_path / "new", {1: "a horse"}))

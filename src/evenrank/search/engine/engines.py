@@ -147,8 +147,10 @@ def open_index(collection: Collection) -> Engine:
     run = f"run: evenrank index {collection.path}"
     if state is None:
         raise NoIndexError(f"{collection.path}: no index ({run})")
-    if state.sources != sources_of(collection):
-        raise NoIndexError(f"{folder}: made from other files than the collection has now ({run})")
+    if state.sources != (wanted := sources_of(collection)):
+        is_older = {**state.sources, "schema": wanted["schema"]} == wanted
+        what = "by another version of Evenrank" if is_older else "from other files than the collection has now"
+        raise NoIndexError(f"{folder}: made {what} ({run})")
     if not state.is_complete:
         raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
     return engine_kind(state.engine).open(state.engine, folder, state.layout, n_cores())
