@@ -19,7 +19,7 @@ from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import EstimatedTarget, blend
 
 PRIOR_PAGES = 20.0
-"""Weight, in pages, of the whole collection in what is believed of pages that look alike: few of them say little."""
+"""Weight, in pages, of all of them in what is believed of pages that look alike: few of those say little."""
 
 
 def parse_restriction(within: Sequence[str], known: Mapping[str, Dimension] = DIMENSIONS) -> dict[str, int]:
@@ -106,15 +106,24 @@ def beliefs_about(
     for number, code in enumerate(present.tolist()):
         shares, members = table.of(code)
         outcomes = np.einsum("g,mh->mgh", look.rows[look.page_type[number]], members).reshape(len(members), -1)
-        mean = shares @ outcomes
-        spread = float(shares @ (outcomes**2).sum(axis=1) - mean @ mean)
-        held = float(shares @ [row @ blend(row, wide) for row in outcomes] - mean @ blend(mean, wide))
+        mean, spread, held = group_moments(shares, outcomes, wide)
         expected.append(mean)
-        variance.append(max(spread, 0.0))
-        own_share.append(held / spread if spread > 1e-12 else 0.5)
+        variance.append(spread)
+        own_share.append(held)
     alignment = Alignment(np.array(expected), page_type.reshape(-1))
     target = _wide_target(alignment, wide, known_target, mass)
     return Beliefs(alignment, np.array(variance), np.array(own_share), target)
+
+
+def group_moments(
+    shares: NDArray[np.float64], outcomes: NDArray[np.float64], space: GroupSpace
+) -> tuple[NDArray[np.float64], float, float]:
+    """Mean and variance of group weights that are `outcomes` with the probabilities `shares`, and how much of a page's
+    own fair exposure the target holds for its groups."""
+    mean = shares @ outcomes
+    spread = float(shares @ (outcomes**2).sum(axis=1) - mean @ mean)
+    held = float(shares @ [row @ blend(row, space) for row in outcomes] - mean @ blend(mean, space))
+    return mean, max(spread, 0.0), held / spread if spread > 1e-12 else 0.5
 
 
 def _wide_target(

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.errors import EvenrankError
-from evenrank.targets.target import blend
+from evenrank.ranking.groups import PRIOR_PAGES, group_moments
 
-PRIOR_PAGES = 20.0
-"""Weight, in pages, of the whole topic in what is believed of pages that are alike in other dimensions."""
 Masks = Sequence[NDArray[np.unsignedinteger]]
 Shares = Mapping[int, float]
 """Probability of each mask."""
@@ -74,12 +72,10 @@ def expected_groups(
     expected, variance, own_share = [], [], []
     for of_type, of_rows in zip(outcomes, np.split(rows, ends[:-1]), strict=True):
         shares = np.array([prod(share for _, share in one) for one in of_type])
-        mean = shares @ of_rows
-        spread = float(shares @ (of_rows**2).sum(axis=1) - mean @ mean)
-        held = float(shares @ [row @ blend(row, space) for row in of_rows] - mean @ blend(mean, space))
+        mean, spread, held = group_moments(shares, of_rows, space)
         expected.append(mean)
-        variance.append(max(spread, 0.0))
-        own_share.append(held / spread if spread > 1e-12 else 0.5)
+        variance.append(spread)
+        own_share.append(held)
     return Alignment(np.array(expected), page_type), np.array(variance), np.array(own_share)
 
 
