@@ -59,10 +59,11 @@ MALE, FEMALE, NON_BINARY = 6581097, 6581072, 48270
 HUMAN = statement("P31", 5)
 
 ENTITIES = [
-    # a person: two citizenships, one of a dissolved state; a deprecated one; the place of birth is a town
+    # a person: two citizenships, one of a dissolved state; a deprecated one; born in a town; of another class too
     entity(
         1001,
         HUMAN,
+        statement("P31", 3102),
         statement("P21", FEMALE, references={"P143": 328}),
         statement("P27", 142, qualifiers={"P580": "+1900-01-01T00:00:00Z", "P17": 30}),
         statement("P27", 15180),
@@ -92,14 +93,30 @@ ENTITIES = [
     # no country, but coordinates (Nairobi)
     entity(
         1005,
+        statement("P31", 3101),
         statement("P625", (-1.29, 36.82)),
         statement("P571", "+0900-00-00T00:00:00Z/7"),
         title="Tower of Somewhere",
+        titles={"dewiki": "Turm von Irgendwo"},
     ),
-    entity(1006, statement("P495", 17), title="Élan & Zest", others=tuple(f"l{n}wiki" for n in range(5))),
+    # two classes by title, one without a page here, one whose page is about the wiki itself, one deprecated
+    entity(
+        1006,
+        statement("P495", 17),
+        *(statement("P31", number) for number in (3102, 3104, 3105, 3101)),
+        statement("P31", 3103, rank="deprecated"),
+        title="Élan & Zest",
+        others=tuple(f"l{n}wiki" for n in range(5)),
+    ),
     # no claims at all
     entity(1007, title="Nothing known"),
-    entity(1009, statement("P17", 36704), title="Union of States"),
+    entity(
+        1009,
+        statement("P17", 36704),
+        statement("P31", 3101),
+        statement("P31", 3102, rank="preferred"),
+        title="Union of States",
+    ),
     # everything says "unknown"; a gender without being a person does not count
     entity(
         1010,
@@ -118,6 +135,12 @@ ENTITIES = [
     entity(3001, statement("P279", 3002)),
     entity(3002, statement("P279", 36180), statement("P279", 327055)),
     entity(4001, statement("P2000", "text"), others=("eswiki",)),
+    # classes: pages about them are not in this dump, which is a selection
+    entity(3101, title="Tower (building)", titles={"dewiki": "Turm"}),
+    entity(3102, title="Institution"),
+    entity(3103, title="Mistake"),
+    entity(3104, others=("eswiki",)),
+    entity(3105, title="Category:Lists"),
 ]
 PAGE_PROPS = (
     "INSERT INTO `page_props` VALUES (12,'wikibase_item','Q1012',NULL),(12,'defaultsort','x',NULL),"

@@ -24,6 +24,7 @@ from evenrank.annotate.bands import (
 from evenrank.annotate.dump_pages import annotate_history, annotate_page_props
 from evenrank.annotate.facts import read_csv
 from evenrank.annotate.gender import gender_category, gender_labels
+from evenrank.annotate.instance_of import HUMAN, MAX_NAMES, class_names, kept_classes
 from evenrank.annotate.occupation import occupation_names
 from evenrank.annotate.write import gzip_member
 from evenrank.formats.compressed import open_compressed
@@ -62,6 +63,20 @@ def test_occupations_in_a_circle_or_too_far_up_are_none():
     assert occupation_names(1, lambda item: {1: [2], 2: [1]}[item]) == frozenset()
     assert occupation_names(1, lambda item: [item + 1] if item < 9 else [WRITER] if item == 9 else []) == frozenset()
     assert occupation_names(2, lambda item: [item + 1] if item < 9 else [WRITER] if item == 9 else []) == {"writer"}
+
+
+def test_classes_are_named_by_titles_without_what_tells_them_apart():
+    titles = {1: "Single (music)", 2: "Song", 3: "Help:Lists", 4: "(group)", 5: "Human", 6: "2001: A Space Odyssey"}
+    named = class_names([1, 7, 5, 3, 4, 2, 6], titles.get, frozenset({"Help"}))
+    assert named == ["Single", "(group)", "Song", "2001: A Space Odyssey"]
+    assert class_names([1, 8], {1: "Single (music)", 8: "Single (game)"}.get) == ["Single"]
+    assert class_names(range(10, 40), str) == [str(number) for number in range(10, 10 + MAX_NAMES)]
+
+
+def test_of_a_person_no_class_is_kept_but_human():
+    assert kept_classes([7, HUMAN, 8]) == [HUMAN]
+    assert kept_classes([7, 8]) == [7, 8]
+    assert class_names([HUMAN], {HUMAN: "Human"}.get) == []
 
 
 @pytest.mark.parametrize(

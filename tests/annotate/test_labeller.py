@@ -110,6 +110,11 @@ def test_fields_of_2022(records):
     assert records[5]["years"] == [900]
 
 
+def test_classes_have_the_names_of_the_pages_about_them(records):
+    named = {page_id: record["instance_of"] for page_id, record in records.items() if record["instance_of"]}
+    assert named == {5: ["Tower"], 6: ["Institution", "Tower"], 9: ["Institution"]}
+
+
 def test_quality_orders_the_pages(records):
     assert records[1]["quality_score"] > records[2]["quality_score"]
     assert records[1]["quality_score_disc"] == "FA"
@@ -142,7 +147,7 @@ def test_the_header_and_the_sidecar_carry_the_warnings(records, out):
     assert "73 %" in comment
     assert about["settings"]["quality_model"] == "v1"
     assert about["pages_with_item"] == {"page_props": 1, "sitelink": 9, "redirect": 1}
-    assert about["read"]["entities"]["counts"]["entities"] == 16
+    assert about["read"]["entities"]["counts"]["entities"] == 21
 
 
 def test_small_groups_of_people_are_not_told_apart(out, inputs):

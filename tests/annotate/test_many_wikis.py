@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +28,7 @@ def inputs(tmp_path: Path) -> dict[str, Inputs]:
     german = tmp_path / "dewiki.xml"
     names = HEAD.replace("//en.", "//de.").replace('xml:lang="en"', 'xml:lang="de"').replace("Category", "Kategorie")
     pages = [page(71, "Ada Example", "Text. [[Kategorie:Eins]] [[Datei:Bild.jpg]]"), page(72, "Niemand", "Nichts.")]
+    pages.append(page(73, "Turm von Irgendwo"))
     german.write_text(names + "".join(pages) + TAIL, "utf-8")
     return {"enwiki": replace(english, wikidata_ids=None), "dewiki": Inputs(german, english.wikidata)}
 
@@ -60,8 +63,18 @@ def test_wikidata_is_read_once_and_each_file_is_that_of_its_wiki_alone(
     reports = annotate_wikis(tmp_path / "both", inputs, n_workers=1)
     assert together(tmp_path / "both", inputs) == expected
     assert opened[inputs["enwiki"].wikidata.name] == 1  # type: ignore[union-attr]
-    assert {wiki: report.n_pages for wiki, report in reports.items()} == {"enwiki": 11, "dewiki": 2}
+    assert {wiki: report.n_pages for wiki, report in reports.items()} == {"enwiki": 11, "dewiki": 3}
     assert sorted(path.name for path in (tmp_path / "both").iterdir() if path.name.startswith(".")) == []
+
+
+def test_each_wiki_names_classes_in_its_own_words(inputs: dict[str, Inputs], tmp_path: Path) -> None:
+    annotate_wikis(tmp_path / "both", inputs, n_workers=1)
+    found = {}
+    for wiki in inputs:
+        with gzip.open(output_of(tmp_path / "both", wiki)) as file:
+            found[wiki] = {record["page_id"]: record["instance_of"] for record in map(json.loads, file)}
+    assert found["enwiki"][5] == ["Tower"]
+    assert found["dewiki"] == {71: [], 72: [], 73: ["Turm"]}
 
 
 def test_a_stopped_run_resumes_with_the_wiki_that_is_missing(

@@ -128,7 +128,8 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
     inputs = Inputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
     head = HEAD.replace("//en.", "//de.").replace("Category", "Kategorie")
-    german.write_text(head + page(71, "Ada Example", "Text. [[Kategorie:Eins]]") + TAIL, "utf-8")
+    pages = page(71, "Ada Example", "Text. [[Kategorie:Eins]]") + page(73, "Turm von Irgendwo")
+    german.write_text(head + pages + TAIL, "utf-8")
     both = {"enwiki": replace(inputs, wikidata_ids=None), "dewiki": Inputs(german, inputs.wikidata)}
     here, there = tmp_path / "here", tmp_path / "there"
     annotate_wikis(here, both, n_workers=1)

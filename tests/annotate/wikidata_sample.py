@@ -60,13 +60,15 @@ def entity(
     others: tuple[str, ...] = (),
     badges: tuple[str, ...] = (),
     label: str = "a label",
+    titles: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """An item with its statements; `title` is its page in English Wikipedia, `others` further wikis."""
+    """An item with its statements; `title` is its page in English Wikipedia, `others` further wikis with that title,
+    `titles` further wikis with titles of their own."""
     claims: dict[str, list[dict[str, Any]]] = {}
     for each in statements:
         claims.setdefault(each["mainsnak"]["property"], []).append(each)
     sites = {ENGLISH: title} if title is not None else {}
-    sites |= dict.fromkeys(others, title or label)
+    sites |= dict.fromkeys(others, title or label) | (titles or {})
     links = {site: {"site": site, "title": name, "badges": list(badges)} for site, name in sorted(sites.items())}
     return {
         "type": "item",

@@ -18,7 +18,8 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.describe import describe_collection, table_text
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.official import is_official, official_files
-from evenrank.errors import EvenrankError, InputError
+from evenrank.collection.page_classes import names_at
+from evenrank.errors import DamagedCollectionError, EvenrankError, InputError
 from evenrank.evaluation.ranked_pages import align_pages
 from evenrank.formats.corpus import text_of_html
 from evenrank.records import WORK_ORDER
@@ -171,17 +172,72 @@ def test_a_field_that_only_has_the_name_of_a_dimension_is_left_out(tmp_path: Pat
     assert "own.json:3: occupations {'job': 'baker'} is not one of" in note
 
 
+def test_classes_of_pages_are_kept_as_numbers_and_names(tmp_path: Path, files: ImportFiles) -> None:
+    """The first line of a repeated page counts, blanks are one blank, and lists are numbered by page id."""
+    values = [["River", "Holy  site"], None, ["River"], ["Song"]]
+    own = [page | {"instance_of": value} for page, value in zip(PAGES, values, strict=True)]
+    collection = import_collection(tmp_path / "c", replace(files, metadata=lines(tmp_path / "own.json", own)))
+    assert collection.classes is not None
+    assert collection.classes.lists == ((), ("River",), ("River", "Holy site"))
+    assert collection.classes.numbers.tolist() == [0, 1, 2]
+    assert names_at(collection.classes, np.array([2, -1, 0])) == [("River", "Holy site"), (), ()]
+    assert {"instance_of.npy", "instance_of.json"} <= set(collection.manifest.files)
+    assert describe_collection(collection)["instance_of"] == {"River": 2, "Holy site": 1}
+    assert "instance of: River 2   Holy site 1\n" in table_text(collection)
+    assert tuple(collection.masks) == ("geography", "gender")
+
+
+def test_a_collection_without_classes_has_none(tmp_path: Path, files: ImportFiles) -> None:
+    collection = import_collection(tmp_path / "c", files)
+    assert collection.classes is None
+    assert names_at(None, np.array([0, -1])) == [(), ()]
+    assert "instance_of" not in describe_collection(collection)
+    assert not list(collection.data.glob("instance_of*"))
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"id": "Q5"}, "instance_of has {'id': 'Q5'}, not a name; give a list of names"),
+        (["Song", 7], "instance_of has 7, not a name"),
+        ([" "], "instance_of has ' ', not a name"),
+        (["x" * 256], "instance_of has 'xxx"),
+        ([f"n{n}" for n in range(21)], "instance_of has 21 names, more than 20"),
+    ],
+)
+def test_classes_that_are_no_names_are_left_out(tmp_path: Path, files: ImportFiles, value: object, found: str) -> None:
+    own = [page | {"instance_of": ["Song"], "occupations": ["writer"]} for page in PAGES]
+    own[2] |= {"instance_of": value}
+    notes: list[str] = []
+    mixed = replace(files, metadata=lines(tmp_path / "own.json", own))
+    collection = import_collection(tmp_path / "c", mixed, warn=notes.append)
+    assert collection.classes is None
+    assert tuple(collection.masks) == ("geography", "gender", "occupation")
+    [note] = [note for note in notes if "so instance_of is left out of the collection" in note]
+    assert f"own.json:3: {found}" in note
+
+
+def test_damaged_classes_are_noticed_when_they_are_read(tmp_path: Path, files: ImportFiles) -> None:
+    own = [page | {"instance_of": ["Song"]} for page in PAGES]
+    collection = import_collection(tmp_path / "c", replace(files, metadata=lines(tmp_path / "own.json", own)))
+    (collection.data / "instance_of.json").write_bytes(b'[[],["Sing"]]')
+    with pytest.raises(DamagedCollectionError, match=r"instance_of.json has the checksum"):
+        _ = Collection.open(tmp_path / "c").classes
+
+
 def test_a_field_of_another_kind_may_come_up_late(tmp_path: Path, files: ImportFiles) -> None:
     """Far behind the first block, in the layout that is read fast; all other values stay as they are."""
     head = {"quality_score_disc": "GA", "geographic_locations": ["Asia"], "gender": ["male"]}
     pages = [{"page_id": number, "quality_score": 0.5} | head for number in range(30_000)]
     pages += [{"page_id": 40_000 + n, "quality_score": 0.5} | head | {"occupations": "baker"} for n in range(9)]
+    pages[-1]["instance_of"] = "Song"
     notes: list[str] = []
     late = ImportFiles(lines(tmp_path / "late.json", pages))
     collection = import_collection(tmp_path / "c", late, warn=notes.append)
     assert tuple(collection.masks) == ("geography", "gender")
     assert len(collection) == 30_009
     assert any("late.json:30001: occupations 'baker'" in note for note in notes)
+    assert names_at(collection.classes, np.array([30_007, 30_008])) == [(), ("Song",)]
 
 
 def test_values_of_geography_and_gender_must_be_known(tmp_path: Path, files: ImportFiles) -> None:

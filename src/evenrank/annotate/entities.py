@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from evenrank.annotate import gender, geography, occupation
+from evenrank.annotate import gender, geography, instance_of, occupation
 from evenrank.annotate.bands import DATE_PROPERTIES, count_languages
 from evenrank.annotate.missing_subjects import subject_rows
 from evenrank.annotate.stage import StageBatch
@@ -21,7 +21,7 @@ class ItemFacts(NamedTuple):
     """What an item with a page in the wiki says."""
 
     claims: Mapping[str, list[int]]
-    """Items named by the properties of geography, gender and occupation."""
+    """Items named by the properties of geography, gender and occupation, and the classes of the item."""
     points: list[Point]
     """Coordinates on Earth."""
     years: list[int]
@@ -31,7 +31,7 @@ class ItemFacts(NamedTuple):
 
     @property
     def is_human(self) -> bool:
-        return gender.HUMAN in self.claims.get(gender.INSTANCE_OF, ())
+        return instance_of.HUMAN in self.claims.get(instance_of.PROPERTY, ())
 
     def to_json(self) -> bytes:
         points = [tuple(point) for point in self.points]
@@ -53,17 +53,17 @@ def wanted_of(sites: tuple[str, ...], with_gender: bool) -> Wanted:
 def _item_properties(with_gender: bool) -> tuple[str, ...]:
     """Properties whose values are kept as items."""
     genders = (gender.PROPERTY,) if with_gender else ()
-    return (*geography.PROPERTIES, gender.INSTANCE_OF, *genders, occupation.PROPERTY)
+    return (*geography.PROPERTIES, instance_of.PROPERTY, *genders, occupation.PROPERTY)
 
 
 def item_facts(entity: Entity, with_gender: bool) -> ItemFacts:
-    """The facts of an item with a page in the wiki. Of P31 only "human" is kept."""
+    """The facts of an item with a page in the wiki; gender only of people."""
     claims = {
         name: values for name in _item_properties(with_gender) if (values := items_named(entity.statements, name))
     }
-    if gender.HUMAN in claims.pop(gender.INSTANCE_OF, ()):
-        claims[gender.INSTANCE_OF] = [gender.HUMAN]
-    else:
+    if instance_of.PROPERTY in claims:
+        claims[instance_of.PROPERTY] = instance_of.kept_classes(claims[instance_of.PROPERTY])
+    if instance_of.HUMAN not in claims.get(instance_of.PROPERTY, ()):
         claims.pop(gender.PROPERTY, None)
     years = (year_values(entity.statements[name]) for name in DATE_PROPERTIES if name in entity.statements)
     return ItemFacts(

@@ -12,7 +12,6 @@ from functools import cache
 
 from evenrank.annotate.facts import item_number, read_csv
 
-INSTANCE_OF, HUMAN = "P31", 5
 PROPERTY = "P21"
 
 

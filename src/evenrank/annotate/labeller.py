@@ -18,7 +18,7 @@ from evenrank.annotate.entities import annotate_entities
 from evenrank.annotate.missing_subjects import write_subjects
 from evenrank.annotate.quality import QualityModel, quality_models, wiki_percentiles
 from evenrank.annotate.record import Scope
-from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
 from evenrank.annotate.stage import Stage, StageBatch, run_locally
 from evenrank.annotate.store import WorkStore
 from evenrank.annotate.write import (
@@ -176,7 +176,7 @@ def work_folder(out: Path, is_fresh: bool) -> Path:
 def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkStore:
     """The store, new or of an earlier run with the same inputs."""
     store = WorkStore(work / "rows.sqlite")
-    purpose = {"inputs": inputs.facts(), "settings": settings.reading_facts()}
+    purpose = {"inputs": inputs.facts(), "settings": settings.reading_facts(), "rows": ROWS_VERSION}
     kept = store.get("purpose")
     if kept is None:
         store.put("purpose", purpose)
@@ -187,8 +187,8 @@ def _open_store(work: Path, inputs: Inputs, settings: AnnotateSettings) -> WorkS
 
 
 def unfinished_work(work: Path) -> EvenrankError:
-    """The error when a folder holds work of another call."""
-    fix = "finish it with the same command, or start over with --fresh"
+    """The error when a folder holds work of another call, or of another version."""
+    fix = "finish it with the same command and version of Evenrank, or start over with --fresh"
     return EvenrankError(f"{work}: unfinished work with other inputs or settings ({fix})")
 
 
@@ -197,7 +197,7 @@ def _write(
 ) -> Report:
     n_with_item = join_pages_to_items(store)
     percentiles = wiki_percentiles(model, store) if settings.percentiles == "wiki" else model.published_percentiles()
-    scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
+    scope = scope_of(inputs, settings)
     write_range = WriteRange(store.path, scope, model, tuple(percentiles.items()))
     counted = Counted()
     tallies = {name: store.tally(name) for name in store.stages()}
@@ -214,6 +214,12 @@ def _write(
         )
     finally:
         close_readers()
+
+
+def scope_of(inputs: Inputs, settings: AnnotateSettings) -> Scope:
+    """Which fields the output has."""
+    namespaces = frozenset(name for _, name in read_site(inputs.dump).namespaces)
+    return Scope(settings, inputs.wikidata is not None, inputs.history is not None, namespaces)
 
 
 class Counted:

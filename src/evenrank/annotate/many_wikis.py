@@ -20,7 +20,7 @@ from evenrank.annotate.labeller import (
     unfinished_work,
     work_folder,
 )
-from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
 from evenrank.annotate.stage import Stage, run_locally
 from evenrank.annotate.store import WorkStore
 from evenrank.annotate.write import Report
@@ -98,8 +98,9 @@ def _check_purpose(store: WorkStore, work: Path, inputs: Mapping[str, Inputs], s
 
 
 def purpose_of(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> dict[str, Any]:
-    """What work is for: it resumes on the same inputs with the same settings only."""
-    return {"inputs": {wiki: files.facts() for wiki, files in inputs.items()}, "settings": settings.facts()}
+    """What work is for: it resumes on the same inputs with the same settings and rows only."""
+    files = {wiki: each.facts() for wiki, each in inputs.items()}
+    return {"inputs": files, "settings": settings.facts(), "rows": ROWS_VERSION}
 
 
 def entities_stage(

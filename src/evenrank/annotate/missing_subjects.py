@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.annotate import gender
+from evenrank.annotate import instance_of
 from evenrank.annotate.bands import count_languages
 from evenrank.annotate.statements import item_values
 from evenrank.annotate.store import WorkStore
@@ -57,7 +57,7 @@ def _row(entity: dict[str, Any], wiki: str, language: str) -> tuple[int, str, st
     if not n_wikis or not label or len(label) > MAX_LABEL:
         return None
     claims = entity.get("claims") or {}
-    if not NOT_SUBJECTS.isdisjoint(item_values(claims.get(gender.INSTANCE_OF, []))):
+    if not NOT_SUBJECTS.isdisjoint(item_values(claims.get(instance_of.PROPERTY, []))):
         return None
     description = _text(entity, "descriptions", language)[:MAX_DESCRIPTION]
     return entity_number(entity["id"][1:]), label, description, n_wikis

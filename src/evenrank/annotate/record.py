@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from evenrank.annotate import gender, geography, occupation
+from evenrank.annotate import gender, geography, instance_of, occupation
 from evenrank.annotate.bands import age_categories, creation_band, first_letter, languages_band, letter_band
 from evenrank.annotate.entities import ItemFacts
 from evenrank.annotate.settings import AnnotateSettings
@@ -36,6 +36,8 @@ class Lookups(NamedTuple):
     """Item → countries that it states."""
     occupation_names: Callable[[int], Iterable[str]]
     """Value of P106 → the track's occupations."""
+    class_title: instance_of.ClassTitle
+    """Value of P31 → title of the page about it."""
 
 
 class Scope(NamedTuple):
@@ -46,6 +48,8 @@ class Scope(NamedTuple):
     """Whether a dump of Wikidata was read."""
     has_dates: bool
     """Whether a history dump was read."""
+    namespaces: frozenset[str] = frozenset()
+    """Names of the wiki's namespaces: what begins with one is no article."""
 
 
 NO_FACTS = ItemFacts({}, [], [], 0)
@@ -66,6 +70,8 @@ def metadata_record(page: Page, lookups: Lookups, scope: Scope) -> dict[str, Any
         record["gender"] = gender.gender_labels(facts.claims.get(gender.PROPERTY, ())) or None
     if scope.has_items:
         record |= _item_fields(page, facts, country_ids, located, lookups)
+        classes = facts.claims.get(instance_of.PROPERTY, ())
+        record["instance_of"] = instance_of.class_names(classes, lookups.class_title, scope.namespaces)
     record |= {"first_letter": first_letter(page.title), "first_letter_category": letter_band(page.title)}
     if scope.has_dates:
         date = page.creation_date

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 Percentiles = Literal["wiki", "enwiki"]
+ROWS_VERSION = 2
+"""Changes when the rows kept of the dumps hold something else: work of another version cannot be finished."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from struct import pack
@@ -59,6 +59,9 @@ N_KEYS = 5
 """Columns before the counts."""
 COUNTRIES_SQL = "SELECT country FROM place_countries WHERE place = ?"
 SUPERCLASSES_SQL = "SELECT superclass FROM superclasses WHERE item = ?"
+TITLE_SQL = "SELECT title FROM items WHERE item = ?"
+MAX_TITLES = 1 << 16
+"""Titles of classes that are remembered."""
 
 
 class PageRange(NamedTuple):
@@ -134,7 +137,7 @@ def _database(path: Path) -> sqlite3.Connection:
 
 @cache
 def _lookups(path: Path) -> Lookups:
-    """What the store says about other items; answers about occupations are kept, there are some ten thousand."""
+    """What the store says about other items; answers about occupations and classes, some ten thousand, are kept."""
     database = _database(path)
 
     def numbers(sql: str, item: int) -> tuple[int, ...]:
@@ -144,7 +147,12 @@ def _lookups(path: Path) -> Lookups:
     def names(value: int) -> frozenset[str]:
         return occupation.occupation_names(value, lambda item: numbers(SUPERCLASSES_SQL, item))
 
-    return Lookups(lambda place: numbers(COUNTRIES_SQL, place), names)
+    @lru_cache(MAX_TITLES)
+    def title(item: int) -> str | None:
+        row = database.execute(TITLE_SQL, (item,)).fetchone()
+        return row[0] if row else None
+
+    return Lookups(lambda place: numbers(COUNTRIES_SQL, place), names, title)
 
 
 def close_readers() -> None:

@@ -19,9 +19,11 @@ from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_tit
 from evenrank.collection.checksums import check_file, damaged
 from evenrank.collection.group_counts import GroupCounts, counts_files
 from evenrank.collection.manifest import Manifest, read_manifest
+from evenrank.collection.page_classes import CLASS_FILES, load_classes
 from evenrank.collection.page_rows import PageRows
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.formats.locking import Lease
+from evenrank.formats.name_lists import PageNames
 from evenrank.records import Topic
 from evenrank.text_ids import FILE_NAME as IDS_FILE
 from evenrank.text_ids import TextIds, load_text_ids
@@ -140,6 +142,18 @@ class Collection:
             for name in TITLE_FILES:
                 check_file(self.data, name, self.manifest.files)
             return Titles(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    @cached_property
+    def classes(self) -> PageNames | None:
+        """What kinds of thing pages are about, by row; None where the metadata did not say (`instance_of`)."""
+        if CLASS_FILES[0] not in self.manifest.files:
+            return None
+        try:
+            for name in CLASS_FILES:
+                check_file(self.data, name, self.manifest.files)
+            return load_classes(self.data, len(self))
         except DAMAGE as error:
             raise damaged(self.data, error) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ from evenrank.alignment.alignment import align
 from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.collection.official import official_counts
+from evenrank.formats.name_lists import PageNames
 from evenrank.records import WORK_ORDER
 
 BLOCK = 1 << 20
+N_CLASSES = 10
+"""Classes of pages that are listed."""
 TABLE = ("geography", "gender")
 """Dimensions whose groups are a table, one by the other; those of other dimensions are a line each."""
 WARNING = (
@@ -38,6 +42,7 @@ def describe_collection(collection: Collection) -> dict[str, Any]:
         "groups": {
             d.name: dict(zip(d.groups, single_counts(collection, d), strict=True)) for d in collection.dimensions
         },
+        **({} if collection.classes is None else {"instance_of": pages_by_class(collection.classes)}),
         "quality": pages_by_quality(collection),
         "has_text": collection.corpus is not None,
         "sources": {
@@ -77,6 +82,15 @@ def pages_by_quality(collection: Collection) -> dict[str, int]:
     return dict(zip((*WORK_ORDER, "none"), counts.tolist(), strict=True))
 
 
+def pages_by_class(classes: PageNames) -> dict[str, int]:
+    """Pages by what they are about, for the most frequent classes; a page of two classes counts in both."""
+    n_pages = np.bincount(classes.numbers, minlength=len(classes.lists)).tolist()
+    counts: Counter[str] = Counter()
+    for names, n in zip(classes.lists, n_pages, strict=True):
+        counts.update(dict.fromkeys(names, n))
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_CLASSES])
+
+
 def table_text(collection: Collection) -> str:
     """The description as text for people."""
     facts = describe_collection(collection)
@@ -93,6 +107,8 @@ def table_text(collection: Collection) -> str:
     for name, groups in facts["groups"].items():
         if name not in TABLE or (is_of_wiki and not has_table and collection.has_groups(name)):
             lines.append(f"{name}: {_counted({group: n for group, n in groups.items() if n})}")
+    if facts.get("instance_of"):
+        lines.append(f"instance of: {_counted(facts['instance_of'])}")
     lines.append(f"quality: {_counted(facts['quality'])}")
     lines += [f"{name}: {_source_line(source)}" for name, source in facts["sources"].items()]
     return "\n".join([*lines, "", WARNING] if is_of_wiki else lines)

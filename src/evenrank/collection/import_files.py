@@ -37,6 +37,7 @@ from evenrank.collection.lock import (
 )
 from evenrank.collection.manifest import Manifest, SourceFile, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
+from evenrank.collection.page_classes import save_classes
 from evenrank.collection.read_pages import read_pages
 from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.formats.articles import open_articles
@@ -235,6 +236,8 @@ def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
         np.save(folder / f"mask-{name}.npy", metadata.masks[name])
     for name, values in metadata.counts.items():
         save_counts(folder, name, metadata.masks[name], values)
+    if metadata.names is not None:
+        save_classes(folder, metadata.names)
     return kept
 
 

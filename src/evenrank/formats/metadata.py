@@ -19,6 +19,7 @@ from evenrank.formats.faults import MAX_COUNTED
 from evenrank.formats.field_encoder import MaskField
 from evenrank.formats.json_lines import MAX_FAULTS, load_record
 from evenrank.formats.metadata_lines import LineReader, ParsedBlock
+from evenrank.formats.name_lists import NameLists, PageNames
 from evenrank.text_ids import TextIds
 
 BLOCK_BYTES = 1 << 20
@@ -44,6 +45,8 @@ class Metadata:
     """Keys that occur in the records."""
     n_lines: int
     n_repeated: int
+    names: PageNames | None = None
+    """Names in the field that was asked for; None when none was."""
 
 
 class ForeignFieldError(InputError):
@@ -60,13 +63,15 @@ def read_metadata(
     on_bytes: Callable[[int], object] = lambda n_file_bytes: None,
     optional: Collection[str] = (),
     ids: TextIds | None = None,
+    names: NameLists | None = None,
 ) -> Metadata:
     """The metadata in a JSON-lines file, plain or compressed; InputError lists all faults of the file.
 
     `on_bytes` receives how many bytes of the file were consumed since it was last called. A value that one of the
     `optional` dimensions does not know ends the reading at once, with ForeignFieldError. With `ids` page ids are text.
+    The field of `names` is read as well; it is optional if its name is among `optional`.
     """
-    reader = LineReader(dimensions, ids)
+    reader = LineReader([*dimensions, *([names] if names else [])], ids)
     blocks: list[ParsedBlock] = []
     faults: list[Fault] = []
     n_lines = n_faults = n_pages = 0
@@ -93,7 +98,7 @@ def read_metadata(
         raise InputError(faults, n_faults - len(faults))
     if not sum(len(block.page_ids) for block in blocks):
         raise InputError([Fault(str(path), 0, "no metadata in it", "give JSON lines with a page_id each")])
-    return _joined(blocks, dimensions, reader.fields, n_lines)
+    return _joined(blocks, dimensions, reader.fields, n_lines, names)
 
 
 def leading_fields(path: str | os.PathLike[str]) -> frozenset[str]:
@@ -138,7 +143,13 @@ def _parsed(
             yield pending.popleft().result()
 
 
-def _joined(blocks: list[ParsedBlock], dimensions: Sequence[MaskField], fields: set[str], n_lines: int) -> Metadata:
+def _joined(
+    blocks: list[ParsedBlock],
+    dimensions: Sequence[MaskField],
+    fields: set[str],
+    n_lines: int,
+    names: NameLists | None = None,
+) -> Metadata:
     page_ids = np.concatenate([block.page_ids for block in blocks])
     order = _ascending_first(page_ids)
 
@@ -155,6 +166,7 @@ def _joined(blocks: list[ParsedBlock], dimensions: Sequence[MaskField], fields: 
         fields=frozenset(fields),
         n_lines=n_lines,
         n_repeated=0 if order is None else len(page_ids) - len(order),
+        names=None if names is None else names.of_pages(column(names.name)),
     )
 
 

@@ -77,6 +77,7 @@ def corpora(draw: st.DrawFn) -> list[IndexPage]:
             text=draw(st.one_of(texts, st.just("Ann Lee (born 1950) is a rider"))),
             categories=draw(st.one_of(st.just(""), texts)),
             infobox=draw(st.one_of(st.just(""), texts)),
+            kind=draw(st.one_of(st.just(""), texts)),
             masks={"geography": draw(st.integers(1, 255)), "gender": draw(st.integers(1, 15))},
             quality_class=draw(st.integers(0, 6)),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,16 @@ from hypothesis import strategies as st
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.collection.checksums import FileFacts
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
+from evenrank.collection.page_classes import CLASS_FILES
 from evenrank.errors import EvenrankError
 from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.engine import indexing
-from evenrank.search.engine.engines import open_index, read_state
+from evenrank.search.engine.engines import open_index, read_state, sources_of
 from evenrank.search.engine.indexing import page_fields
 from evenrank.search.engine.protocol import Restriction, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine
@@ -247,3 +250,32 @@ def test_what_a_page_is_becomes_a_field() -> None:
     assert fields.categories == "Singers"
     assert indexing.occupations(0b110) == OCCUPATION.groups[1:3]
     assert indexing.occupations(UNKNOWN_MASK) == ()
+
+
+def test_a_page_is_found_by_a_class_that_its_text_does_not_name(tmp_path: Path) -> None:
+    texts = {1: "'''A''' was recorded in 1999.", 2: "{{Infobox book}}'''B''' came out in 1999.", 3: "C, of 1999."}
+    files = write_files(tmp_path / "files", texts)
+    before = import_collection(tmp_path / "c", files)
+    song = [WeightedTerm("kind", ("song",))]
+    assert indexing.build_index(before, n_threads=1).search(song, 9).page_ids.tolist() == []
+
+    records = [orjson.loads(line) for line in files.metadata.read_bytes().splitlines()]
+    for record, classes in zip(records, (["Song", "Single"], [], ["Painting"]), strict=True):
+        record["instance_of"] = classes
+    files.metadata.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    collection = import_collection(tmp_path / "c", files)
+    fields = page_fields(tuple(Article(number, "T", "", text) for number, text in {**texts, 4: "No metadata."}.items()))
+    kinds = [page.kind for page in indexing.with_metadata(collection, fields)]
+    assert kinds == ["Song\nSingle", "book", "Painting", ""]
+    assert indexing.build_index(collection, n_threads=1).search(song, 9).page_ids.tolist() == [1]
+
+
+def test_an_index_from_before_the_classes_were_imported_is_replaced(collection: Collection) -> None:
+    """An import of an earlier version ignored the field, so the index was made of the same files without it."""
+    build(collection)
+    state = sources_of(collection)
+    known = dict.fromkeys(CLASS_FILES, FileFacts(1, "00000000"))
+    later = replace(collection, manifest=replace(collection.manifest, files=collection.manifest.files | known))
+    assert sources_of(later) == state | dict.fromkeys(CLASS_FILES, "00000000")
+    with pytest.raises(EvenrankError, match="other files"):
+        open_index(later)

@@ -13,14 +13,14 @@ from evenrank.annotate.labeller import (
     check_inputs,
     only_run,
     quality_model,
+    scope_of,
     stages,
     unfinished_work,
     work_folder,
     write_output,
 )
 from evenrank.annotate.quality import QualityModel
-from evenrank.annotate.record import Scope
-from evenrank.annotate.settings import AnnotateSettings, Inputs
+from evenrank.annotate.settings import ROWS_VERSION, AnnotateSettings, Inputs
 from evenrank.annotate.spark.joins import (
     Frames,
     count_ways,
@@ -28,6 +28,7 @@ from evenrank.annotate.spark.joins import (
     items_of_pages,
     names_of_occupations,
     read_frames,
+    titles_of_classes,
 )
 from evenrank.annotate.spark.tables import gather_tally, is_read, read_stage
 from evenrank.annotate.spark.write import Writing, percentiles_of, read_members, write_members
@@ -65,7 +66,7 @@ def annotate_on_spark(
     check_inputs(inputs)
     with only_run(out):
         work = work_folder(out, is_fresh)
-        check_purpose(work, {"inputs": inputs.facts(), "settings": settings.facts()})
+        check_purpose(work, {"inputs": inputs.facts(), "settings": settings.facts(), "rows": ROWS_VERSION})
         send_package(session)
         to_do = stages(inputs, settings)
         folders = {stage.name: work / stage.name.replace(" ", "-") for stage in to_do}
@@ -104,8 +105,7 @@ def _write(
     n_with_item = count_ways(joined)
     wiki = settings.percentiles == "wiki"
     percentiles = percentiles_of(model, frames.pages) if wiki else model.published_percentiles()
-    scope = Scope(settings, inputs.wikidata is not None, inputs.history is not None)
-    occupations = names_of_occupations(session, frames)
+    occupations, titles = names_of_occupations(session, frames), titles_of_classes(frames)
     pages = (
         frames.pages.join(joined.select("page_id", "item"), "page_id", "left")
         .join(frames.items.select("item", "facts"), "item", "left")
@@ -114,7 +114,8 @@ def _write(
     )
     members = out.with_name(f".{out.name}.work") / "members"
     if not is_read(members):
-        write_members(pages, Writing(scope, model, tuple(percentiles.items()), occupations), members)
+        writing = Writing(scope_of(inputs, settings), model, tuple(percentiles.items()), occupations, titles)
+        write_members(pages, writing, members)
     counted = Counted()
     parts = read_members(session.read.parquet(members.absolute().as_uri()))
     ordered = {name: tallies[name] for name in sorted(tallies)}

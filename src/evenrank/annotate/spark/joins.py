@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evenrank.annotate import geography, occupation
+from evenrank.annotate import geography, instance_of, occupation
 from evenrank.annotate.dump_pages import MAX_REDIRECTS
 from evenrank.annotate.entities import ItemFacts
 from evenrank.annotate.occupation import MAX_STEPS, occupation_names
@@ -120,6 +120,13 @@ def names_of_occupations(session: SparkSession, frames: Frames) -> dict[int, fro
     return {value: occupation_names(value, partial(_parents, parents)) for value in wanted}
 
 
+def titles_of_classes(frames: Frames) -> dict[int, str]:
+    """Every value of P31 that has a page in the wiki, with the title of that page."""
+    classes = frames.items.select("item", "facts").mapInArrow(_classes, "item long").distinct()
+    found = classes.join(frames.items.select("item", "title"), "item")
+    return {row.item: row.title for row in found.toLocalIterator()}
+
+
 def _parents(parents: dict[int, list[int]], item: int) -> list[int]:
     return parents.get(item, [])
 
@@ -130,6 +137,10 @@ def _places(batches: Iterable[Any]) -> Iterator[Any]:
 
 def _occupations(batches: Iterable[Any]) -> Iterator[Any]:
     return _exploded(batches, (occupation.PROPERTY,), ("item",))
+
+
+def _classes(batches: Iterable[Any]) -> Iterator[Any]:
+    return _exploded(batches, (instance_of.PROPERTY,), ("item",))
 
 
 def _exploded(batches: Iterable[Any], properties: tuple[str, ...], names: tuple[str, ...]) -> Iterator[Any]:

@@ -30,6 +30,7 @@ class Writing(NamedTuple):
     model: QualityModel
     percentiles: tuple[tuple[str, float], ...]
     occupations: dict[int, frozenset[str]]
+    class_titles: dict[int, str]
 
 
 def percentiles_of(model: QualityModel, pages: DataFrame) -> dict[str, float]:
@@ -91,7 +92,9 @@ def _write_range(pages: Any, writing: Writing) -> Any:
     pyarrow = import_module("pyarrow")
     rows = sorted(pages.to_pylist(), key=lambda row: int(row["page_id"]))
     places = {place["place"]: tuple(place["countries"]) for row in rows if row["places"] for place in row["places"]}
-    lookups = Lookups(lambda place: places.get(place, ()), lambda value: writing.occupations.get(value, ()))
+    lookups = Lookups(
+        lambda place: places.get(place, ()), lambda value: writing.occupations.get(value, ()), writing.class_titles.get
+    )
     stored = [
         (row["page_id"], row["title"], row["item"], row["facts"], row["date"], *pickle.loads(row["counts"]))
         for row in rows

@@ -10,6 +10,7 @@ from typing import Protocol
 import orjson
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.page_classes import CLASS_FILES
 from evenrank.errors import NoIndexError, UnknownNameError
 from evenrank.formats.atomic import atomic_file
 from evenrank.parallel import n_cores
@@ -109,6 +110,8 @@ def sources_of(collection: Collection) -> dict[str, str]:
     """Fingerprints of what an index of this collection is made from."""
     files = collection.manifest.sources.items()
     marks = {name: f"{source.size_bytes}:{source.md5}" for name, source in files if name in ("corpus", "metadata")}
+    known = collection.manifest.files
+    marks |= {name: known[name].crc32 for name in CLASS_FILES if name in known}  # earlier imports left the field out
     return {**marks, "schema": str(SCHEMA_VERSION)}
 
 

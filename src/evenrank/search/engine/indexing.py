@@ -22,6 +22,7 @@ from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wiki
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
+from evenrank.collection.page_classes import names_at
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.formats.articles import MappedBatch, map_articles, open_articles
 from evenrank.formats.content import START, Position
@@ -247,9 +248,10 @@ def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[
     masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
     classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
     scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-    for at, (page_id, title, lead, text, filed, boxed, kind) in enumerate(fields):
+    named = names_at(collection.classes, rows)
+    for at, ((page_id, title, lead, text, filed, boxed, kind), names) in enumerate(zip(fields, named, strict=True)):
         groups = {name: mask[at] for name, mask in masks.items()}
-        kind = "\n".join(filter(None, [kind, *occupations(groups.get(OCCUPATION.name, UNKNOWN_MASK))]))
+        kind = "\n".join(filter(None, [kind, *occupations(groups.get(OCCUPATION.name, UNKNOWN_MASK)), *names]))
         yield IndexPage(page_id, title, lead, text, filed, boxed, kind, groups, classes[at], scores[at])
 
 

@@ -55,7 +55,7 @@ class IndexPage:
     infobox: str = ""
     """Values of the infoboxes and words of table cells."""
     kind: str = ""
-    """What the page is: names of its infoboxes, occupations of a person."""
+    """What the page is: names of its infoboxes, occupations of a person, classes by Wikidata."""
     masks: Mapping[str, int] = field(default_factory=dict)
     """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown, as is a dimension not named."""
     quality_class: int = NO_CLASS

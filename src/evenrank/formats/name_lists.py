@@ -1,0 +1,64 @@
+"""A metadata field that holds names from no fixed list, as `instance_of` does: one number a page, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_NAMES = 20
+MAX_LENGTH = 255
+"""Most names of a page, and most characters of one."""
+
+
+@dataclass(frozen=True)
+class PageNames:
+    """The names of pages: page i has those of `lists[numbers[i]]`; list 0 is empty, each other one occurs."""
+
+    numbers: NDArray[np.unsignedinteger]
+    lists: tuple[tuple[str, ...], ...]
+
+
+class NameLists:
+    """Numbers the distinct values of a field, for the reader of metadata lines (it is a `MaskField`)."""
+
+    encode_counts: Callable[[object], dict[int, int]] | None = None
+    mask_dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint32)
+
+    def __init__(self, field: str) -> None:
+        self.name = self.field = field
+        self._numbers: dict[tuple[str, ...], int] = {(): 0}
+        self._next = count(1)
+
+    def encode(self, value: object) -> int:
+        """The number of a value; ValueError when it is no list of names. Threads may call it at the same time."""
+        names = self._names(value)
+        found = self._numbers.get(names)
+        return self._numbers.setdefault(names, next(self._next)) if found is None else found
+
+    def _names(self, value: object) -> tuple[str, ...]:
+        values = [] if value is None else value if isinstance(value, list) else [value]
+        if len(values) > MAX_NAMES:
+            raise ValueError(f"{self.field} has {len(values):,} names, more than {MAX_NAMES}")
+        names = []
+        for each in values:
+            if not isinstance(each, str) or not each.strip() or len(each) > MAX_LENGTH:
+                shown = repr(each)
+                shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
+                raise ValueError(f'{self.field} has {shown}, not a name; give a list of names such as ["song"]')
+            names.append(" ".join(each.split()))
+        return tuple(dict.fromkeys(names))
+
+    def of_pages(self, column: NDArray[np.unsignedinteger]) -> PageNames:
+        """The names of pages whose values have these numbers; numbered anew by the first page that has a list, because
+        threads number lists in any order."""
+        lists = {number: names for names, number in self._numbers.items()}
+        found, first, place = np.unique(column, return_index=True, return_inverse=True)
+        order = [at for at in np.argsort(first).tolist() if found[at] != 0]
+        renumbered = np.zeros(len(found), np.min_scalar_type(len(order)))
+        renumbered[order] = np.arange(1, len(order) + 1)
+        kept = ((), *(lists[int(found[at])] for at in order))
+        return PageNames(renumbered[place.reshape(-1)], kept)
