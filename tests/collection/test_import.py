@@ -21,6 +21,7 @@ from evenrank.collection.official import is_official, official_files
 from evenrank.collection.page_classes import names_at
 from evenrank.errors import DamagedCollectionError, EvenrankError, InputError
 from evenrank.evaluation.ranked_pages import align_pages
+from evenrank.formats import name_lists
 from evenrank.formats.corpus import text_of_html
 from evenrank.records import WORK_ORDER
 
@@ -215,6 +216,17 @@ def test_classes_that_are_no_names_are_left_out(tmp_path: Path, files: ImportFil
     assert tuple(collection.masks) == ("geography", "gender", "occupation")
     [note] = [note for note in notes if "so instance_of is left out of the collection" in note]
     assert f"own.json:3: {found}" in note
+
+
+def test_a_table_of_classes_that_would_fill_the_memory_is_left_out(
+    tmp_path: Path, files: ImportFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_lists, "MAX_BYTES", 200)
+    own = [page | {"instance_of": [f"Class {at}"]} for at, page in enumerate(PAGES)]
+    notes: list[str] = []
+    mixed = replace(files, metadata=lines(tmp_path / "own.json", own))
+    assert import_collection(tmp_path / "c", mixed, warn=notes.append).classes is None
+    assert any("instance_of has more different names than fit" in note for note in notes)
 
 
 def test_damaged_classes_are_noticed_when_they_are_read(tmp_path: Path, files: ImportFiles) -> None:

@@ -23,6 +23,7 @@ from evenrank.formats.dump import PAGE_END, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.json_lines import read_records
 from evenrank.formats.metadata import read_metadata
+from evenrank.formats.name_lists import NameLists
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.runs import read_run, record_path
 from evenrank.formats.topics import read_topics
@@ -136,13 +137,18 @@ def _text_articles(path: Path) -> list[object]:
     return [file.parse(batch) for batch in read_batches(path, FaultLog(), record_end=b"\n")]
 
 
+def _metadata(path: Path) -> object:
+    """Metadata with all dimensions and the classes of pages."""
+    return read_metadata(path, tuple(DIMENSIONS.values()), optional=tuple(DIMENSIONS), names=NameLists("instance_of"))
+
+
 OUTLET = named_dimension("outlet", "publisher", ("public", "commercial"), background=(0.5, 0.5), source="a test")
 
 READERS: dict[str, Reader] = {
     "run": read_run,
     "qrels": read_qrels,
     "topics": partial(read_topics, split="eval"),
-    "metadata": partial(read_metadata, dimensions=tuple(DIMENSIONS.values()), optional=tuple(DIMENSIONS)),
+    "metadata": _metadata,
     "pool": read_pool,
     "votes": partial(read_records, parse=parse_vote),
     "corpus": _articles,

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 MAX_NAMES = 20
 MAX_LENGTH = 255
 """Most names of a page, and most characters of one."""
+MAX_BYTES = 1 << 29
+"""Most memory for different lists, roughly; all of English Wikipedia needs a tenth of that."""
+NAME_BYTES = 64
+"""Memory of a name beside its characters, roughly."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,18 @@ class NameLists:
         self.name = self.field = field
         self._numbers: dict[tuple[str, ...], int] = {(): 0}
         self._next = count(1)
+        self._n_bytes = 0
 
     def encode(self, value: object) -> int:
         """The number of a value; ValueError when it is no list of names. Threads may call it at the same time."""
         names = self._names(value)
         found = self._numbers.get(names)
-        return self._numbers.setdefault(names, next(self._next)) if found is None else found
+        if found is not None:
+            return found
+        self._n_bytes += sum(NAME_BYTES + len(name) for name in names)
+        if self._n_bytes > MAX_BYTES:
+            raise ValueError(f"{self.field} has more different names than fit into {MAX_BYTES >> 20} MB")
+        return self._numbers.setdefault(names, next(self._next))
 
     def _names(self, value: object) -> tuple[str, ...]:
         values = [] if value is None else value if isinstance(value, list) else [value]

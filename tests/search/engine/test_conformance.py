@@ -42,9 +42,8 @@ def address() -> Iterator[str]:
     yield found
     from opensearchpy import OpenSearch
 
-    OpenSearch([f"http://{host}" for host in found.removeprefix("opensearch://").split(",")]).indices.delete(
-        index="conformance-*"
-    )
+    hosts = [f"http://{host}" for host in found.removeprefix("opensearch://").split(",")]
+    OpenSearch(hosts, timeout=300).indices.delete(index="conformance-*")  # a busy machine takes its time
 
 
 @pytest.fixture(scope="module")
