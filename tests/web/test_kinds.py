@@ -37,6 +37,13 @@ def test_articles_about_a_thing_of_the_kind_are_told_from_those_that_name_one(en
     assert found.tolist() == [is_of_kind for *_, is_of_kind in PAGES]
 
 
+def test_a_class_names_a_kind_with_its_last_word(engine: TantivyEngine) -> None:
+    ids, titles = np.array([3, 6, 7, 8], np.int32), [PAGES[at][1] for at in (2, 5, 6, 7)]
+    classes = [("River fish",), ("Former river",), ("Event", "Former river"), ()]
+    found = are_of_kind(engine, Topic(1, "Rivers"), ids, titles, classes)
+    assert found.tolist() == [False, False, True, False]  # the second is a person, whose classes do not count
+
+
 def test_a_keyword_names_a_kind_too(engine: TantivyEngine) -> None:
     ids, titles = np.array([1, 2, 6], np.int32), ["Una (Sava)", "River Lydden", "Phoenix River"]
     assert are_of_kind(engine, Topic(1, "Rivers"), ids, titles).tolist() == [False, True, False]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ def load_classes(folder: Path, n_pages: int) -> PageNames:
     return PageNames(numbers, lists)
 
 
-def names_at(classes: PageNames | None, rows: NDArray[np.intp]) -> Iterable[tuple[str, ...]]:
+def names_at(classes: PageNames | None, rows: NDArray[np.intp]) -> list[tuple[str, ...]]:
     """The names of each row; none for a row of −1, nor where classes are not known."""
     if classes is None:
         return [()] * len(rows)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.collection.page_classes import names_at
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import Prepared
 from evenrank.ranking.sources import Found
@@ -144,7 +145,8 @@ def keep_to_subject(desk: Desk, question: Question, found: Found, marks: Marks) 
     evidence = find_evidence(engine, topic, found.page_ids, titles)
     is_kept = np.ones(len(found), bool)
     if floor > 0:
-        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles)
+        classes = names_at(desk.collection.classes, desk.collection.rows_of(found.page_ids))
+        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
         if is_of_kind.sum() >= FEWEST_OF_KIND:
             evidence = evidence._replace(in_text=evidence.in_text & is_of_kind, in_lead=evidence.in_lead & is_of_kind)
         is_kept = is_on_topic(found, evidence, TEXT_ONLY * floor * best) | is_marked

@@ -1,7 +1,7 @@
 """Subjects that name a kind of thing: an article about a river is on the subject "Rivers", one about a fish is not.
 
 The leads of fish, towns and dams name rivers, too. What an article is about is said by its first sentence ("is a river
-in …") or its title ("River Thames", "Krishna River").
+in …"), its title ("River Thames", "Krishna River") or, where the collection has them, its classes by Wikidata.
 """
 
 from __future__ import annotations
@@ -62,23 +62,37 @@ def _is_plural(word: str, engine: Engine) -> bool:
     return single > 0 and single >= SINGULAR_SHARE * plural
 
 
-def are_of_kind(engine: Engine, topic: Topic, page_ids: NDArray[np.int32], titles: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether each article is about a thing of the kind that a subject names; none where it names no kind."""
+def are_of_kind(
+    engine: Engine,
+    topic: Topic,
+    page_ids: NDArray[np.int32],
+    titles: Sequence[str],
+    classes: Sequence[tuple[str, ...]] | None = None,
+) -> NDArray[np.bool_]:
+    """Whether each article is about a thing of the kind that a subject names; none where it names no kind.
+
+    `classes` are the names of what each article is an instance of (`Collection.classes`).
+    """
     kinds = named_kinds(topic, engine)
     if not kinds:
         return np.zeros(len(page_ids), bool)
     forms = frozenset(form for kind in kinds for form in number_forms(kind))
     openings = ["" if page is None else page.opening for page in engine.stored(page_ids.tolist())]
     is_person = are_biographies(engine, page_ids).tolist()
-    return np.array([_is_of_kind(forms, *page) for page in zip(titles, openings, is_person, strict=True)], bool)
+    pages = zip(titles, openings, is_person, classes or [()] * len(titles), strict=True)
+    return np.array([_is_of_kind(forms, *page) for page in pages], bool)
 
 
-def _is_of_kind(forms: frozenset[str], title: str, opening: str, is_person: bool) -> bool:
-    """Whether the first sentence says so, or the title with its first or last word; of a person, only what they are."""
+def _is_of_kind(
+    forms: frozenset[str], title: str, opening: str, is_person: bool, classes: tuple[str, ...] = ()
+) -> bool:
+    """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
+    person, only what they are."""
     said = defining_words(opening)
     if is_person:
         return bool(said) and said[-1] in forms and names_people(said[-1])
-    return not forms.isdisjoint([*said, *_title_heads(title)])
+    of_classes = [word for name in classes for word in split_words(name)[-1:]]
+    return not forms.isdisjoint([*said, *_title_heads(title), *of_classes])
 
 
 def _title_heads(title: str) -> list[str]:
