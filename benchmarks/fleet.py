@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -92,14 +92,14 @@ def pages() -> list[IndexPage]:
     rows = collection().rows_of(np.array([page.page_id for page in found], np.int32))
     masks = {name: mask[rows].tolist() for name, mask in collection().masks.items()}
     return [
-        replace(page, masks={name: mask[at] for name, mask in masks.items()}) if rows[at] >= 0 else page
+        page._replace(masks={name: mask[at] for name, mask in masks.items()}) if rows[at] >= 0 else page
         for at, page in enumerate(found)
     ]
 
 
 def half_without_fields() -> list[IndexPage]:
     """Every second page lacks its infobox and categories."""
-    return [replace(page, infobox="", categories="") if at % 2 else page for at, page in enumerate(pages())]
+    return [page._replace(infobox="", categories="") if at % 2 else page for at, page in enumerate(pages())]
 
 
 def built(address: str, folder: Path, content: Iterable[IndexPage], n_pages: int) -> Engine:
@@ -250,7 +250,7 @@ def loading(sizes: Sequence[int] = ()) -> None:
 def repeated(n_pages: int) -> Iterator[IndexPage]:
     """So many pages: the sample, again and again under new ids."""
     highest = max(page.page_id for page in pages()) + 1
-    copies = (replace(page, page_id=page.page_id + again * highest) for again in count() for page in pages())
+    copies = (page._replace(page_id=page.page_id + again * highest) for again in count() for page in pages())
     return islice(copies, n_pages)
 
 

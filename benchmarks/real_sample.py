@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Topic
-from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 
@@ -62,7 +62,7 @@ def with_groups(pages: list[IndexPage]) -> list[IndexPage]:
         space = collection.space("intersection")
         masks = [column.tolist() for column in collection.masks_of(rows, space, UNKNOWN_MASK)]
     return [
-        replace(page, masks={"geography": place, "gender": gender})
+        page._replace(masks={"geography": place, "gender": gender})
         for page, place, gender in zip(pages, *masks, strict=True)
     ]
 

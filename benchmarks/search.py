@@ -27,7 +27,7 @@ from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.make import generate_collection
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
-from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.index_pages import page_fields
 from real_sample import SAMPLE, has_sample
 from search_cases import DEPTHS, ENGINES, N_QUERIES, N_WORDS
 

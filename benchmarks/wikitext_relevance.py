@@ -24,7 +24,7 @@ from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor
@@ -51,7 +51,7 @@ def load_pages(articles: tuple[Article, ...]) -> list[IndexPage]:
 
 def with_more_filed(pages: Sequence[IndexPage], texts: Mapping[int, Sequence[str]]) -> list[IndexPage]:
     """Pages with further texts among their categories."""
-    return [replace(page, categories="\n".join([page.categories, *texts[page.page_id]])) for page in pages]
+    return [page._replace(categories="\n".join([page.categories, *texts[page.page_id]])) for page in pages]
 
 
 def make_engine(pages: Sequence[IndexPage]) -> TantivyEngine:
@@ -84,7 +84,7 @@ def main() -> None:
     last = max(page.page_id for page in pages)
     topics = [replace(judged, up_to_page_id=min(judged.up_to_page_id, last)) for judged in known]
     filed = make_engine(pages)
-    unfiled = make_engine([replace(page, categories="", infobox="", kind="") for page in pages])
+    unfiled = make_engine([page._replace(categories="", infobox="", kind="") for page in pages])
     print(f"{len(pages)} articles, {len(topics)} topics; mean average precision")
     full = QuerySettings()
     words = replace(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from evenrank.errors import EvenrankError
+from evenrank.garbage import collect_rarely
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -81,6 +82,7 @@ def _start_pool(n_workers: int) -> ProcessPoolExecutor:
 
 def _start_worker() -> None:
     """Ctrl-C is the parent's business; a worker whose parent was killed ends itself."""
+    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -6,7 +6,7 @@ import pytest
 
 from evenrank.annotate.links import Namespaces
 from evenrank.annotate.wikitext import PageText, Section, has_markup, parse_wikitext
-from evenrank.search.engine.indexing import infobox_names
+from evenrank.search.engine.index_pages import infobox_names
 
 PAGE = """{{Short description|A town}}
 {{Infobox settlement

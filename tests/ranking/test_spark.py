@@ -19,7 +19,8 @@ from evenrank.errors import EvenrankError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.ranking.rank import rank
-from evenrank.search.engine.indexing import build_index, page_fields, prepare_pages
+from evenrank.search.engine.index_pages import page_fields, prepare_pages
+from evenrank.search.engine.indexing import build_index
 from evenrank.search.engine.protocol import IndexLayout, WeightedTerm
 from evenrank.spark import map_on_spark
 

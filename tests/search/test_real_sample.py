@@ -12,7 +12,7 @@ import pytest
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Topic
-from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.engine.tantivy_engine import TantivyEngine
 from evenrank.search.query.candidates import CandidateSettings

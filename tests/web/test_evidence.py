@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ TEXTS = {
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyEngine]:
     made = TantivyEngine.create(tmp_path_factory.mktemp("evidence") / "index", n_threads=1)
     made.add(
-        replace(page(number, title, f"{lead}\n{text}"), lead=lead)
+        page(number, title, f"{lead}\n{text}")._replace(lead=lead)
         for number, (title, (lead, text)) in enumerate(TEXTS.items(), 1)
     )
     made.commit()

@@ -109,6 +109,8 @@ def _both(arguments: list[str]) -> str:
 
 def lift_templates(text: str, fields: TemplateFields) -> str:
     """Text without templates and tables; what they hold goes into `fields`. Unclosed brackets hold nothing."""
+    if "{" not in text and "}" not in text:
+        return text
     stack = [_Frame("")]
     n_open = {"{{": 0, "{|": 0}
     position = 0

@@ -80,8 +80,10 @@ class PageText:
         return "\n".join(value for _, value in self.infobox if value)
 
 
-_MARKS = (("[", ("[[", "[http", "[//")), ("{", ("{{", "{|")), ("'", ("''",)), ("_", ("__",)), ("\0", ("\0",)))
+_MARKS = (("[", ("[[", "[http", "[//")), ("{", ("{{", "{|")), ("_", ("__",)), ("\0", ("\0",)))
 """Marks by their first character: most texts do not hold it, and one character is found far faster than two."""
+_QUOTES = re.compile("''")
+"""Most texts hold an apostrophe; two in a row are found faster by an expression than by `in`."""
 _FIRST_MARKS = ("*", "#", ":", ";", "==", "----")
 _LINE_MARK = re.compile(r"\n(?:[*#:;]|==|----)")
 _TAG, _REFERENCE = re.compile(r"<[a-zA-Z/!]"), re.compile(r"&#?\w{1,31};")
@@ -121,7 +123,7 @@ def parse_wikitext(text: str, namespaces: Namespaces = ENGLISH) -> PageText:
 
 def has_markup(text: str) -> bool:
     """Whether anything in the text could be wikitext."""
-    if text.startswith(_FIRST_MARKS) or _LINE_MARK.search(text):
+    if text.startswith(_FIRST_MARKS) or _LINE_MARK.search(text) or _QUOTES.search(text):
         return True
     for first, marks in _MARKS:
         if first in text:
@@ -202,6 +204,8 @@ def _read_galleries(visible: Visible, links: LinkFields) -> None:
 
 def _lines(values: list[str]) -> tuple[str, ...]:
     """Values as readable text, each on one line, without empty ones."""
+    if not values:
+        return ()
     joined = "\n".join([value.replace("\n", " ") if "\n" in value else value for value in values])
     lines = decode_references(strip_markup(joined)).split("\n")
     return tuple(line for line in map(str.strip, lines) if line)

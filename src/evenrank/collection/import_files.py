@@ -47,6 +47,7 @@ from evenrank.formats.page_views import read_page_views
 from evenrank.formats.qrels import read_qrels
 from evenrank.formats.subjects import read_missing_subjects
 from evenrank.formats.topics import read_topics
+from evenrank.garbage import rare_collections
 from evenrank.records import LANGUAGE_CODE, Topic
 from evenrank.text_ids import FILE_NAME as IDS_FILE
 from evenrank.text_ids import TextIds, load_text_ids, save_text_ids
@@ -88,7 +89,7 @@ def import_collection(
     """
     folder = Path(folder)
     refuse_pipes(files)
-    with locked_folder(folder):
+    with locked_folder(folder), rare_collections():
         return import_locked(folder, files, settings, warn)
 
 

@@ -60,10 +60,10 @@ def _usual_article(record: bytes) -> Article | None:
         page_id, title, url, text = fields["id"], fields["title"], fields["url"], fields["text"]
     except (ValueError, KeyError, TypeError):
         return None
-    is_usual = type(page_id) is int and 0 < page_id <= LARGEST_PAGE_ID
-    for part in (title, url, text):
-        is_usual = is_usual and type(part) is str and "\0" not in part
-    return Article(page_id, title, url, text) if is_usual else None
+    has_types = type(page_id) is int and type(title) is type(url) is type(text) is str
+    if not has_types or not 0 < page_id <= LARGEST_PAGE_ID or "\0" in text or "\0" in title or "\0" in url:
+        return None
+    return Article(page_id, title, url, text)
 
 
 def _load(record: bytes) -> tuple[Any, bool]:

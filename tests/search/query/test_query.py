@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.search.conftest import MakeEngine, page
 
 from evenrank.records import Article, Topic
-from evenrank.search.engine.indexing import page_fields
+from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import IndexPage, WeightedTerm
 from evenrank.search.query.feedback import FeedbackSettings, expand, feedback_terms
 from evenrank.search.query.topic_query import (

@@ -66,11 +66,11 @@ def field_texts(page: IndexPage, analyser: Analyser) -> dict[TextField, str]:
         "categories": page.categories,
         "infobox": page.infobox,
         "kind": page.kind,
-        "person": BIOGRAPHY if is_biography(page.text, page.categories.splitlines()) else ABSENT,
     }
     for name, text in texts.items():
-        if not text or not (_SHORT_WORD.search(text) or analyse(analyser, name, text)):
+        if not (text and (_SHORT_WORD.search(text) or analyse(analyser, name, text))):
             texts[name] = ABSENT
+    texts["person"] = BIOGRAPHY if is_biography(page.text, page.categories.splitlines()) else ABSENT
     return texts
 
 

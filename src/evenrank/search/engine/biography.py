@@ -13,7 +13,8 @@ from evenrank.search.word_lists import word_list
 BIOGRAPHY = "biography"
 """The word of the field `person` of a biography."""
 _LIFE_DATES = re.compile(r"\([^()]*\b(?:born\b|b\.\s|\d{3,4}[^()]*[–-][^()]*\d{3,4})")
-_IS_A = re.compile(r"\b(?:is|was) (?:an?|the)\s+([^.;:()]{1,100})")
+_IS_A = re.compile(r"(?:i(?<=\bi)s|w(?<=\bw)as) (?:an?|the)\s+([^.;:()]{1,100})")
+"""A word boundary is looked for behind the first letter, which is found faster than a boundary."""
 _NOUN_PHRASE_END = re.compile(r",|\b(?:who|that|which|of|in|for|from|by|with|at|on|based|born|and|known)\b")
 _WORD = re.compile(r"\w+")
 _NOT_ONE_PERSON = frozenset({"people", "biography", "biographical", "model", "official", "nobility", "royalty"})
@@ -27,7 +28,8 @@ _HEAD = 300
 def is_biography(text: str, categories: Iterable[str] = ()) -> bool:
     """Whether the first words hold the dates of a life or name a person's occupation, or a category tells of births."""
     head = text[:_HEAD]
-    return bool(_LIFE_DATES.search(head)) or _is_somebody(head) or any(map(_OF_LIVES.search, categories))
+    has_life_dates = "(" in head and _LIFE_DATES.search(head) is not None
+    return has_life_dates or _is_somebody(head) or any(map(_OF_LIVES.search, categories))
 
 
 def _is_somebody(head: str) -> bool:

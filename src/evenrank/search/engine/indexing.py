@@ -6,31 +6,22 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import orjson
 
-from evenrank.alignment.groups import UNKNOWN_MASK
-from evenrank.alignment.occupation import OCCUPATION
-from evenrank.annotate.dump_pages import site_names
-from evenrank.annotate.links import ENGLISH, Namespaces
-from evenrank.annotate.templates import template_rules
-from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
-from evenrank.collection.page_classes import names_at
 from evenrank.errors import EvenrankError, reason_of
-from evenrank.formats.articles import MappedBatch, map_articles, open_articles
+from evenrank.formats.articles import MappedBatch, map_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.locking import only_writer
+from evenrank.garbage import rare_collections
 from evenrank.parallel import n_cores
 from evenrank.progress import Progress
-from evenrank.records import NO_CLASS, Article
 from evenrank.search.engine.engines import (
     DEFAULT_ADDRESS,
     BuildState,
@@ -41,7 +32,17 @@ from evenrank.search.engine.engines import (
     sources_of,
     write_state,
 )
-from evenrank.search.engine.protocol import Engine, IndexLayout, IndexPage, PreparingEngine
+from evenrank.search.engine.index_pages import (
+    PageFields,
+    PreparedPages,
+    is_plain,
+    latest_pages,
+    namespaces_of,
+    page_fields,
+    prepare_pages,
+    with_metadata,
+)
+from evenrank.search.engine.protocol import Engine, PreparingEngine
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def build_index(
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
-    with _only_build(collection, engine):
+    with _only_build(collection, engine), rare_collections():
         return _build(collection, faults, engine, n_threads, progress, commit_every, on_commit, spark)
 
 
@@ -151,14 +152,6 @@ def _build(
     return opened
 
 
-def is_plain(corpus: Path, n_bytes: int = 1 << 18, ids_folder: Path | None = None) -> bool:
-    """Whether most articles at the start of a corpus are text without markup."""
-    source = open_articles(corpus, ids_folder=ids_folder)
-    head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
-    articles = source.parse(head).articles if head else ()
-    return 2 * sum(has_markup(article.text) for article in articles) < len(articles)
-
-
 def _open_or_create(collection: Collection, address: str | None, n_threads: int) -> tuple[Engine, BuildState]:
     """The index as far as it is, and its state; a new one when there is none that can be resumed."""
     folder = index_folder(collection)
@@ -175,12 +168,6 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
     created = kind.create(address, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
     write_state(folder, state)
     return created, state
-
-
-@lru_cache(4096)
-def occupations(mask: int) -> tuple[str, ...]:
-    """The occupations of a person, by the mask of that dimension; none when they are not known."""
-    return tuple(name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1)
 
 
 class Checkpoint(NamedTuple):
@@ -234,86 +221,3 @@ class _Build:
         self.engine.publish()
         self.engine.close()
         self.engine.refresh()
-
-
-def latest_pages(fields: list[PageFields]) -> list[PageFields]:
-    """Each page once: of a page that is there twice, the later one."""
-    return list({page.page_id: page for page in fields}.values())
-
-
-def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[IndexPage]:
-    """Pages with the groups and the quality that the collection has for them."""
-    rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
-    known = rows >= 0
-    masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
-    classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
-    scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
-    named = names_at(collection.classes, rows)
-    for at, ((page_id, title, lead, text, filed, boxed, kind), names) in enumerate(zip(fields, named, strict=True)):
-        groups = {name: mask[at] for name, mask in masks.items()}
-        kind = "\n".join(filter(None, [kind, *occupations(groups.get(OCCUPATION.name, UNKNOWN_MASK)), *names]))
-        yield IndexPage(page_id, title, lead, text, filed, boxed, kind, groups, classes[at], scores[at])
-
-
-class PreparedPages(NamedTuple):
-    """Pages as the requests that add them to an engine on other machines."""
-
-    n_pages: int
-    documents: list[bytes]
-
-
-def prepare_pages(
-    articles: tuple[Article, ...],
-    fields: Callable[[tuple[Article, ...]], list[PageFields]],
-    layout: IndexLayout,
-    path: Path,
-) -> PreparedPages:
-    """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
-    from evenrank.search.engine.opensearch_engine import bulk_bodies
-
-    latest = latest_pages(fields(articles))
-    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))
-
-
-@lru_cache(maxsize=1)
-def _collection(path: Path) -> Collection:
-    return Collection.open(path)
-
-
-class PageFields(NamedTuple):
-    """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
-
-    page_id: int
-    title: str
-    lead: str
-    text: str
-    categories: str
-    infobox: str
-    kind: str
-
-
-def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH) -> list[PageFields]:
-    """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
-    return [_fields(article, namespaces) for article in articles]
-
-
-def namespaces_of(corpus: Path, language: str) -> Namespaces:
-    """The names of the wiki that a corpus comes from: a dump lists them, the language of other files suggests them."""
-    source = open_articles(corpus)
-    return site_names(source.site if source.kind == "dump" else replace(source.site, language=language))
-
-
-def _fields(article: Article, namespaces: Namespaces) -> PageFields:
-    if not has_markup(article.text):
-        return PageFields(article.page_id, article.title, opening_paragraph(article.text), article.text, "", "", "")
-    page = parse_wikitext(article.text, namespaces)
-    boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
-    filed, kind = "\n".join(page.categories), infobox_names(article.text, namespaces.language)
-    return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
-
-
-def infobox_names(wikitext: str, language: str = "en") -> str:
-    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
-    found = (match[match.lastindex or 0] for match in template_rules(language).kind.finditer(wikitext))
-    names = (" ".join(name.replace("_", " ").split()) for name in found)
-    return "\n".join(dict.fromkeys(filter(None, names)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -40,9 +41,8 @@ class IndexLayout:
     """Code of the language of the text (`analysis.analyser_for`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPage:
-    """One page as it goes into an index."""
+class IndexPage(NamedTuple):
+    """One page as it goes into an index (a plain tuple, because millions of them are made)."""
 
     page_id: int
     title: str
@@ -56,7 +56,7 @@ class IndexPage:
     """Values of the infoboxes and words of table cells."""
     kind: str = ""
     """What the page is: names of its infoboxes, occupations of a person, classes by Wikidata."""
-    masks: Mapping[str, int] = field(default_factory=dict)
+    masks: Mapping[str, int] = MappingProxyType({})
     """Group mask by dimension; bit i is the dimension's group i, bit 0 is unknown, as is a dimension not named."""
     quality_class: int = NO_CLASS
     """Class in work order (`records.WORK_ORDER`); `records.NO_CLASS` when unknown."""
@@ -238,8 +238,11 @@ class CountingEngine(Engine, Protocol):
 
 def shown_texts(page: IndexPage) -> dict[str, bytes]:
     """Texts that are stored as they are, in UTF-8; halves of characters, which no file can hold, are replaced."""
-    texts = (page.title, page.categories, page.text[:OPENING_LENGTH])
-    return {name: text.encode("utf-8", "replace") for name, text in zip(SHOWN_FIELDS, texts, strict=True)}
+    return {
+        "shown_title": page.title.encode("utf-8", "replace"),
+        "shown_categories": page.categories.encode("utf-8", "replace"),
+        "opening": page.text[:OPENING_LENGTH].encode("utf-8", "replace"),
+    }
 
 
 def stored_page(page_id: int, shown: Mapping[str, str]) -> StoredPage:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from evenrank.search.engine.analysis import (
     ABSENT,
     UNSTEMMED_FIELDS,
-    Analyser,
     analyse,
     analyser_for,
     compile_analyser,
@@ -85,7 +84,7 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
     from tantivy import Document
 
     analyser = analyser_for(layout.language)
-    prepared = _folded_text if layout.language == "en" else _joined_words
+    is_english = layout.language == "en"
     dimensions = [(name, f"{name}_group") for name in layout.groups]
 
     def to_document(page: IndexPage, ordinal: int) -> tantivy.Document:
@@ -94,7 +93,10 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
         add_integer("page_id", page.page_id)
         add_integer("ordinal", ordinal)
         for name, text in field_texts(page, analyser).items():
-            add_text(name, ABSENT if text is ABSENT else prepared(analyser, name, text))
+            if is_english:
+                add_text(name, fold(text))
+            else:
+                add_text(name, ABSENT if text is ABSENT else " ".join(analyse(analyser, name, text)))
         for shown, content in shown_texts(page).items():
             if content:
                 add_bytes(shown, content)
@@ -109,14 +111,6 @@ def document_maker(layout: IndexLayout) -> Callable[[IndexPage, int], tantivy.Do
         return document
 
     return to_document
-
-
-def _folded_text(analyser: Analyser, name: TextField, text: str) -> str:
-    return fold(text)
-
-
-def _joined_words(analyser: Analyser, name: TextField, text: str) -> str:
-    return " ".join(analyse(analyser, name, text))
 
 
 def scoring_query(schema: Schema, terms: Sequence[WeightedTerm]) -> Query:

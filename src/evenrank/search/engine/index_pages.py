@@ -1,0 +1,124 @@
+"""Articles → the pages of an index: the text of each field, and what the collection knows about the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from evenrank.alignment.groups import UNKNOWN_MASK
+from evenrank.alignment.occupation import OCCUPATION
+from evenrank.annotate.dump_pages import site_names
+from evenrank.annotate.links import ENGLISH, Namespaces
+from evenrank.annotate.templates import template_rules
+from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
+from evenrank.collection.collection import Collection
+from evenrank.collection.page_classes import names_at
+from evenrank.formats.articles import open_articles
+from evenrank.formats.faults import FaultLog
+from evenrank.records import NO_CLASS, Article
+from evenrank.search.engine.protocol import IndexLayout, IndexPage
+
+
+class PageFields(NamedTuple):
+    """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
+
+    page_id: int
+    title: str
+    lead: str
+    text: str
+    categories: str
+    infobox: str
+    kind: str
+
+
+def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH) -> list[PageFields]:
+    """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
+    return [_fields(article, namespaces) for article in articles]
+
+
+def namespaces_of(corpus: Path, language: str) -> Namespaces:
+    """The names of the wiki that a corpus comes from: a dump lists them, the language of other files suggests them."""
+    source = open_articles(corpus)
+    return site_names(source.site if source.kind == "dump" else replace(source.site, language=language))
+
+
+def _fields(article: Article, namespaces: Namespaces) -> PageFields:
+    if not has_markup(article.text):
+        return PageFields(article.page_id, article.title, opening_paragraph(article.text), article.text, "", "", "")
+    page = parse_wikitext(article.text, namespaces)
+    boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
+    filed, kind = "\n".join(page.categories), infobox_names(article.text, namespaces.language)
+    return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
+
+
+def infobox_names(wikitext: str, language: str = "en") -> str:
+    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
+    found = (match[match.lastindex or 0] for match in template_rules(language).kind.finditer(wikitext))
+    names = (" ".join(name.replace("_", " ").split()) for name in found)
+    return "\n".join(dict.fromkeys(filter(None, names)))
+
+
+def is_plain(corpus: Path, n_bytes: int = 1 << 18, ids_folder: Path | None = None) -> bool:
+    """Whether most articles at the start of a corpus are text without markup."""
+    source = open_articles(corpus, ids_folder=ids_folder)
+    head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
+    articles = source.parse(head).articles if head else ()
+    return 2 * sum(has_markup(article.text) for article in articles) < len(articles)
+
+
+def latest_pages(fields: list[PageFields]) -> list[PageFields]:
+    """Each page once: of a page that is there twice, the later one."""
+    return list({page.page_id: page for page in fields}.values())
+
+
+def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[IndexPage]:
+    """Pages with the groups and the quality that the collection has for them."""
+    rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
+    known = rows >= 0
+    masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
+    classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
+    scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
+    named = names_at(collection.classes, rows)
+    for page, names, quality, score, *groups in zip(fields, named, classes, scores, *masks.values(), strict=True):
+        by_name = dict(zip(masks, groups, strict=True))
+        page_id, title, lead, text, filed, boxed, kind = page
+        kinds = (*occupations(by_name.get(OCCUPATION.name, UNKNOWN_MASK)), *names)
+        if kinds:
+            kind = "\n".join(filter(None, (kind, *kinds)))
+        yield IndexPage(page_id, title, lead, text, filed, boxed, kind, by_name, quality, score)
+
+
+@lru_cache(4096)
+def occupations(mask: int) -> tuple[str, ...]:
+    """The occupations of a person, by the mask of that dimension; none when they are not known."""
+    return tuple(name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1)
+
+
+class PreparedPages(NamedTuple):
+    """Pages as the requests that add them to an engine on other machines."""
+
+    n_pages: int
+    documents: list[bytes]
+
+
+def prepare_pages(
+    articles: tuple[Article, ...],
+    fields: Callable[[tuple[Article, ...]], list[PageFields]],
+    layout: IndexLayout,
+    path: Path,
+) -> PreparedPages:
+    """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
+    from evenrank.search.engine.opensearch_engine import bulk_bodies
+
+    latest = latest_pages(fields(articles))
+    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))
+
+
+@lru_cache(maxsize=1)
+def _collection(path: Path) -> Collection:
+    return Collection.open(path)
