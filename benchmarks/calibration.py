@@ -73,7 +73,10 @@ def models_of(settings: GenerateSettings) -> dict[str, list[Scored]]:
     given = [example for example in trained.examples if example.is_as_given]
     untrained = [(example.lexical, example.labels) for example in given]
     models[RANK] = held_out_probabilities(untrained, CALIBRATION, True)
-    probabilities = learned_probabilities(trained.examples, trained.scores(), trained.state.settings.seed)
+    state = trained.state
+    probabilities = learned_probabilities(
+        trained.examples, trained.scores(), state.settings.seed, state.calibration.settings
+    )
     pairs = zip(probabilities, trained.examples, strict=True)
     models[LEARNED] = [(p, example.labels) for p, example in pairs if example.is_as_given]
     show_counts(trained, [p.sum() for p in probabilities])

@@ -30,8 +30,8 @@ from evenrank.search.encode.encoder import Encoder
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import FeatureExtractor
 from evenrank.search.learn.calibration import fit_calibration, predict
+from evenrank.search.learn.calibration_choice import choose_calibration
 from evenrank.search.learn.cross_validation import topic_folds
-from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
 from evenrank.search.learn.relevant_count import estimate_count, fit_count
 from evenrank.search.learn.training import TrainingExample, held_out_probabilities, train
 from evenrank.search.learn.training_data import LearningSettings, topic_forms
@@ -134,14 +134,18 @@ def main() -> None:
     trained = train(seen, extractor, settings)
     state, learned_from = trained.state, trained.examples
     scores = trained.scores()
-    sums = [float(p.sum()) for p in held_out_probabilities(learned_from, scores, settings.seed)]
+    sums = [
+        float(p.sum()) for p in held_out_probabilities(learned_from, scores, settings.seed, state.calibration.settings)
+    ]
     for form, share in product(FORMS, SHARES):
         examples, given, counts = [], [], []
         large = [topic for topic in formed if share == 1.0 or share * n_pages(page_ids, topic) >= LEAST_PAGES]
         made = [example_of(extractor, topic, topic.forms[form].topic, share, options.seed) for topic in large]
         for held in topic_folds([example.topic_id for example in learned_from], settings.seed):
             others = [at for at, example in enumerate(learned_from) if example.topic_id not in held]
-            calibration = fit_calibration([(scores[at], learned_from[at].labels) for at in others], LEARNED_CALIBRATION)
+            seen_scores = [(scores[at], learned_from[at].labels) for at in others]
+            chosen = choose_calibration(seen_scores, [learned_from[at].topic_id for at in others], settings.seed)
+            calibration = fit_calibration(seen_scores, chosen)
             count = fit_count(
                 [sums[at] for at in others],
                 [learned_from[at].n_relevant for at in others],

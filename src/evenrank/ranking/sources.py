@@ -17,7 +17,7 @@ from evenrank.records import Topic, no_pages
 from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
-from evenrank.search.learn.learned_model import LEARNED_CALIBRATION
+from evenrank.search.learn.learned_model import LearnedModel
 from evenrank.search.learn.relevant_count import RelevantCount
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.search.query.candidates import CandidateSettings
@@ -177,9 +177,14 @@ def calibrate_source(source: Source, topics: Iterable[Topic]) -> Source:
     pages_by_topic = [(found[topic.id], topic) for topic in training]
     judged = [_judged_scores(pages, topic) for pages, topic in pages_by_topic]
     samples = [sample for sample in judged if sample.is_judged.any()]
-    settings = LEARNED_CALIBRATION if source.choice.kind == "learned" else CALIBRATION
-    calibration = fit_calibration(samples, settings) if samples else source.calibration
+    calibration = fit_calibration(samples, _calibration_settings(source)) if samples else source.calibration
     return replace(source, calibration=calibration, remembered=found)
+
+
+def _calibration_settings(source: SearchSource) -> CalibrationSettings:
+    """How scores become probabilities: as a learned model was calibrated, or as suits scores of any scale."""
+    model = source.model()
+    return model.state.calibration.settings if isinstance(model, LearnedModel) else CALIBRATION
 
 
 def _judged_scores(pages: ScoredPages, topic: Topic) -> JudgedScores:

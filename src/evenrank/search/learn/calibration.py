@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evenrank.search.learn.isotonic import isotonic_fit
 from evenrank.search.learn.linear import expit, logistic_fit, logit
-from evenrank.search.learn.piecewise_linear import piecewise_linear_fit
+from evenrank.search.learn.piecewise_linear import CORNERS, piecewise_linear_fit
 from evenrank.types import Floats
 
 Method = Literal["logistic", "isotonic", "piecewise-linear"]
@@ -39,6 +39,8 @@ class CalibrationSettings:
     """Weight of the squared coefficients against the mean log-likelihood."""
     prior_strength: float = 0.1
     """How much the training prior counts when a topic's own prior is estimated, as a share of its candidates."""
+    corners: tuple[float, ...] = CORNERS
+    """Where a line with corners bends: shares of the relevant training pages below. Few topics support few corners."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def fit_calibration(
         knots, shares = isotonic_fit(linear, labels, weights)
         values = logit(shares, floor=0.5 / len(labels))
     elif settings.method == "piecewise-linear":
-        knots, values = piecewise_linear_fit(linear, labels, weights, settings.ridge)
+        knots, values = piecewise_linear_fit(linear, labels, weights, settings.ridge, settings.corners)
     return Calibration(settings, coefficients, float(weights @ labels), knots, values)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.rng import derive
 from evenrank.search.learn.linear import Line
@@ -79,8 +80,8 @@ def cross_fit(samples: Sequence[Sample], names: tuple[str, ...], settings: Learn
 def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int) -> float:
     """The strongest ridge whose loss on held-out topics exceeds the least by no more than one standard error.
 
-    The rule of Breiman et al. (1984), for the difference within topics: what topics do not clearly teach is left as it
-    was. The strongest for a single topic, which nothing can be held out from.
+    What topics do not clearly teach is left as it was. The strongest for a single topic, which nothing can be held out
+    from.
     """
     topics = np.array([sample.topic_id for sample in samples])
     losses = np.full((len(RIDGES), len(samples)), np.nan)
@@ -92,13 +93,22 @@ def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int) -
         for at, ridge in enumerate(RIDGES):
             line = fit_samples(seen, names, ridge)
             losses[at, is_held] = [_loss(line, samples[i]) for i in np.flatnonzero(is_held).tolist()]
-    by_topic = np.array([losses[:, topics == topic].mean(axis=1) for topic in np.unique(topics)])
+    return RIDGES[::-1][simplest_choice(losses[::-1], topics)]
+
+
+def simplest_choice(losses: Floats, topic_ids: NDArray[np.integer]) -> int:
+    """The first choice whose loss exceeds the least by no more than one standard error of the difference within topics.
+
+    The rule of Breiman et al. (1984). Choice by example, from the simplest choice; NaN where nothing could be fitted.
+    The first when fewer than two topics could be held out.
+    """
+    by_topic = np.array([losses[:, topic_ids == topic].mean(axis=1) for topic in np.unique(topic_ids)])
     by_topic = by_topic[~np.isnan(by_topic).any(axis=1)]
     if len(by_topic) < 2:
-        return RIDGES[-1]
+        return 0
     excess = by_topic - by_topic[:, [int(by_topic.mean(axis=0).argmin())]]
     errors = excess.std(axis=0, ddof=1) / np.sqrt(len(excess))
-    return RIDGES[int(np.flatnonzero(excess.mean(axis=0) <= errors).max())]
+    return int(np.flatnonzero(excess.mean(axis=0) <= errors).min())
 
 
 def _loss(line: Line, sample: Sample) -> float:

@@ -45,5 +45,8 @@ def _of_calibration(calibration: Calibration) -> Iterator[str]:
         yield f"a prior of {calibration.prior:g}"
     if len(calibration.knots) != len(calibration.values):
         yield f"{len(calibration.knots)} knots and {len(calibration.values)} values"
+    corners = np.array([0.0, *calibration.settings.corners, 1.0])
+    if (np.diff(corners) <= 0.0).any():
+        yield "corners must rise between 0 and 1"
     if (np.diff(calibration.knots) < 0.0).any() or (np.diff(calibration.values) < 0.0).any():
         yield "knots and values must rise"

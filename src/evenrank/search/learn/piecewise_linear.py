@@ -6,6 +6,7 @@ can, but gives the same probability to all of a topic's best pages, and a rankin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,15 +15,17 @@ from evenrank.search.learn.linear import logistic_fit
 from evenrank.types import Floats
 
 CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Where the corners are: shares of the relevant pages below them."""
+"""Where the corners are, unless said otherwise: shares of the relevant pages below them."""
 FAR = 1e3
 """How far beyond the outer corners the line continues."""
 
 
-def piecewise_linear_fit(scores: Floats, labels: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
-    """Knots and log-odds at the knots; between them the line is straight."""
+def piecewise_linear_fit(
+    scores: Floats, labels: Floats, weights: Floats, ridge: float, shares: Sequence[float] = CORNERS
+) -> tuple[Floats, Floats]:
+    """Knots and log-odds at the knots; between them the line is straight. Corners are at `shares` of relevant pages."""
     relevant = scores[labels > 0.0]
-    corners = np.unique(np.quantile(relevant, CORNERS)) if len(relevant) else np.zeros(1)
+    corners = np.unique(np.quantile(relevant, shares)) if len(relevant) else np.zeros(1)
     rows = _ramps(scores, corners)
     signs = np.ones(rows.shape[1], np.int64)
     signs[0] = 0

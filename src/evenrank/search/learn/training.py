@@ -15,9 +15,10 @@ from evenrank.records import Topic
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, weighted_sum
 from evenrank.search.hybrid import below
-from evenrank.search.learn.calibration import fit_calibration, predict
+from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
+from evenrank.search.learn.calibration_choice import choose_calibration
 from evenrank.search.learn.cross_validation import CrossFit, cross_fit, topic_folds
-from evenrank.search.learn.learned_model import LEARNED_CALIBRATION, LearnedState, UsedEncoder
+from evenrank.search.learn.learned_model import LearnedState, UsedEncoder
 from evenrank.search.learn.relevant_count import fit_count
 from evenrank.search.learn.training_data import LearningSettings, Sample, topic_forms
 from evenrank.types import Floats
@@ -165,14 +166,17 @@ def train(examples: Sequence[TrainingExample], extractor: FeatureExtractor, sett
     complete = [example for example in kept if not example.is_partial]
     _check_number(len({example.topic_id for example in complete}), "completely judged training topics")
     pairs = [(example.scores(model, plain), example.labels) for example in complete]
-    sums = [float(p.sum()) for p in held_out_probabilities(complete, [scores for scores, _ in pairs], settings.seed)]
-    count = fit_count(sums, [example.n_relevant for example in complete], [example.topic_id for example in complete])
-    calibration = fit_calibration(pairs, LEARNED_CALIBRATION)
+    topic_ids = [example.topic_id for example in complete]
+    calibration = fit_calibration(pairs, choose_calibration(pairs, topic_ids, settings.seed))
+    given = held_out_probabilities(complete, [scores for scores, _ in pairs], settings.seed, calibration.settings)
+    count = fit_count([float(p.sum()) for p in given], [example.n_relevant for example in complete], topic_ids)
     state = LearnedState(model, plain, calibration, count, settings, N_PAGES, **_encoders(extractor))
     return Trained(state, tuple(complete))
 
 
-def held_out_probabilities(examples: Sequence[TrainingExample], scores: Sequence[Floats], seed: int) -> list[Floats]:
+def held_out_probabilities(
+    examples: Sequence[TrainingExample], scores: Sequence[Floats], seed: int, calibration: CalibrationSettings
+) -> list[Floats]:
     """Probabilities of each example's candidates, from a calibration on the topics of the other folds."""
     given: list[Floats] = [np.empty(0)] * len(scores)
     for held in topic_folds([example.topic_id for example in examples], seed):
@@ -182,9 +186,9 @@ def held_out_probabilities(examples: Sequence[TrainingExample], scores: Sequence
             for of_topic, example, out in zip(scores, examples, is_held, strict=True)
             if not out
         ]
-        calibration = fit_calibration(others, LEARNED_CALIBRATION)
+        fitted = fit_calibration(others, calibration)
         for at in np.flatnonzero(is_held).tolist():
-            given[at] = predict(calibration, scores[at])
+            given[at] = predict(fitted, scores[at])
     return given
 
 

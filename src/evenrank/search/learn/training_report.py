@@ -68,7 +68,8 @@ class TrainingReport:
 def training_summary(trained: Trained) -> TrainingReport:
     """The numbers of a training."""
     examples, scores = trained.examples, trained.scores()
-    given = held_out_probabilities(examples, scores, trained.state.settings.seed)
+    state = trained.state
+    given = held_out_probabilities(examples, scores, state.settings.seed, state.calibration.settings)
     bins = reliability_bins(np.concatenate(given), np.concatenate([example.labels for example in examples]))
     comparisons = [
         compare_models(form, [(e, s) for e, s in zip(examples, scores, strict=True) if e.is_as_given == is_as_given])
