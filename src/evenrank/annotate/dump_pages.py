@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from evenrank.annotate.links import Namespaces
+from evenrank.annotate.links import site_names
 from evenrank.annotate.quality import quality_counts
 from evenrank.annotate.stage import StageBatch
 from evenrank.annotate.store import WorkStore
@@ -36,11 +36,6 @@ def annotate_pages(batch: RawBatch, site: Site) -> StageBatch:
         "closed": batch.data.count(b"</mediawiki>"),
     }
     return StageBatch({"pages": pages, "redirects": redirects}, tally, parsed.faults.faults)
-
-
-def site_names(site: Site) -> Namespaces:
-    """What the wiki of a dump calls files and categories, by its own list and by its language."""
-    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"), site.language)
 
 
 def find_redirects(data: bytes) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from evenrank.annotate.facts import read_facts
+from evenrank.formats.dump import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Namespaces:
 
 
 ENGLISH = Namespaces()
+
+
+def site_names(site: Site) -> Namespaces:
+    """What the wiki of a dump calls files and categories, by its own list and by its language."""
+    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"), site.language)
 
 
 def names_in(language: str) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
@@ -57,7 +57,7 @@ class ArticleFile:
         if self.ids_folder is None:
             return parsed
         ids = loaded_text_ids(self.ids_folder)
-        numbered = (replace(article, page_id=ids.number(article.key)) for article in parsed.articles)
+        numbered = (article._replace(page_id=ids.number(article.key)) for article in parsed.articles)
         return parsed._replace(articles=tuple(numbered))
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
-from evenrank.annotate.dump_pages import site_names
-from evenrank.annotate.links import ENGLISH, Namespaces
+from evenrank.annotate.links import ENGLISH, Namespaces, site_names
 from evenrank.annotate.templates import template_rules
 from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 from evenrank.collection.collection import Collection
