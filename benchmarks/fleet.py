@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/fleet.py [PART...] [--sizes 63576 254304] [--times 3]
 
-Parts: loading, search, import, fields, spark, growth; all but growth when none is named. Three OpenSearch
+Parts: loading, search, import, fields, spark-start, spark, growth; all but growth when none is named. Three OpenSearch
 nodes with one replica, and a Spark master with two workers, are started on loopback (`tools.fleet`). Cost is
 processor time of this process and of all servers, which a busy machine does not distort as it does seconds.
 EVENRANK_FLEET_EVERY=5 takes every fifth page of the sample only, for a quick look.
@@ -385,13 +385,14 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[63_576, 254_304])
     parser.add_argument("--times", type=int, default=1, help="how many times as many articles Spark annotates")
     options = parser.parse_args()
-    from fleet_spark import spark
+    from fleet_spark import spark, spark_start
 
     known: dict[str, Callable[[], None]] = {
         "loading": loading,
         "search": search,
         "import": import_and_index,
         "fields": fields,
+        "spark-start": spark_start,
         "spark": lambda: spark(options.times),
         "growth": lambda: loading(options.sizes),
     }

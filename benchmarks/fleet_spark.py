@@ -21,8 +21,10 @@ from evenrank.annotate.settings import Inputs
 from evenrank.annotate.spark.annotate import annotate_on_spark
 from evenrank.spark import start_spark
 
-N_ARTICLES, N_ENTITIES = 8_000, 150_000
-"""Of the smallest comparison, in which Spark's own start takes as long as the work."""
+N_ARTICLES, N_ENTITIES = 24_000, 150_000
+"""With a third of the articles, Spark's own start takes as long as the work."""
+N_FEW = 50
+"""Articles and entities whose annotation is nothing but the start of Spark."""
 SAMPLE_SECONDS = 0.2
 N_SPLITS = 12
 """Tasks that a dump is divided into, about."""
@@ -38,11 +40,19 @@ class Used:
 
 def spark(times: int = 1) -> None:
     """The table of all ways, on generated entities and real articles under new ids, `times` as many as usual."""
+    _annotate(times * N_ARTICLES, N_ENTITIES)
+
+
+def spark_start() -> None:
+    """The same table for hardly any input: what Spark takes whatever the input."""
+    _annotate(N_FEW, N_FEW)
+
+
+def _annotate(n_articles: int, n_entities: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="evenrank-spark-"))
-    n_articles = times * N_ARTICLES
     try:
-        inputs = _write_dumps(folder, n_articles)
-        print(f"\nAnnotating {n_articles:,} articles with {N_ENTITIES:,} entities of Wikidata (bzip2)\n")
+        inputs = _write_dumps(folder, n_articles, n_entities)
+        print(f"\nAnnotating {n_articles:,} articles with {n_entities:,} entities of Wikidata (bzip2)\n")
         cluster.start()  # by this process, so that it counts
         _compare(folder, inputs)
     finally:
@@ -94,14 +104,14 @@ def _settings(inputs: Inputs, events: Path, cores: int) -> dict[str, str]:
     }
 
 
-def _write_dumps(folder: Path, n_articles: int) -> Inputs:
+def _write_dumps(folder: Path, n_articles: int, n_entities: int) -> Inputs:
     """Dumps in many bzip2 streams, as Wikimedia writes them."""
     dump, wikidata = folder / "pages.xml.bz2", folder / "wikidata.json.bz2"
     with bz2.open(dump, "wt", encoding="utf-8", compresslevel=1) as file:
         file.writelines(real_pages(n_articles))
     with bz2.open(wikidata, "wb", compresslevel=1) as entities:
         entities.write(b"[\n")
-        entities.writelines(line + b",\n" for line in generated_lines(N_ENTITIES))
+        entities.writelines(line + b",\n" for line in generated_lines(n_entities))
         entities.write(b"]\n")
     return Inputs(dump, wikidata)
 
