@@ -29,8 +29,8 @@ from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.calibration import fit_calibration, predict
-from evenrank.search.learn.calibration_choice import choose_calibration
+from evenrank.search.learn.calibration import JudgedScores, fit_calibration, predict
+from evenrank.search.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
 from evenrank.search.learn.cross_validation import topic_folds
 from evenrank.search.learn.relevant_count import estimate_count, fit_count
 from evenrank.search.learn.training import TrainingExample, held_out_probabilities, train
@@ -143,13 +143,13 @@ def main() -> None:
         made = [example_of(extractor, topic, topic.forms[form].topic, share, options.seed) for topic in large]
         for held in topic_folds([example.topic_id for example in learned_from], settings.seed):
             others = [at for at, example in enumerate(learned_from) if example.topic_id not in held]
-            seen_scores = [(scores[at], learned_from[at].labels) for at in others]
-            chosen = choose_calibration(seen_scores, [learned_from[at].topic_id for at in others], settings.seed)
-            calibration = fit_calibration(seen_scores, chosen)
+            judged = [JudgedScores.complete(scores[at], learned_from[at].labels) for at in others]
+            topic_ids = [learned_from[at].topic_id for at in others]
+            calibration = fit_calibration(judged, choose_calibration(judged, topic_ids, LEARNED_CHOICES, settings.seed))
             count = fit_count(
                 [sums[at] for at in others],
                 [learned_from[at].n_relevant for at in others],
-                [learned_from[at].topic_id for at in others],
+                topic_ids,
             )
             for example in made:
                 if example.topic_id in held:

@@ -3,10 +3,11 @@
     python benchmarks/real_topics.py DIR [--tasks 1,2]
 
 DIR is a collection of `../shared/data/wikipedia-sample` with an index. A topic is judged up to a page id, with about
-seven relevant pages and 100 to 29,000 articles in that window, so candidates are found in the window alone. Every
-second topic is ranked with what was learned on the others, and then the other way round; none was used to choose a
-setting of a policy, and some were looked at when search and its calibration were made. With seven relevant pages a true
-target is coarse: differences between policies are noisy, and P@50 cannot exceed 0.14.
+seven relevant pages and 100 to 29,000 articles in that window, so candidates are found in the window alone, also those
+of the topics that are learned from: a rank among 1,700 articles says another thing than one among 63,576. Every second
+topic is ranked with what was learned on the others, and then the other way round; none was used to choose a setting of
+a policy, and some were looked at when search and its calibration were made. With seven relevant pages a true target is
+coarse: differences between policies are noisy, and P@50 cannot exceed 0.14.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ import numpy as np
 from evenrank.collection.collection import Collection
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.job import RankingJob, full_request
+from evenrank.ranking.sources import calibrate_scores
 from evenrank.records import Task, Topic, no_pages
+from evenrank.search.learn.calibration import JudgedScores
 from people import CURVE, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
 from policies import make_source
 
@@ -32,17 +35,23 @@ class WindowPart(Part):
 
     @cached_property
     def base(self) -> RankingJob:
-        topics = self.collection.topics
         source = make_source(self.collection, self.settings, "untrained")
-        model, remembered = source.model(), dict(source.remembered)
-        for topic in topics:
-            if topic.split == "eval" and topic.assessed_docs is not None:
-                question = replace(topic, rel_docs=no_pages(), assessed_docs=None)
-                pages = model.score(question, source.n_pages, int(topic.assessed_docs.max()))
-                remembered[topic.id] = replace(pages, features={})
+        model = source.model()
+        remembered = {
+            topic.id: replace(model.score(_question(topic), source.n_pages, _window_end(topic)), features={})
+            for topic in self.collection.topics
+        }
+        training = [topic for topic in self.collection.topics if topic.split == "train"]
+        seen = [
+            JudgedScores.complete(found.scores, np.isin(found.page_ids, topic.rel_docs))
+            for topic in training
+            for found in [remembered[topic.id]]
+        ]
+        calibration = calibrate_scores(seen, [topic.id for topic in training])
+        source = replace(source, calibration=calibration, remembered=remembered)
         job = RankingJob(
             collection_path=self.collection.path,
-            source=replace(source, remembered=remembered),
+            source=source,
             policy=make_policy("relevance", self.task),
             request=full_request(self.task),
             settings=self.settings,
@@ -50,6 +59,16 @@ class WindowPart(Part):
             shown=self.collection,
         )
         return job.learned()
+
+
+def _question(topic: Topic) -> Topic:
+    """A topic as search sees it, without what is known of it."""
+    return replace(topic, rel_docs=no_pages(), assessed_docs=None)
+
+
+def _window_end(topic: Topic) -> int | None:
+    """The last page id of the judged window."""
+    return None if topic.assessed_docs is None else int(topic.assessed_docs.max())
 
 
 def main() -> None:

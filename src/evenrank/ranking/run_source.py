@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.exposure import discounts
-from evenrank.ranking.sources import CALIBRATION, NOTHING, Found
+from evenrank.ranking.sources import NOTHING, Found, calibrate_scores
 from evenrank.records import Run, Topic
-from evenrank.search.learn.calibration import Calibration, JudgedScores, fit_calibration
+from evenrank.search.learn.calibration import Calibration, JudgedScores
 from evenrank.search.relevance import probabilities
 
 
@@ -61,15 +61,17 @@ class RunSource:
             "run": self.run.name,
             "relevance": f"{self.calibration.settings.method} calibration of scores on the training topics in the run",
             "coefficients": self.calibration.coefficients.tolist(),
+            "prior_strength": self.calibration.settings.prior_strength,
         }
 
 
 def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
     """A run as a source, calibrated on the training topics that it answers, if there are any."""
-    samples = []
+    samples, topic_ids = [], []
     for topic in topics:
         if topic.split == "train" and len(topic.rel_docs):
             pages, scores = pages_of_topic(run, topic.id)
             if topic.was_judged(pages).any():
                 samples.append(JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages)))
-    return RunSource(run, fit_calibration(samples, CALIBRATION) if samples else None)
+                topic_ids.append(topic.id)
+    return RunSource(run, calibrate_scores(samples, topic_ids) if samples else None)

@@ -85,6 +85,11 @@ class JudgedScores(NamedTuple):
     is_relevant: NDArray[np.bool_]
     is_judged: NDArray[np.bool_]
 
+    @classmethod
+    def complete(cls, scores: Floats, is_relevant: NDArray[np.bool_]) -> JudgedScores:
+        """A topic all of whose candidates were judged."""
+        return cls(scores, is_relevant, np.ones(len(scores), np.bool_))
+
 
 def fit_calibration(
     topics: Iterable[tuple[Floats, NDArray[np.bool_]] | JudgedScores], settings: CalibrationSettings | None = None

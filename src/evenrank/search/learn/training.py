@@ -15,8 +15,8 @@ from evenrank.records import Topic
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, weighted_sum
 from evenrank.search.hybrid import below
-from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
-from evenrank.search.learn.calibration_choice import choose_calibration
+from evenrank.search.learn.calibration import CalibrationSettings, JudgedScores, fit_calibration, predict
+from evenrank.search.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
 from evenrank.search.learn.cross_validation import CrossFit, cross_fit, topic_folds
 from evenrank.search.learn.learned_model import LearnedState, UsedEncoder
 from evenrank.search.learn.relevant_count import fit_count
@@ -165,10 +165,11 @@ def train(examples: Sequence[TrainingExample], extractor: FeatureExtractor, sett
     plain = _fit([example.plain_sample() for example in kept], plain_names, settings)
     complete = [example for example in kept if not example.is_partial]
     _check_number(len({example.topic_id for example in complete}), "completely judged training topics")
-    pairs = [(example.scores(model, plain), example.labels) for example in complete]
+    judged = [JudgedScores.complete(example.scores(model, plain), example.labels) for example in complete]
     topic_ids = [example.topic_id for example in complete]
-    calibration = fit_calibration(pairs, choose_calibration(pairs, topic_ids, settings.seed))
-    given = held_out_probabilities(complete, [scores for scores, _ in pairs], settings.seed, calibration.settings)
+    chosen = choose_calibration(judged, topic_ids, LEARNED_CHOICES, settings.seed)
+    calibration = fit_calibration(judged, chosen)
+    given = held_out_probabilities(complete, [topic.scores for topic in judged], settings.seed, chosen)
     count = fit_count([float(p.sum()) for p in given], [example.n_relevant for example in complete], topic_ids)
     state = LearnedState(model, plain, calibration, count, settings, N_PAGES, **_encoders(extractor))
     return Trained(state, tuple(complete))
