@@ -19,11 +19,12 @@ from evenrank.formats.faults import FaultLog
 from evenrank.formats.runs import read_run
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.make_job import open_source
-from evenrank.ranking.sources import SearchSource
+from evenrank.ranking.sources import SearchSource, calibrate_scores
 from evenrank.records import Topic
 from evenrank.search.engine.engines import open_index
 from evenrank.search.engine.indexing import build_index
 from evenrank.search.features import FeatureExtractor
+from evenrank.search.learn.calibration import JudgedScores
 from evenrank.search.learn.model_file import model_path, save
 from evenrank.search.learn.training import train_on_topics
 from evenrank.search.model_choice import ModelChoice, choose_model
@@ -171,3 +172,18 @@ def test_a_model_works_in_another_process_and_without_training_topics(taught: Co
 def test_a_model_needs_an_index(golden_collection: Collection, golden_runs: list[Path]) -> None:
     with pytest.raises(EvenrankError, match="no index for a relevance model"):
         open_source(golden_collection, golden_runs[0], BuildSettings(), 50, ModelChoice("learned"))
+
+
+@pytest.mark.parametrize("distance, strength", [(2.0, 30.0), (4.0, 0.1)])
+def test_training_topics_decide_whether_a_topic_has_a_share_of_its_own(distance: float, strength: float) -> None:
+    """Where scores set relevant pages apart, they tell how many there are; where they do not, others' share counts."""
+    rng = np.random.default_rng(6)
+    labels = [rng.random(400) < share for share in np.geomspace(0.01, 0.6, 30)]
+    scores = [np.where(relevant, 2.0 + distance, 2.0) + rng.normal(0.0, 1.0, 400) for relevant in labels]
+    samples = [JudgedScores.complete(*topic) for topic in zip(scores, labels, strict=True)]
+    assert calibrate_scores(samples, range(30)).settings.prior_strength == strength
+
+
+def test_the_record_says_how_much_the_training_topics_count(source: SearchSource) -> None:
+    assert source.calibration is not None
+    assert source.describe()["prior_strength"] == source.calibration.settings.prior_strength

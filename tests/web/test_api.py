@@ -190,3 +190,14 @@ def known_places(client: TestClient) -> dict[tuple[str, str], str | int]:
         ("searches", "token"): search,
         ("searches", "number"): 1,
     }
+
+
+@pytest.mark.parametrize("attention, status", [("table:1,0.5,0.5,0.25", 201), ("table:1,0.2,0.86", 400)])
+def test_attention_must_not_rise(client: TestClient, attention: str, status: int) -> None:
+    """The document promises no table that is refused; what rises is refused with a reason."""
+    answer = client.post("/api/searches", json={"title": "Chess", "keywords": ["chess"], "attention": attention})
+    assert answer.status_code == status
+    pattern = document()["components"]["schemas"]["SearchQuestion"]["properties"]["attention"]["pattern"]
+    assert status == 201 or not re.fullmatch(pattern, attention)
+    assert re.fullmatch(pattern, "table:1,0.9,0.9,0.3")
+    assert not re.fullmatch(pattern, "table:1,0.3,0.9")

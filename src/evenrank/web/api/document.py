@@ -153,6 +153,8 @@ def _types(known: tuple[Dimension, ...]) -> Types:
     }
 
 
+_FALLING = "".join(rf"(,0\.{digit})*" for digit in range(9, 0, -1))
+"""Weights that do not rise, as far as a pattern can say it: with one decimal."""
 _HAS_TEXT = rf"[^\s{NOT_TEXT}]"
 """A character that is left when a text is cleaned."""
 _TYPES: Types = {
@@ -175,7 +177,8 @@ _TYPES: Types = {
     "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
     "attention": {
         "type": "string",
-        "pattern": r"^(log|dcg|reciprocal|uniform|rbp:0\.[0-9]{0,5}[1-9]|table:1(,0\.[0-9]{1,6})*)$",
+        "pattern": rf"^(log|dcg|reciprocal|uniform|rbp:0\.[0-9]{{0,5}}[1-9]|table:1{_FALLING})$",
+        "description": "Weights of a table must not rise from rank to rank; more decimals are accepted, too.",
     },
     "depth": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH},
     "kind": {"type": "string", "enum": list(KINDS)},
