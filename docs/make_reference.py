@@ -110,7 +110,7 @@ def policies_page() -> str:
     lines = ["# Policies\n", "As `evenrank policies` lists them; settings go in with `--set NAME=VALUE`.\n"]
     for name, policy in POLICIES.items():
         tasks = " and ".join(f"Task {task}" for task in policy.tasks)
-        lines += [f"## {name}\n", f"{(policy.__doc__ or '').strip()}\n", f"- Serves {tasks}"]
+        lines += [f"## {name}\n", f"{inspect.getdoc(policy) or ''}\n", f"- Serves {tasks}"]
         if policy.paper_runs:
             settings = getattr(policy, "run_settings", {})
             runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]

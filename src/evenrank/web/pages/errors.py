@@ -26,8 +26,10 @@ ADVICE = {
     500: Message("The fault is ours. Nothing was lost; please try again."),
     503: Message("The server is busy and stored nothing. Please try again in a few seconds."),
 }
-TITLES = tuple(HTTPStatus(status).phrase for status in (400, 403, 404, 405, 409, 413, 415, 429, 500, 503))
-"""Titles of error pages."""
+TOO_LARGE = "Request Entity Too Large"
+"""Of status 413, which Python 3.13 calls otherwise."""
+TITLES = (*(HTTPStatus(status).phrase for status in (400, 403, 404, 405, 409, 415, 429, 500, 503)), TOO_LARGE)
+"""Titles of error pages, the same on every Python."""
 RETRY_SECONDS = "5"
 """When to try again what could not be stored."""
 
@@ -47,7 +49,7 @@ def wants_json(request: Request) -> bool:
 
 def error_page(request: Request, status: int, detail: str = "", headers: dict[str, str] | None = None) -> Response:
     """The error in the form that the visitor can read."""
-    title = HTTPStatus(status).phrase
+    title = TOO_LARGE if status == 413 else HTTPStatus(status).phrase
     text = detail if detail and detail != title else ADVICE.get(status, "")
     if wants_json(request):
         return JSONResponse({"error": title, "detail": text}, status, headers)
