@@ -187,3 +187,11 @@ def test_what_is_missing_is_counted_where_the_corpus_shows_it(desk: Desk) -> Non
 
 def _words() -> tuple[str, tuple[str, ...]]:
     return CHESS.title, CHESS.keywords
+
+
+@pytest.mark.parametrize("area", ["lists", "searches"])
+def test_few_articles_come_with_advice(client: TestClient, area: str) -> None:
+    """Who finds less than one draw has is told what finds more."""
+    few = {**QUESTION, "min_size": "6000"}
+    texts = [client.post(f"/{area}", data=data, follow_redirects=True).text for data in (few, QUESTION)]
+    assert ["This question finds few articles." in text for text in texts] == [True, False]
