@@ -188,6 +188,24 @@ def test_classes_of_pages_are_kept_as_numbers_and_names(tmp_path: Path, files: I
     assert tuple(collection.masks) == ("geography", "gender")
 
 
+def test_classes_cannot_control_a_terminal(tmp_path: Path, files: ImportFiles) -> None:
+    own = [page | {"instance_of": ["\x1b[31mRiver\x07", "Holy\u202esite"]} for page in PAGES]
+    collection = import_collection(tmp_path / "c", replace(files, metadata=lines(tmp_path / "own.json", own)))
+    assert collection.classes is not None
+    assert collection.classes.lists == ((), ("[31mRiver", "Holy site"))
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a": '])
+@pytest.mark.parametrize("field", ["instance_of", "geographic_locations", "own"])
+def test_records_nested_deeply_are_faults(tmp_path: Path, field: str, opening: str) -> None:
+    closing = "]" if opening == "[" else "}"
+    path = tmp_path / "deep.json"
+    path.write_text(f'{{"page_id": 1}}\n{{"page_id": 2, "{field}": {opening * 1000}1{closing * 1000}}}\n')
+    with pytest.raises(InputError, match=r"deep.json:2: lists or objects nested more than 100 deep \(fix the record"):
+        import_collection(tmp_path / "c", ImportFiles(path))
+    assert not (tmp_path / "c").exists()
+
+
 def test_a_collection_without_classes_has_none(tmp_path: Path, files: ImportFiles) -> None:
     collection = import_collection(tmp_path / "c", files)
     assert collection.classes is None
@@ -202,8 +220,9 @@ def test_a_collection_without_classes_has_none(tmp_path: Path, files: ImportFile
         ({"id": "Q5"}, "instance_of has {'id': 'Q5'}, not a name; give a list of names"),
         (["Song", 7], "instance_of has 7, not a name"),
         ([" "], "instance_of has ' ', not a name"),
-        (["x" * 256], "instance_of has 'xxx"),
-        ([f"n{n}" for n in range(21)], "instance_of has 21 names, more than 20"),
+        (["\x00\x1b"], "instance_of has '\\x00\\x1b', not a name"),
+        (["x" * 256], "instance_of has a name of 256 characters; give up to 255"),
+        ([f"n{n}" for n in range(21)], "instance_of has 21 names; give up to 20"),
     ],
 )
 def test_classes_that_are_no_names_are_left_out(tmp_path: Path, files: ImportFiles, value: object, found: str) -> None:

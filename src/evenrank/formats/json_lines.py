@@ -19,6 +19,8 @@ T = TypeVar("T")
 _SPACED_KEY = re.compile(rb'"\s+:')
 MAX_FAULTS = 50
 """Faults shown of one file; the others are counted."""
+MAX_DEPTH = 100
+"""Most lists and objects inside each other: far more than any file needs, far fewer than exhaust Python's stack."""
 MAX_RECORDS = 1_000_000
 """Most records of a file that is kept in memory."""
 
@@ -63,12 +65,20 @@ def load_record(line: bytes) -> dict[str, Any]:
     record = orjson.loads(line)
     if not isinstance(record, dict):
         raise ValueError(f"{type(record).__name__} where a record was expected")
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_deep(record):
+        raise ValueError(f"lists or objects nested more than {MAX_DEPTH} deep")
     if line.count(b'":') > _n_pairs(record) or _SPACED_KEY.search(line):  # else each key has a colon of its own
-        try:
-            json.loads(line, object_pairs_hook=_refuse_repeated_keys)
-        except RecursionError:
-            raise ValueError("lists or objects nested too deeply") from None
+        json.loads(line, object_pairs_hook=_refuse_repeated_keys)
     return record
+
+
+def _is_deep(record: dict[str, Any]) -> bool:
+    """Whether lists and objects are nested more than `MAX_DEPTH` deep."""
+    level: list[Any] = [record]
+    for _ in range(MAX_DEPTH):
+        inner = (value.values() if type(value) is dict else value for value in level)
+        level = [each for values in inner for each in values if type(each) in (dict, list)]
+    return bool(level)
 
 
 def _n_pairs(record: dict[str, Any]) -> int:

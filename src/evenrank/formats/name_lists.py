@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +17,7 @@ MAX_BYTES = 1 << 29
 """Most memory for different lists, roughly; all of English Wikipedia needs a tenth of that."""
 NAME_BYTES = 64
 """Memory of a name beside its characters, roughly."""
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,19 @@ class NameLists:
     def _names(self, value: object) -> tuple[str, ...]:
         values = [] if value is None else value if isinstance(value, list) else [value]
         if len(values) > MAX_NAMES:
-            raise ValueError(f"{self.field} has {len(values):,} names, more than {MAX_NAMES}")
-        names = []
-        for each in values:
-            if not isinstance(each, str) or not each.strip() or len(each) > MAX_LENGTH:
-                shown = repr(each)
-                shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
-                raise ValueError(f'{self.field} has {shown}, not a name; give a list of names such as ["song"]')
-            names.append(" ".join(each.split()))
-        return tuple(dict.fromkeys(names))
+            raise ValueError(f"{self.field} has {len(values):,} names; give up to {MAX_NAMES}")
+        return tuple(dict.fromkeys(map(self._name, values)))
+
+    def _name(self, value: object) -> str:
+        """A name with single blanks between its words; characters that control terminals or turn text are blanks."""
+        if isinstance(value, str):
+            if len(value) > MAX_LENGTH:
+                raise ValueError(f"{self.field} has a name of {len(value):,} characters; give up to {MAX_LENGTH}")
+            if name := " ".join(_CONTROLS.sub(" ", value).split()):
+                return name
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
+        raise ValueError(f'{self.field} has {shown}, not a name; give a list of names such as ["song"]')
 
     def of_pages(self, column: NDArray[np.unsignedinteger]) -> PageNames:
         """The names of pages whose values have these numbers; numbered anew by the first page that has a list, because
