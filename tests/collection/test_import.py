@@ -348,6 +348,14 @@ def test_arrays_of_another_length_are_damage(tmp_path: Path, files: ImportFiles,
         Collection.open(folder)
 
 
+@pytest.mark.parametrize("name", ["page_ids.npy", "topics.json"])
+def test_a_missing_file_is_named(tmp_path: Path, files: ImportFiles, name: str) -> None:
+    folder = import_collection(tmp_path / "c", files).path
+    (folder / "data-1" / name).unlink()
+    with pytest.raises(DamagedCollectionError, match=rf"damaged collection: {name}: No such file"):
+        _ = Collection.open(folder).topics
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("topics.json", b"[{"), ("topics.json", b'[{"a": 1}]'), ("topics.json", b"[]"), ("rel_docs.npy", b"")],

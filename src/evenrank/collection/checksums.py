@@ -104,4 +104,5 @@ def record_checksum(record: dict[str, Any]) -> str:
 
 def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
     """The error to raise about a collection whose files are not as they were written."""
-    return DamagedCollectionError(f"{folder}: damaged collection: {reason_of(error)} (import it again)")
+    name = f"{Path(error.filename).name}: " if isinstance(error, OSError) and error.filename else ""
+    return DamagedCollectionError(f"{folder}: damaged collection: {name}{reason_of(error)} (import it again)")

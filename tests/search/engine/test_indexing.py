@@ -21,12 +21,12 @@ from evenrank.collection.checksums import FileFacts
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.page_classes import CLASS_FILES
-from evenrank.errors import EvenrankError
+from evenrank.errors import DamagedCollectionError, EvenrankError
 from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 from evenrank.search.engine import index_pages, indexing
-from evenrank.search.engine.engines import open_index, read_state, sources_of
+from evenrank.search.engine.engines import index_folder, open_index, read_state, sources_of
 from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import Restriction, WeightedTerm
 from evenrank.search.engine.tantivy_engine import TantivyEngine
@@ -268,6 +268,19 @@ def test_a_page_is_found_by_a_class_that_its_text_does_not_name(tmp_path: Path) 
     kinds = [page.kind for page in index_pages.with_metadata(collection, fields)]
     assert kinds == ["Song\nSingle", "book", "Painting", ""]
     assert indexing.build_index(collection, n_threads=1).search(song, 9).page_ids.tolist() == [1]
+
+
+def test_damaged_classes_leave_an_earlier_index_as_it_is(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", {1: "A", 2: "B"})
+    before = import_collection(tmp_path / "c", files)
+    indexing.build_index(before, n_threads=1).close()
+    state = (index_folder(before) / "build.json").read_bytes()
+    files.metadata.write_bytes(files.metadata.read_bytes().replace(b'"gender"', b'"instance_of":["Song"],"gender"'))
+    collection = import_collection(tmp_path / "c", files)
+    (collection.data / CLASS_FILES[0]).unlink()
+    with pytest.raises(DamagedCollectionError, match=r"instance_of.npy: No such file"):
+        indexing.build_index(Collection.open(collection.path), n_threads=1)
+    assert (index_folder(before) / "build.json").read_bytes() == state
 
 
 def test_an_index_from_before_the_classes_were_imported_is_replaced(collection: Collection) -> None:

@@ -164,6 +164,7 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
         if found.is_complete or opened.mark():
             return opened, found
         opened.close()
+    _ = collection.classes  # if they are damaged, the index stays as it is
     shutil.rmtree(folder, ignore_errors=True)
     created = kind.create(address, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
     write_state(folder, state)
