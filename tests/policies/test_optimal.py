@@ -403,6 +403,16 @@ def test_fairness_that_would_cost_most_of_the_relevance_leaves_unlikely_pages_ou
     assert "EE-L_without_floor" not in fitting.certificate
 
 
+def test_a_list_that_ends_with_relevance_is_not_filled_from_beyond_reach() -> None:
+    """A page of a wanted group that is hardly relevant has a place only where everything left is like it."""
+    candidates = pages([LEFT] * 60 + [RIGHT] * 60, np.array([0.7] * 30 + [0.01] * 30 + [0.001] * 60))
+    is_far = candidates.relevance < 0.005
+    short = ranked(candidates, Request(1, 1, 20), wanting(0.5, 0.5), reach=2.0).positions[0]
+    full = ranked(candidates, Request(1, 1, 60), wanting(0.5, 0.5), reach=2.0).positions[0]
+    assert not is_far[short].any()
+    assert is_far[full].any()
+
+
 def test_a_floor_that_no_list_reaches_gives_the_order_by_relevance_and_says_so() -> None:
     candidates = pages([LEFT, RIGHT] * 20, np.linspace(0.4, 0.1, 40))
     found = ranked(candidates, Request(1, 1, 10), wanting(0.2, 0.8), min_precision=0.9)

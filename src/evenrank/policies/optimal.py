@@ -51,8 +51,8 @@ class Optimal:
     """Task 1: rank up to which `min_precision` must be met."""
     reach: float = 5.0
     """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
-    fill a group (at least twice as many as a ranking, or the depth in question, has ranks; at the end of a list all);
-    0 uses them all."""
+    fill a group (at least twice as many as a ranking, or the depth in question, has ranks; all at the end of a list
+    that has more ranks than pages are expected to be relevant); 0 uses them all."""
     keep_relevance: float = 0.6
     """Task 2: smallest share of the relevance of the order by relevance, weighted by attention, that a sequence keeps
     (for a `fairness` above 1, divided by it). Where fairness would cost more, the candidates least likely to be

@@ -50,8 +50,9 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     length = min(request.length, len(candidates))
     mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
     problem = list_problem(settings, candidates, target, length, request.attention)
-    heads = mixture.depths[:-1]
-    limits = [*(pool_size(candidates.relevance, settings.reach, depth) for depth in heads), len(candidates)]
+    limits = [pool_size(candidates.relevance, settings.reach, depth) for depth in mixture.depths]
+    if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway
+        limits[-1] = len(candidates)
     efforts = _efforts(settings, problem, mixture.depths)
     best = make_nested_list(problem, mixture, efforts, limits, settings.head_emphasis)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
