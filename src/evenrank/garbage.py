@@ -1,4 +1,4 @@
-"""Python's search for unreachable cycles, made rare while millions of records pass through the memory."""
+"""Python's search for unreachable cycles, made rare while millions of records pass through memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def collect_rarely() -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """A block that reads many records: the collector, which walks over all young objects to no avail, runs rarely.
+    """A block that reads many records: the collector, which would find next to nothing, runs rarely.
 
     Blocks may be nested, and run in several threads; the collector is as it was when the last one ends.
     """

@@ -1,7 +1,7 @@
 """What kind of thing a page is about (P31): the classes of its item, named as the wiki's pages about them are titled.
 
-So the names are in the language of the wiki and no labels have to be read. Of people only that they are human is kept:
-whatever else a person is said to be an instance of is not written.
+So the names are in the language of the wiki and no labels have to be read. For people, only "human" is kept: whatever
+else a person is said to be an instance of is not written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 PROPERTY = "P31"
 HUMAN = 5
 MAX_NAMES = 5
-"""Names written of a page: most items have one class, a few have dozens."""
+"""Most names written for a page: most items have one class, a few have dozens."""
 _DISAMBIGUATION = re.compile(r"\s*\([^()]*\)$")
 
 ClassTitle = Callable[[int], str | None]

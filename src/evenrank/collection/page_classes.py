@@ -1,4 +1,4 @@
-"""What kinds of thing the pages of a collection are about, by Wikidata: one number a page, and a table of names."""
+"""What kinds of thing the pages of a collection are about, by Wikidata: a number per page and a table of names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def save_classes(folder: Path, classes: PageNames) -> None:
 
 
 def load_classes(folder: Path, n_pages: int) -> PageNames:
-    """What `save_classes` wrote; ValueError when it is not of these pages."""
+    """What `save_classes` wrote; ValueError when it does not belong to these pages."""
     numbers: NDArray[np.unsignedinteger] = np.load(folder / CLASS_FILES[0], mmap_mode="r")
     lists = tuple(map(tuple, orjson.loads((folder / CLASS_FILES[1]).read_bytes())))
     if numbers.shape != (n_pages,) or int(numbers.max(initial=0)) >= len(lists):

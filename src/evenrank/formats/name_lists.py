@@ -1,4 +1,4 @@
-"""A metadata field that holds names from no fixed list, as `instance_of` does: one number a page, and what it means."""
+"""A metadata field of names from no fixed list, such as `instance_of`: a number per page and a table of names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NameLists:
         self._n_bytes = 0
 
     def encode(self, value: object) -> int:
-        """The number of a value; ValueError when it is no list of names. Threads may call it at the same time."""
+        """The number of a value; ValueError when it is not a list of names. Threads may call it at the same time."""
         names = self._names(value)
         found = self._numbers.get(names)
         if found is not None:

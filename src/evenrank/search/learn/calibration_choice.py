@@ -1,7 +1,7 @@
 """How finely a calibration may follow its training topics: chosen on topics that are held out.
 
 Fifty topics with a handful of relevant pages each support a line with few corners, and topics that all have about the
-same number of relevant pages tell nothing about a topic's own prior; forty topics with hundreds of relevant pages
+same number of relevant pages say nothing about a topic's own prior; forty topics with hundreds of relevant pages
 support more of both. So neither is fixed.
 """
 
@@ -32,7 +32,7 @@ LEARNED_CHOICES = tuple(
 )
 """For learned scores, from the simplest to the one that follows its topics most closely."""
 LEAST_PROBABILITY = 1e-12
-"""Below which a probability is not told from 0 when a loss is computed."""
+"""The least that a probability counts as when a loss is computed, so that no loss is infinite."""
 
 
 def choose_calibration(

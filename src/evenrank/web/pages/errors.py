@@ -27,7 +27,7 @@ ADVICE = {
     503: Message("The server is busy and stored nothing. Please try again in a few seconds."),
 }
 TOO_LARGE = "Request Entity Too Large"
-"""Of status 413, which Python 3.13 calls otherwise."""
+"""The title for status 413, which Python 3.13 names differently."""
 TITLES = (*(HTTPStatus(status).phrase for status in (400, 403, 404, 405, 409, 415, 429, 500, 503)), TOO_LARGE)
 """Titles of error pages, the same on every Python."""
 RETRY_SECONDS = "5"
