@@ -116,3 +116,18 @@ def test_plain_data_becomes_what_the_fields_say() -> None:
         check_value(plain | {"numbers": [1.0, float("nan")]}, Parts)
     with pytest.raises(ValueError, match=r"kind is \[\], not one of a, b"):
         check_value(plain | {"kind": []}, Parts)
+
+
+def test_a_model_of_an_earlier_format_is_refused_as_such(tmp_path: Path, model: bytes) -> None:
+    """Before format 8 the corners of the calibration were not among its settings."""
+    record = orjson.loads(model)
+    record["format_version"] = 7
+    del record["calibration"]["settings"]["corners"]
+    path = tmp_path / "model.json"
+    path.write_bytes(orjson.dumps(record))
+    with pytest.raises(EvenrankError, match=r"model format 7, this version reads 8 \(run: evenrank learn\)"):
+        load(path)
+
+
+def test_the_fuzzer_starts_from_a_model_of_the_present_format() -> None:
+    load(Path(__file__).parents[2] / "robustness" / "corpus" / "model" / "seed-1")

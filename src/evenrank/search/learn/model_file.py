@@ -20,7 +20,7 @@ from evenrank.search.learn.model_checks import faults
 from evenrank.settings import check_value
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
 PARTS = ("evenrank", "numpy", "tantivy")
