@@ -42,6 +42,12 @@ def test_a_rarer_collector_is_left_alone(set_by_the_user: tuple[int, int, int]) 
     assert gc.get_threshold() == set_by_the_user
 
 
+def test_what_the_program_sets_inside_a_block_stays() -> None:
+    with rare_collections():
+        gc.set_threshold(1000, 5, 5)
+    assert gc.get_threshold() == (1000, 5, 5)
+
+
 def test_blocks_that_overlap_in_two_threads_restore_the_threshold() -> None:
     is_inside, may_leave = threading.Event(), threading.Event()
 

@@ -15,7 +15,7 @@ stays bounded, which it would not with the collector switched off.
 """
 _lock = threading.Lock()
 _n_inside = 0
-_usual = gc.get_threshold()
+_usual = _rare = gc.get_threshold()
 
 
 def collect_rarely() -> None:
@@ -29,18 +29,20 @@ def collect_rarely() -> None:
 def rare_collections() -> Iterator[None]:
     """A block that reads many records: the collector, which would find next to nothing, runs rarely.
 
-    Blocks may be nested, and run in several threads; the collector is as it was when the last one ends.
+    Blocks may be nested, and run in several threads; the collector is as it was when the last one ends, unless the
+    program has set it otherwise meanwhile.
     """
-    global _n_inside, _usual
+    global _n_inside, _usual, _rare
     with _lock:
         _n_inside += 1
         if _n_inside == 1:
             _usual = gc.get_threshold()
             collect_rarely()
+            _rare = gc.get_threshold()
     try:
         yield
     finally:
         with _lock:
             _n_inside -= 1
-            if not _n_inside:
+            if not _n_inside and gc.get_threshold() == _rare:
                 gc.set_threshold(*_usual)
