@@ -112,7 +112,7 @@ def prepare_pages(
     path: Path,
 ) -> PreparedPages:
     """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
-    from evenrank.search.engine.opensearch_engine import bulk_bodies
+    from evenrank.search.engine.opensearch_index import bulk_bodies
 
     latest = latest_pages(fields(articles))
     return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))

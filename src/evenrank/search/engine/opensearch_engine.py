@@ -8,9 +8,7 @@ separates its words.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +17,23 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError, MissingExtraError, NoIndexError
+from evenrank.errors import EvenrankError, NoIndexError
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.engine.analysis import analyse, analyser_for
+from evenrank.search.engine.opensearch_client import (
+    BUSY,
+    connect_cluster,
+    count_data_nodes,
+    failure_reason,
+    patiently,
+    translated,
+)
 from evenrank.search.engine.opensearch_index import (
     MOST_HITS,
+    PAGES_PER_REQUEST,
     Address,
-    index_document,
+    bulk_bodies,
+    bulk_lines,
     index_settings,
     mapping_of,
     shards_for,
@@ -53,27 +61,17 @@ if TYPE_CHECKING:
 
 NAME_FILE = "opensearch.json"
 """In the index's folder: the name of the index that the build writes."""
-PAGES_PER_REQUEST = 500
 QUERIES_PER_REQUEST = 100
 IDS_PER_REQUEST = 10_000
 WORDS_PER_REQUEST = 1000
 BM25_SCALE = 2.2
 """k1 + 1: Lucene leaves this constant factor out of its scores, tantivy does not."""
-TIMEOUT_SECONDS = 60
-MOST_TRIES = 4
-HOST_PAUSE_SECONDS = 2
-"""How long a host that failed is left alone before it is asked again."""
 PREFERENCE = "_primary_first"
 """Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
 NEEDED_PARTS = "responses.error,responses._shards,responses.hits.hits.sort,responses.hits.hits.fields"
 """Of an answer, what is sent back: the names that come with every hit would be most of it."""
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
-_BUSY = frozenset({429, 502, 503, 504})
-PATIENCE_SECONDS = 300.0
-"""How long a build waits for a cluster that is busy or away, before it ends and has to be resumed."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
-"""Seconds between two tries of a build, twice as long each time."""
 
 
 class OpenSearchEngine:
@@ -90,12 +88,12 @@ class OpenSearchEngine:
     def create(cls, address: str, folder: Path, layout: IndexLayout, n_pages: int | None = None) -> OpenSearchEngine:
         """A new, empty index beside the one that is in use, with shards for `n_pages` if that number is known."""
         place = Address.parse(address, folder)
-        client = _connect(place)
-        with _translated(place):
+        client = connect_cluster(place)
+        with translated(place):
             existing = client.indices.get(index=f"{place.name}-build-*", allow_no_indices=True)
             numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
             index = f"{place.name}-build-{max(numbers, default=0) + 1}"
-            n_shards = place.n_shards or (_n_data_nodes(client) if n_pages is None else shards_for(n_pages))
+            n_shards = place.n_shards or (count_data_nodes(client) if n_pages is None else shards_for(n_pages))
             client.indices.create(
                 index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
             )
@@ -112,8 +110,8 @@ class OpenSearchEngine:
             index = str(orjson.loads((folder / NAME_FILE).read_bytes())["index"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NoIndexError(f"{folder}: does not name an index on OpenSearch (run: evenrank index)") from error
-        client = _connect(place)
-        with _translated(place):
+        client = connect_cluster(place)
+        with translated(place):
             if not client.indices.exists(index=index):
                 raise NoIndexError(f"{address}: there is no index {index} (run: evenrank index)")
         return cls(client, place, index, layout)
@@ -121,7 +119,7 @@ class OpenSearchEngine:
     @property
     def _client(self) -> OpenSearch:
         if self._connected is None:
-            self._connected = _connect(self._address)
+            self._connected = connect_cluster(self._address)
         return self._connected
 
     def add(self, pages: Iterable[IndexPage]) -> None:
@@ -137,14 +135,14 @@ class OpenSearchEngine:
         """Remove pages; see `Engine.delete`."""
         remaining = iter(page_ids)
         while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-            self._bulk(_lines({"delete": {"_id": str(page_id)}} for page_id in batch))
+            self._bulk(bulk_lines({"delete": {"_id": str(page_id)}} for page_id in batch))
 
     def _bulk(self, body: bytes) -> None:
         """Send changes, again while the cluster is busy or away: a page is known by its id, so none is added twice."""
-        _patiently(lambda: self._send(body))
+        patiently(lambda: self._send(body))
 
     def _send(self, body: bytes) -> None:
-        with _translated(self._address):
+        with translated(self._address):
             answer = self._client.bulk(body=body, index=self.index)
         if not answer["errors"]:
             return
@@ -152,28 +150,28 @@ class OpenSearchEngine:
             ((action, result),) = item.items()
             if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
                 reason = result.get("error", {}).get("reason", result["status"])
-                kind = EngineUnavailableError if result["status"] in _BUSY else EvenrankError
+                kind = EngineUnavailableError if result["status"] in BUSY else EvenrankError
                 raise kind(f"{self.index}: page {result['_id']} was not taken: {reason}")
 
     def commit(self, mark: str = "") -> None:
         """Make changes visible; see `Engine.commit`. What was acknowledged is durable already."""
-        _patiently(lambda: self._commit(mark))
+        patiently(lambda: self._commit(mark))
 
     def _commit(self, mark: str) -> None:
-        with _translated(self._address):
+        with translated(self._address):
             self._client.indices.refresh(index=self.index)
             meta = {"mark": mark, "language": self.layout.language}
             self._client.indices.put_mapping(index=self.index, body={"_meta": meta})
 
     def mark(self) -> str:
         """The mark of the last commit; see `Engine.mark`."""
-        with _translated(self._address):
+        with translated(self._address):
             (found,) = self._client.indices.get_mapping(index=self.index).values()
         return str(found["mappings"].get("_meta", {}).get("mark", ""))
 
     def publish(self) -> None:
         """Move the alias to this index and remove the indexes of earlier builds."""
-        with _translated(self._address):
+        with translated(self._address):
             names = self._client.indices.get(index=f"{self._address.name}-build-*", allow_no_indices=True)
             actions: list[dict[str, Any]] = [{"add": {"index": self.index, "alias": self._address.name}}]
             actions += [{"remove_index": {"index": name}} for name in sorted(names) if name != self.index]
@@ -212,11 +210,11 @@ class OpenSearchEngine:
         for start in range(0, len(bodies), QUERIES_PER_REQUEST):
             part = bodies[start : start + QUERIES_PER_REQUEST]
             lines = b"".join(head + b"\n" + orjson.dumps(body) + b"\n" for body in part)
-            with _translated(self._address):
+            with translated(self._address):
                 answers = self._client.msearch(body=lines, index=self.index, filter_path=NEEDED_PARTS)["responses"]
             for answer in answers:
                 if "error" in answer or answer["_shards"]["failed"]:
-                    raise EngineUnavailableError(f"{self.index}: a search failed: {_reason_of(answer)}")
+                    raise EngineUnavailableError(f"{self.index}: a search failed: {failure_reason(answer)}")
                 yield answer.get("hits", {}).get("hits", [])
 
     def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
@@ -245,7 +243,7 @@ class OpenSearchEngine:
         found: list[StoredPage | None] = []
         for start in range(0, len(ids), PAGES_PER_REQUEST):
             part = [str(page_id) for page_id in ids[start : start + PAGES_PER_REQUEST]]
-            with _translated(self._address):
+            with translated(self._address):
                 how = {"realtime": "false", "preference": PREFERENCE}
                 answer = self._client.mget(body={"ids": part}, index=self.index, params=how)
             found += [_stored(document) for document in answer["docs"]]
@@ -262,7 +260,7 @@ class OpenSearchEngine:
             part = words[start : start + WORDS_PER_REQUEST]
             filters = {str(place): {"term": {field: word}} for place, word in enumerate(part)}
             body = {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": filters}}}}
-            with _translated(self._address):
+            with translated(self._address):
                 how = {"allow_partial_search_results": "false", "preference": PREFERENCE}
                 answer = self._client.search(body=body, index=self.index, params=how)
             buckets = answer["aggregations"]["words"]["buckets"]
@@ -283,7 +281,7 @@ class OpenSearchEngine:
 
     def statistics(self) -> IndexStatistics:
         """How large the index is; without copies."""
-        with _translated(self._address):
+        with translated(self._address):
             primaries = self._client.indices.stats(index=self.index)["_all"]["primaries"]
         return IndexStatistics(
             primaries["docs"]["count"], primaries["segments"]["count"], primaries["store"]["size_in_bytes"]
@@ -297,73 +295,6 @@ class OpenSearchEngine:
         if self._connected is not None:
             self._connected.close()
             self._connected = None
-
-
-def bulk_bodies(pages: Iterable[IndexPage], layout: IndexLayout) -> Iterator[bytes]:
-    """Requests that add pages, each for some hundred of them; a pure function, for any machine."""
-    analyser = analyser_for(layout.language)
-    remaining = iter(pages)
-    while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-        pairs = (({"index": {"_id": str(page.page_id)}}, index_document(page, layout, analyser)) for page in batch)
-        yield _lines(line for pair in pairs for line in pair)
-
-
-def _lines(records: Iterable[Any]) -> bytes:
-    return b"".join(orjson.dumps(record) + b"\n" for record in records)
-
-
-def _connect(address: Address) -> OpenSearch:
-    try:
-        from opensearchpy import OpenSearch
-    except ImportError:
-        raise MissingExtraError("an index on OpenSearch", "fleet") from None
-    hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
-    return OpenSearch(
-        hosts,
-        timeout=TIMEOUT_SECONDS,
-        max_retries=MOST_TRIES,
-        retry_on_timeout=True,
-        dead_timeout=HOST_PAUSE_SECONDS,
-        timeout_cutoff=1,
-    )
-
-
-def _patiently(call: Callable[[], None]) -> None:
-    """Call, again and again while the engine is unavailable; its last error when that takes too long."""
-    deadline, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
-    while True:
-        try:
-            return call()
-        except EngineUnavailableError:
-            if time.monotonic() + pause > deadline:
-                raise
-        time.sleep(pause)
-        pause = min(2.0 * pause, LONGEST_PAUSE)
-
-
-@contextmanager
-def _translated(address: Address) -> Iterator[None]:
-    """Errors of the client as ours: the engine is away, or it refused what was asked."""
-    from opensearchpy import exceptions
-
-    try:
-        yield
-    except exceptions.ConnectionError as error:
-        raise EngineUnavailableError(f"OpenSearch does not answer at {', '.join(address.hosts)}") from error
-    except exceptions.TransportError as error:
-        if error.status_code in _BUSY:
-            raise EngineUnavailableError(f"OpenSearch is busy or incomplete: {error.error}") from error
-        raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
-
-
-def _n_data_nodes(client: OpenSearch) -> int:
-    return max(1, int(client.cluster.health()["number_of_data_nodes"]))
-
-
-def _reason_of(answer: dict[str, Any]) -> str:
-    error = answer.get("error", answer.get("_shards", {}))
-    causes = error.get("root_cause") or error.get("failures") or [{}]
-    return str(causes[0].get("reason") or error.get("reason") or error)
 
 
 def _stored(document: dict[str, Any]) -> StoredPage | None:

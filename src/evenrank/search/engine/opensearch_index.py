@@ -1,16 +1,20 @@
-"""An index on OpenSearch: its address, its mapping, how a page becomes a document."""
+"""An index on OpenSearch: its address, its mapping, how pages become documents and requests that add them."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+import orjson
+
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.analysis import Analyser, analyse, field_texts
+from evenrank.search.engine.analysis import Analyser, analyse, analyser_for, field_texts
 from evenrank.search.engine.protocol import (
     POSITION_FIELDS,
     SHOWN_FIELDS,
@@ -23,6 +27,7 @@ from evenrank.search.engine.protocol import (
 
 SCHEME = "opensearch://"
 ADDRESS_FORM = "opensearch://HOST:PORT[,HOST:PORT…][/NAME][?shards=N]"
+PAGES_PER_REQUEST = 500
 MOST_HITS = 200_000
 """Pages that one search may ask for."""
 PAGES_PER_SHARD = 500_000
@@ -118,3 +123,17 @@ def index_document(page: IndexPage, layout: IndexLayout, analyser: Analyser) -> 
     if not math.isnan(page.quality_score):
         document["quality_score"] = page.quality_score
     return document
+
+
+def bulk_bodies(pages: Iterable[IndexPage], layout: IndexLayout) -> Iterator[bytes]:
+    """Requests that add pages, each for some hundred of them; a pure function, for any machine."""
+    analyser = analyser_for(layout.language)
+    remaining = iter(pages)
+    while batch := list(islice(remaining, PAGES_PER_REQUEST)):
+        pairs = (({"index": {"_id": str(page.page_id)}}, index_document(page, layout, analyser)) for page in batch)
+        yield bulk_lines(line for pair in pairs for line in pair)
+
+
+def bulk_lines(records: Iterable[Any]) -> bytes:
+    """Records as the bulk interface takes them, one a line."""
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)

@@ -220,7 +220,7 @@ class Engine(Protocol):
 
 @runtime_checkable
 class PreparingEngine(Engine, Protocol):
-    """An engine whose pages can be turned into documents on any machine (`opensearch_engine.bulk_bodies`)."""
+    """An engine whose pages can be turned into documents on any machine (`opensearch_index.bulk_bodies`)."""
 
     def add_prepared(self, bodies: Iterable[bytes]) -> None:
         """Add pages that were prepared, in order; see `Engine.add`."""
