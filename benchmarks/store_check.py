@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from evenrank.assessment.store import Store, create_store, open_store
-from evenrank.sqlite_checksums import drop_checksums, find_damage
+from evenrank.database.sqlite_checksums import drop_checksums, find_damage
 
 COLUMNS = "token, topic, page, assessor, outcome, grade, comment, seconds, time, method"
 

@@ -163,6 +163,11 @@ _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 """The number of an error of the system, which libraries quote within their own texts."""
 
 
+def first_line(error: BaseException) -> str:
+    """What a server or a library says went wrong, without its details or stack trace."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:
     """An InputError of one fault."""
     return InputError([Fault(str(path), line, found, fix)])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError, first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,8 +133,3 @@ def _apply(batches: Iterable[Any], function: bytes) -> Iterator[Any]:
 def is_connect(session: SparkSession) -> bool:
     """Whether the session belongs to a Spark Connect server."""
     return "connect" in type(session).__module__
-
-
-def first_line(error: Any) -> str:
-    """What Spark says, without its stack trace."""
-    return str(error).strip().partition("\n")[0]

@@ -32,7 +32,7 @@ USES = {
     "web": "import evenrank.web.app",
     "wiki": "import evenrank.wiki.client; print(evenrank.publish)",
     "fleet": "import evenrank.search.engine.opensearch_engine, opensearchpy",
-    "postgres": "import evenrank.postgres, psycopg",
+    "postgres": "import evenrank.database.postgres, psycopg",
     "interop": "import evenrank.interop.pyterrier_transformer, ir_measures, pandas; import evenrank.interop.frames",
     "ranx": ITEMS + "from evenrank.interop.ranx_runs import to_ranx; print(to_ranx(fair))",
     "lenskit": ITEMS + "from evenrank.interop.lenskit_lists import to_lenskit; print(len(to_lenskit(fair)))",

@@ -16,7 +16,7 @@ from tests.robustness.test_annotate_records import entity, small_inputs
 from evenrank.assessment.store import open_store
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.errors import EvenrankError
 from evenrank.search.engine.engines import open_index
 from evenrank.search.engine.indexing import build_index

@@ -29,9 +29,9 @@ from evenrank.assessment.pool import build_pool
 from evenrank.assessment.store import create_store, open_store
 from evenrank.assessment.tiers import parse_tier
 from evenrank.collection.import_files import import_collection
+from evenrank.database.sqlite import SqliteFile
 from evenrank.records import Run
 from evenrank.search.engine.indexing import build_index
-from evenrank.sqlite import SqliteFile
 
 FORM = "application/x-www-form-urlencoded"
 

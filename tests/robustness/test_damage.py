@@ -19,11 +19,12 @@ from tests.robustness.small_files import small_files
 from evenrank.assessment.store import create_store, judgments_schema
 from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import import_collection
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import EvenrankError
 from evenrank.search.engine.indexing import build_index
 from evenrank.search.learn.learn import learn
 from evenrank.search.learn.model_file import load
-from evenrank.sqlite import SqliteFile, open_file
 from evenrank.web.assess.texts import SCHEMA as TEXTS
 from evenrank.web.storage.store import desk_schema, open_desk_store
 

@@ -31,7 +31,7 @@ from evenrank.assessment.pool import Pool, PooledPage
 from evenrank.assessment.store import create_store, open_store
 from evenrank.assessment.votes import all_votes
 from evenrank.collection.import_files import import_collection
-from evenrank.database import Location
+from evenrank.database.database import Location
 from evenrank.search.engine.indexing import build_index
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -200,7 +200,7 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
 SYNCS = """
 import ctypes, sys
 from evenrank.assessment.store import open_store
-from evenrank.sqlite import SqliteFile
+from evenrank.database.sqlite import SqliteFile
 from evenrank.web.storage.store import open_desk_store
 calls = ctypes.CDLL(sys.argv[1])
 stores = [open_desk_store(sys.argv[2]), open_store(sys.argv[3]), SqliteFile(sys.argv[2], is_durable=False)]

@@ -16,8 +16,9 @@ from evenrank.assessment.exports import settled_pages
 from evenrank.assessment.queues import assessor_progress
 from evenrank.assessment.store import Store, create_store, judgments_schema, max_grade_of, set_max_grade
 from evenrank.assessment.votes import Vote, all_votes, cast_vote, votes_on
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import EvenrankError
-from evenrank.sqlite import SqliteFile, open_file
 
 
 @pytest.fixture

@@ -14,8 +14,10 @@ from tests.web.conftest import UNLIMITED, client_of, posted
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import DamagedStoreError, InputError
-from evenrank.sqlite import Schema, SqliteFile, open_file
 from evenrank.web.desk import open_desk
 from evenrank.web.storage.backup import read_contents, restore_backup, write_backup
 

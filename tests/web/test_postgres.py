@@ -34,10 +34,12 @@ from tools.fleet.postgres import PostgresServer
 from evenrank.assessment.store import judgments_schema
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
-from evenrank.database import open_database, shown_location
+from evenrank.database.database import open_database, shown_location
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import EvenrankError
-from evenrank.sqlite import Schema, SqliteFile, open_file
-from evenrank.sqlite_checksums import TABLE as CHECKSUMS
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.lists.marks import count_states
 from evenrank.web.lists.work_list import load_list

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from evenrank.database.sqlite import SqliteFile
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.formats.content import START, Position
-from evenrank.sqlite import SqliteFile
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -23,8 +23,8 @@ from evenrank.annotate.facts import read_facts
 from evenrank.annotate.quality import QualityCounts, QualityModel, class_name, quality_classes, quality_scores
 from evenrank.annotate.record import Lookups, Page, Scope, metadata_record
 from evenrank.annotate.settings import AnnotateSettings
+from evenrank.database.sqlite_connection import read_only
 from evenrank.formats.atomic import atomic_file
-from evenrank.sqlite_connection import read_only
 
 _HEADER = b"\x1f\x8b\x08"
 _COMMENT_FLAG = 0x10

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from evenrank.database import Database, Location, is_database_address, open_database
+from evenrank.database.database import Database, Location, is_database_address, open_database
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import WAIT_SECONDS
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error
 from evenrank.formats.atomic import remove_stale, sync_folder, sync_tree, temporary_folder
-from evenrank.sqlite import WAIT_SECONDS, Schema
 
 Store = Database
 """An open judgments file."""

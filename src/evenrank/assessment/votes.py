@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from evenrank.assessment.store import Store
-from evenrank.database import Connection, Turn
+from evenrank.database.database import Connection, Turn
 from evenrank.errors import EvenrankError
 
 Outcome = Literal["graded", "unassessable", "skipped", "withdrawn"]

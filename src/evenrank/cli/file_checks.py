@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from evenrank.database import Location, is_database_address, kinds_in, open_database, shown_location
+from evenrank.database.database import Location, is_database_address, kinds_in, open_database, shown_location
 from evenrank.errors import DamagedStoreError, EvenrankError
 
 FINE = "as it was written"
@@ -122,7 +122,8 @@ def _check_model(path: Path) -> Finding:
 def _check_store(path: Path) -> Finding:
     """A judgments file, a store of work lists or a file of article texts, told apart by their tables."""
     from evenrank.assessment.store import judgments_schema
-    from evenrank.sqlite import SqliteFile, kind_of, open_file
+    from evenrank.database.sqlite import SqliteFile
+    from evenrank.database.sqlite_tables import kind_of, open_file
     from evenrank.web.assess.texts import SCHEMA as TEXTS
     from evenrank.web.storage.store import desk_schema
 

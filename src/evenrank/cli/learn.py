@@ -16,7 +16,7 @@ from evenrank.cli.talk import say
 from evenrank.settings import read_pairs
 
 if TYPE_CHECKING:
-    from evenrank.database import Location
+    from evenrank.database.database import Location
     from evenrank.records import Topic
     from evenrank.search.learn.training_report import TrainingReport
 
@@ -89,7 +89,7 @@ def command(
 
 def _read_marks(store: Location) -> list[Topic]:
     """The questions of a store that have articles of both kinds."""
-    from evenrank.database import shown_location
+    from evenrank.database.database import shown_location
     from evenrank.web.storage.marked_topics import marked_topics
 
     found = marked_topics(store)

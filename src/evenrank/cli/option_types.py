@@ -57,7 +57,7 @@ class StoreLocation(NamedPath):
         super().__init__(exists=exists, dir_okay=dir_okay, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from evenrank.database import is_database_address
+        from evenrank.database.database import is_database_address
 
         return value if is_database_address(value) else super().convert(value, param, ctx)
 

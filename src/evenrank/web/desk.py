@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, forget_collection, full_request

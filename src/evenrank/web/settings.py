@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenrank.database import Location
+from evenrank.database.database import Location
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.web.signin.settings import SignInSettings
 

@@ -34,8 +34,8 @@ from evenrank.annotate.spark.tables import gather_tally, is_read, read_stage
 from evenrank.annotate.spark.write import Writing, percentiles_of, read_members, write_members
 from evenrank.annotate.stage import Stage
 from evenrank.annotate.write import Report
-from evenrank.errors import EvenrankError, InputError
-from evenrank.spark import first_line, send_package
+from evenrank.errors import EvenrankError, InputError, first_line
+from evenrank.spark import send_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

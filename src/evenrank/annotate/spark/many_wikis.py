@@ -13,8 +13,8 @@ from evenrank.annotate.many_wikis import entities_stage, output_of, purpose_of, 
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.spark.annotate import annotate_on_spark, check_purpose, read_tables
 from evenrank.annotate.write import Report
-from evenrank.errors import EvenrankError, InputError
-from evenrank.spark import first_line, send_package
+from evenrank.errors import EvenrankError, InputError, first_line
+from evenrank.spark import send_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from evenrank.collection.collection import Collection
-from evenrank.sqlite import SqliteFile
+from evenrank.database.sqlite import SqliteFile
 from evenrank.text_ids import TextIds
 from evenrank.web.assess.content import ArticleContent
 from evenrank.web.assess.texts import Absence, Texts, add_texts, keys_of, unread

@@ -10,13 +10,15 @@ from enum import Enum
 from pathlib import Path
 
 from evenrank.collection.collection import Collection
-from evenrank.database import Location, is_database_address
+from evenrank.database.database import Location, is_database_address
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.progress import progress_bar
 from evenrank.records import Article
-from evenrank.sqlite import Schema, SqliteFile, open_file
 from evenrank.text_ids import TextIds
 from evenrank.web.assess.content import ArticleContent, content_of, pack_content, unpack_content
 

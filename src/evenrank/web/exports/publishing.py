@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.collection.collection import Collection
-from evenrank.database import is_database_address
+from evenrank.database.database import is_database_address
 from evenrank.errors import EvenrankError
 from evenrank.records import Run
 from evenrank.web.articles.article import ArticleList

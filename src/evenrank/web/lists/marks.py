@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.search.query.marks import Marks
 from evenrank.web.lists.work_list import WorkList
 from evenrank.web.pages.errors import BadRequestError

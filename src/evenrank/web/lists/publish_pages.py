@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.web.desk import desk_of
 from evenrank.web.exports.publishing import Place, draft_listing, publish_listing
 from evenrank.web.lists.filters import Filters

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.database import Database, Turn
+from evenrank.database.database import Database, Turn
 from evenrank.metrics.awrf import awrf
 from evenrank.policies.policy import Candidates, Request
 from evenrank.policies.relevance import Relevance

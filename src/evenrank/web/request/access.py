@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.web.desk import desk_of
 from evenrank.web.request.visitor import visitor_of
 from evenrank.web.storage.kept import Kept

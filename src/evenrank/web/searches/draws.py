@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from evenrank.database import Connection
+from evenrank.database.database import Connection
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
 from evenrank.web.articles.article import ArticleList

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.search.query.marks import Marks, scores_with_marks
 from evenrank.web.desk import Desk
 from evenrank.web.searches.saved_search import SavedSearch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
 from evenrank.web.searches.saved_search import SavedSearch

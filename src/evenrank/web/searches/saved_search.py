@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.database import Database, Turn
+from evenrank.database.database import Database, Turn
 from evenrank.policies.policy import Request
 from evenrank.web.articles.candidates import bring_articles, find_matches
 from evenrank.web.desk import Desk

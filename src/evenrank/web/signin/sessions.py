@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.web.request.visitor import Person
 from evenrank.web.signin.provider import OAuthTokens
 from evenrank.web.storage.shares import PREFIX, hand_to

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.web.storage.kept import Table, delete_kept
 from evenrank.web.storage.shares import PREFIX
 from evenrank.web.storage.store import LIMITS, limit_of, new_token, now

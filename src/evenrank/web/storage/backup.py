@@ -19,12 +19,13 @@ from typing import IO
 import orjson
 
 from evenrank.assessment.store import judgments_schema
-from evenrank.database import Location, is_database_address
+from evenrank.database.database import Location, is_database_address
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_checksums import find_damage
+from evenrank.database.sqlite_connection import read_only
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error, reason_of
 from evenrank.formats.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
-from evenrank.sqlite import Schema, SqliteFile
-from evenrank.sqlite_checksums import find_damage
-from evenrank.sqlite_connection import read_only
 from evenrank.web.storage.store import desk_schema, now
 
 FORMAT = 1

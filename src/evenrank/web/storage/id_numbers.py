@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from evenrank.collection.collection import Collection
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.errors import EvenrankError
 from evenrank.text_ids import TextIds
 

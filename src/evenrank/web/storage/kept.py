@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.search.model_choice import ModelChoice
 from evenrank.web.articles.reasons import Reasons
 from evenrank.web.pages.errors import BadRequestError

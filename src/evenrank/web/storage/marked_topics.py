@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.database import Connection, Location, is_database_address, open_database
+from evenrank.database.database import Connection, Location, is_database_address, open_database
+from evenrank.database.sqlite_connection import read_only
 from evenrank.records import Topic
-from evenrank.sqlite_connection import read_only
 from evenrank.web.request.question import question_from_json
 from evenrank.web.storage.store import desk_schema
 

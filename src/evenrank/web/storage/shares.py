@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evenrank.database import Database
+from evenrank.database.database import Database
 from evenrank.errors import EvenrankError
 from evenrank.web.request.question import question_from_json
 from evenrank.web.storage.kept import Kept, Table, delete_kept

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
-from evenrank.database import Connection, Database, Location, open_database
+from evenrank.database.database import Connection, Database, Location, open_database
+from evenrank.database.schema import Schema
 from evenrank.errors import DamagedStoreError
-from evenrank.sqlite import Schema
 
 VERSION = 5
 """A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""

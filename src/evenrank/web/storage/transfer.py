@@ -6,10 +6,13 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from evenrank.database.postgres import PostgresDatabase
+from evenrank.database.postgres_tables import create_or_upgrade, open_postgres
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import ExistingFileError
-from evenrank.postgres import PostgresDatabase, create_or_upgrade, open_postgres
-from evenrank.sqlite import Schema, SqliteFile, open_file
-from evenrank.sqlite_checksums import TABLE as CHECKSUMS
 
 BATCH = 500
 """Rows that are copied together."""

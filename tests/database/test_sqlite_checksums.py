@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_checksums import APPLICATION_ID, find_damage, row_checksum
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import DamagedStoreError, InputError
-from evenrank.sqlite import Schema, SqliteFile, open_file
-from evenrank.sqlite_checksums import APPLICATION_ID, find_damage, row_checksum
 
 SCHEMA = Schema(
     "a test file",

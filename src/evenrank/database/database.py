@@ -8,9 +8,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
+from evenrank.database.postgres_sql import without_password
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import WAIT_SECONDS, SqliteFile
+from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import MissingExtraError
-from evenrank.postgres_sql import without_password
-from evenrank.sqlite import WAIT_SECONDS, Schema, SqliteFile, open_file
 
 SCHEMES = ("postgresql", "postgres")
 """Schemes of an address of PostgreSQL."""
@@ -109,10 +111,10 @@ def kinds_in(address: str, schemas: Iterable[Schema]) -> list[Schema]:
 
 def _postgres() -> ModuleType:
     try:
-        from evenrank import postgres
+        from evenrank.database import postgres_tables
     except ImportError as error:
         raise MissingExtraError("a store in PostgreSQL", "postgres") from error
-    return postgres
+    return postgres_tables
 
 
 def shown_location(location: Location) -> str:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from evenrank.database.sqlite_checksums import register
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
-from evenrank.sqlite_checksums import register
 
 TRY_SECONDS = 0.05
 """How long a writer waits for one of another process before it looks again."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
+
+from evenrank.database.schema import statements_of
 
 _PLACES = re.compile(r"('(?:[^']|'')*')|(\?)|(?<!:):([a-z_]+)|(%)")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -49,12 +50,8 @@ def _place(found: re.Match[str]) -> str:
 
 def tables_for_postgres(script: str) -> Iterator[str]:
     """The statements that make the tables of a script, one by one."""
-    statement = ""
-    for line in _COMMENT.sub("", script).splitlines():
-        statement += f"{line}\n"
-        if sqlite3.complete_statement(statement):
-            yield from _definition(statement.strip())
-            statement = ""
+    for statement in statements_of(_COMMENT.sub("", script)):
+        yield from _definition(statement.strip())
 
 
 def _definition(statement: str) -> Iterator[str]:
