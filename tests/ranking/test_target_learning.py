@@ -47,13 +47,23 @@ def test_odds_are_one_when_estimates_are_right(training: list[TrainingTopic]) ->
 
 
 def test_odds_match_the_mean_shares() -> None:
-    # Two topics: shares believed 1/2 and 1/5 left, in truth 1/3 and 1/9; half odds for "left" would do it.
-    believed, wanted = np.array([[1.0, 1.0], [1.0, 4.0]]), np.array([[1.0, 2.0], [1.0, 8.0]])
+    # Two kinds of topic: shares believed 1/2 and 1/5 left, in truth 1/3 and 1/9; half odds for "left" would do it.
+    believed = np.array([[1.0, 1.0], [1.0, 4.0]] * 50)
+    wanted = np.array([[1.0, 2.0], [1.0, 8.0]] * 50)
     odds = group_odds(believed, wanted)
     assert odds[0] / odds[1] == pytest.approx(0.5, rel=0.05)
     corrected = believed * odds
     shares = (corrected / corrected.sum(axis=1, keepdims=True)).mean(axis=0)
     assert shares == pytest.approx([2 / 9, 7 / 9], rel=0.02)
+
+
+def test_few_topics_rule_no_group_out() -> None:
+    # A group with a tenth of what is believed, and no relevant page in eight topics; another with one by chance.
+    believed, wanted = np.tile([0.85, 0.1, 0.001], (8, 1)), np.tile([1.0, 0.0, 0.0], (8, 1))
+    wanted[0, 2] = 0.1
+    odds = group_odds(believed, wanted)
+    assert 0.1 < odds[1] < 0.5
+    assert 1.0 < odds[2] < 2.0
 
 
 def test_groups_and_topics_without_mass_do_no_harm() -> None:
@@ -67,7 +77,7 @@ def test_groups_and_topics_without_mass_do_no_harm() -> None:
 
 @pytest.mark.parametrize("task", [1, 2])
 def test_mean_estimate_is_the_mean_of_what_was_wanted(task: Task) -> None:
-    training = [biased_topic(seed, task) for seed in range(12)]
+    training = [biased_topic(seed, task) for seed in range(12)] * 20
     learned = learn_target(training, task, replace(SETTINGS, sharpness=1.0))
     estimates = [target_of(topic.candidates, task, GEOGRAPHY_AND_GENDER, learned).values for topic in training]
     plain = [target_of(topic.candidates, task, GEOGRAPHY_AND_GENDER, SETTINGS).values for topic in training]

@@ -1,7 +1,7 @@
 """What training topics teach about estimated targets: how far to trust small probabilities, and which groups search
 brings up more often than they are relevant.
 
-One rule for the second: over the training topics, the mean estimated target is the mean wanted target. A bias that all
+One rule for the second: over many training topics, the mean estimated target is the mean wanted target. A bias that all
 topics share would otherwise be most of what any policy misses, and a policy that misses its target by chance could come
 out nearer to the truth than one that meets it.
 
@@ -24,8 +24,9 @@ from evenrank.targets.estimated import group_mass
 
 SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(46))
 """Powers of the probabilities that are tried: 0.5 to 5."""
-PRIOR_TOPICS = 0.5
-"""Weight of "as search brings it up" in the odds of a group, in topics: odds of rare groups stay near 1."""
+PRIOR_TOPICS = 0.25
+"""Weight of "as search brings it up" in the odds of a group, in topics that are all about it: odds of rare groups stay
+near 1, and no group is ruled out because a few topics happen to have no relevant page of it."""
 N_ROUNDS = 4
 """Rounds of matching; the odds hardly move after the third."""
 
@@ -59,15 +60,16 @@ def _believed_mass(topic: TrainingTopic, task: Task, settings: BuildSettings) ->
 
 
 def group_odds(believed: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A factor for each group by which the mean shares of the believed masses become those of the wanted ones.
+    """A factor for each group by which the mean shares of the believed masses become those of the wanted ones, as far
+    as the topics say enough about the group.
 
     Both are topic by group. Shares are of a topic's total, so a factor moves all groups, and matching takes rounds.
     """
     odds, true = np.ones(believed.shape[1]), _shares(wanted).sum(axis=0)
     for _ in range(N_ROUNDS):
         found = _shares(believed * odds).sum(axis=0)
-        prior = PRIOR_TOPICS * found / max(float(found.sum()), 1e-12)
-        odds *= np.where(found > 0.0, (true + prior) / np.maximum(found + prior, 1e-12), 1.0)
+        matched = odds * (true + PRIOR_TOPICS) / (found + PRIOR_TOPICS * odds)
+        odds = np.where(found > 0.0, matched, 1.0)
     return odds
 
 
