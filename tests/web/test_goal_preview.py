@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
 
+from evenrank.records import Task
 from evenrank.web.desk import Desk
+from evenrank.web.request.preview import preview_goal
 
 ALL = {"best": "FA", "dimension-geography": "1"}
 
@@ -32,3 +35,13 @@ def test_the_goal_of_a_search_says_what_draws_are_made_from(client: TestClient) 
     html = client.post("/searches/goal", data={**QUESTION, **ALL}).text
     assert "Draws would be made from" in html
     assert "Once there are words" in client.post("/searches/goal", data={}).text
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_subject_and_goal_are_shares_of_the_same(desk: Desk, task: Task) -> None:
+    usual = {**QUESTION, "dimension-geography": "1", "dimension-gender": "1"}
+    preview = preview_goal(desk, {**usual, "goal": "field"}, task)
+    assert preview is not None
+    assert [row.goal for _, rows in preview.tables for row in rows] == pytest.approx(
+        [row.field for _, rows in preview.tables for row in rows]
+    )

@@ -70,7 +70,7 @@ def test_draws_survive_kill_9(generated: Collection, tmp_path: Path) -> None:
 
 
 def test_without_an_index_it_says_what_to_run(golden_collection: Collection) -> None:
-    result = CliRunner().invoke(command, [str(golden_collection.path)])
+    result = CliRunner().invoke(command, [str(golden_collection.path), "--port", "0"])
     assert isinstance(result.exception, EvenrankError)
     assert "evenrank index" in str(result.exception)
 

@@ -97,9 +97,12 @@ def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTR
 
 
 def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dict[Task, BuildSettings]:
-    """How to estimate the goal of each task, from the training topics."""
+    """How to estimate the goal of each task, from the training topics.
+
+    Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
+    """
     information = collection.default_groups(BuildSettings().information)
-    settings = BuildSettings(information, n_candidates=n_pages, scored=information)
+    settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
     tasks: tuple[Task, ...] = (1, 2)
     jobs = {task: RankingJob(collection.path, source, Relevance(), full_request(task), settings) for task in tasks}
     return {task: job.learned().settings for task, job in jobs.items()}

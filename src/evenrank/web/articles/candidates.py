@@ -184,7 +184,7 @@ def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> 
         attention=question.attention,
     )
     if is_own or dimensions != USUAL:
-        settings = replace(settings, sharpness=1.0, group_odds="none", odds=())
+        settings = replace(settings, sharpness=1.0)
     return settings
 
 

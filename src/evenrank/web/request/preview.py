@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.ranking.build import target_of
 from evenrank.ranking.groups import restricted_dimensions
 from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.targets.choice import CONCENTRATED, Concentration, concentrations
-from evenrank.targets.estimated import group_mass
 from evenrank.web.articles.article import ArticleList, ListedArticle
-from evenrank.web.articles.candidates import bring_articles, find_for
+from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
 from evenrank.web.request.question import (
@@ -146,9 +146,9 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         candidates, target = find_for(desk, question, task, brought)
     except QuestionError:
         return None
-    mass = group_mass(task, candidates.relevance, candidates.quality_class, candidates.alignment)
-    mass[0] = 0.0
-    field = mass / max(mass.sum(), 1e-12)
+    is_own = brought is not None and brought.is_restricting
+    settings = build_settings(desk, replace(question, goal="field"), task, is_own)
+    field = target_of(candidates, task, target.space, settings).values
     tables = []
     for dimension in target.space.dimensions:
         shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
@@ -157,7 +157,7 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
     restricted = restricted_dimensions(question.within)
-    concentrated = [one for one in concentrations(mass, target.space, ONE_GROUP) if one.dimension not in restricted]
+    concentrated = [one for one in concentrations(field, target.space, ONE_GROUP) if one.dimension not in restricted]
     found = [
         (one.dimension, readable(one, target.space), one.share)
         for one in concentrated
