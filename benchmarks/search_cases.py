@@ -21,8 +21,9 @@ import orjson
 from evenrank.rng import derive
 from evenrank.search.engine.analysis import analyser_for
 from evenrank.search.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
-from evenrank.search.engine.tantivy_engine import HEAP_BYTES, TantivyEngine
+from evenrank.search.engine.tantivy_engine import TantivyEngine
 from evenrank.search.engine.tantivy_schema import build_schema
+from evenrank.search.engine.tantivy_writer import HEAP_BYTES
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10

@@ -25,7 +25,7 @@ from evenrank.web.api.document import document, operations
 from evenrank.web.api.endpoints import routes
 from evenrank.web.app import app_of
 from evenrank.web.desk import Desk
-from evenrank.web.request.question import clean_text
+from evenrank.web.request.forms import clean_text
 from evenrank.web.searches.saved_search import load_search
 
 HOST = {"Host": "localhost"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,24 +45,6 @@ def load_topics(folder: Path) -> tuple[Topic, ...]:
     if any(taken[name] != len(pages[name]) for name in LISTS):
         raise ValueError("topics.json does not belong to the lists of judged pages")
     return tuple(topics)
-
-
-def merge_topics(topics: Sequence[Topic], others: Sequence[Topic]) -> list[Topic]:
-    """Topics of two files, in any order: what one file does not say of a topic comes from the other.
-
-    The official judgments of the evaluation topics come without keywords, which are in a file of their own.
-    """
-    by_id = {topic.id: topic for topic in topics}
-    for other in others:
-        known = by_id.get(other.id)
-        by_id[other.id] = other if known is None else _filled(known, other)
-    return list(by_id.values())
-
-
-def _filled(topic: Topic, other: Topic) -> Topic:
-    texts = {name: getattr(topic, name) or getattr(other, name) for name in ("title", "keywords", "scope", "homepage")}
-    judged = topic if topic.assessed_docs is not None or len(topic.rel_docs) else other
-    return replace(judged, **texts)
 
 
 _PLAIN = ("id", "title", "keywords", "scope", "homepage", "split", "max_tier")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.alignment.own_dimension import own_record
-from evenrank.collection.arrays import Titles, merge_topics, save_titles, save_topics
+from evenrank.collection.arrays import Titles, save_titles, save_topics
 from evenrank.collection.checksums import check_file, folder_facts
 from evenrank.collection.collection import DAMAGE, SUBJECTS, Collection
 from evenrank.collection.corpus_facts import read_corpus_facts
@@ -39,14 +38,13 @@ from evenrank.collection.manifest import Manifest, SourceFile, write_manifest
 from evenrank.collection.official import LARGE, is_official, md5_of
 from evenrank.collection.page_classes import save_classes
 from evenrank.collection.read_pages import read_pages
-from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
+from evenrank.collection.read_topics import list_judged, read_all_topics
+from evenrank.errors import EvenrankError, input_error, reason_of
 from evenrank.formats.articles import open_articles
 from evenrank.formats.atomic import sync_tree
 from evenrank.formats.metadata import Metadata, has_text_ids
 from evenrank.formats.page_views import read_page_views
-from evenrank.formats.qrels import read_qrels
 from evenrank.formats.subjects import read_missing_subjects
-from evenrank.formats.topics import read_topics
 from evenrank.garbage import rare_collections
 from evenrank.records import LANGUAGE_CODE, Topic
 from evenrank.text_ids import FILE_NAME as IDS_FILE
@@ -108,7 +106,7 @@ def import_locked(
     refuse_missing_fields(files, metadata)
     warn_of_odd(files.metadata, metadata, known, warn)
     warn_of_judgments(topics, metadata.page_ids, warn)
-    topics = [_with_window(topic, metadata.page_ids) for topic in topics]
+    topics = [list_judged(topic, metadata.page_ids) for topic in topics]
     fresh = new_data_folder(folder)
     final = next_data_folder(folder, previous_manifest(folder))
     try:
@@ -174,10 +172,11 @@ def _read_topics_and_pages(
     `earlier` import keep their numbers, by which saved lists know pages.
     """
     if not has_text_ids(files.metadata):
-        return _read_all_topics(files), read_pages(files.metadata, warn, files.dimensions), None
+        topics = read_all_topics(files.topics, files.eval_topics, files.qrels)
+        return topics, read_pages(files.metadata, warn, files.dimensions), None
     ids = earlier
     metadata = read_pages(files.metadata, warn, files.dimensions, ids)
-    return _read_all_topics(files, ids), metadata, ids
+    return read_all_topics(files.topics, files.eval_topics, files.qrels, ids), metadata, ids
 
 
 def earlier_ids(folder: Path) -> TextIds:
@@ -190,41 +189,6 @@ def earlier_ids(folder: Path) -> TextIds:
         return load_text_ids(folder / manifest.data_folder)
     except (EvenrankError, *DAMAGE):
         return TextIds()
-
-
-def _read_all_topics(files: ImportFiles, ids: TextIds | None = None) -> list[Topic]:
-    train = read_topics(files.topics, "train", ids) if files.topics else []
-    judged: list[Topic] = []
-    for path in files.eval_topics:
-        judged = merge_topics(judged, read_topics(path, "eval", ids))
-    shared = {topic.id for topic in train} & {topic.id for topic in judged}
-    if shared:
-        found = f"topic ids {sorted(shared)[:5]} are training topics too"
-        raise InputError([Fault(str(path), 0, found, "give each topic one id") for path in files.eval_topics])
-    topics = [*train, *judged]
-    for path in files.qrels:
-        topics = _judged_by(topics, read_qrels(path, ids=ids))
-    return topics
-
-
-def _with_window(topic: Topic, page_ids: NDArray[np.int32]) -> Topic:
-    """The topic with the pages listed that were judged, where its judgments end at a page id."""
-    if topic.judged_up_to is None or topic.assessed_docs is not None:
-        return topic
-    judged = page_ids[page_ids <= topic.judged_up_to].astype(np.int32)
-    return replace(topic, assessed_docs=np.union1d(judged, topic.rel_docs).astype(np.int32), judged_up_to=None)
-
-
-def _judged_by(topics: list[Topic], grades: dict[int, dict[int, int]]) -> list[Topic]:
-    """The topics with the judgments of a file of four columns; topics that it alone has are evaluation topics."""
-    by_id = {topic.id: topic for topic in topics}
-    for topic, pages in grades.items():
-        known = by_id.get(topic, Topic(topic, "", split="eval"))
-        has_misses = any(grade <= 0 for grade in pages.values())
-        assessed = np.array(sorted(pages), np.int32) if has_misses else None
-        relevant = np.array(sorted(page for page, grade in pages.items() if grade > 0), np.int32)
-        by_id[topic] = replace(known, rel_docs=relevant, assessed_docs=assessed)
-    return list(by_id.values())
 
 
 def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:

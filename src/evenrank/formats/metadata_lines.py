@@ -9,7 +9,6 @@ lines are cut out by one expression instead.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,24 +21,28 @@ from numpy.typing import NDArray
 from evenrank.formats.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
 from evenrank.formats.field_encoder import FieldEncoder, MaskField, UnknownValueError
 from evenrank.formats.json_lines import MAX_FAULTS, load_record
+from evenrank.formats.metadata_values import (
+    CLASS_FIELDS,
+    MAX_PAGE_ID,
+    SCORE_FIELDS,
+    class_column,
+    number_column,
+    page_id_of,
+    quality_class_of,
+    score_column,
+    score_of,
+)
 from evenrank.formats.regular_lines import RegularLines
 from evenrank.formats.seen_tails import SeenTails
-from evenrank.records import NO_CLASS, WORK_ORDER
-from evenrank.text_ids import TextIds, check_text_id
+from evenrank.text_ids import TextIds
 
-MAX_PAGE_ID = 2**31 - 1
 MAX_TAIL = 512
 """Longest tail, in bytes, that is distinguished by its hash."""
 MEMO_LIMIT = 1 << 16
 """Distinct tails remembered; with more of them the memory is cleared (extra fields that differ by page)."""
-SCORE_FIELDS = ("quality_score", "pred_qual")
-"""Names of the quality score, in 2021 and 2022."""
-CLASS_FIELDS = ("quality_score_disc", "qual_cat")
-"""Names of the quality class, in 2021 and 2022."""
 MAX_BLOCK_FAULTS = 10_000
 """After so many faults the rest of a block is not read: the file is not what it should be."""
 _LAYOUT = re.compile(rb'(\{"page_id": ?)\d+(, ?"quality_score": ?)[0-9]')
-_CLASS_CODE = {name: code for code, name in enumerate(WORK_ORDER)}
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,9 @@ class LineReader:
         if self._shape is None or texts is None or "page_id" not in texts:
             return None
         try:
-            page_ids = _number_column(texts["page_id"], np.int64)
-            scores = _score_column(texts)
-            codes = _class_column(texts)
+            page_ids = number_column(texts["page_id"], np.int64)
+            scores = score_column(texts)
+            codes = class_column(texts)
             nothing = (b"null",) * len(page_ids)
             encoded = [encoder.encode_column(texts.get(encoder.field, nothing)) for encoder in self._encoders]
         except (ValueError, OverflowError):  # the slow path says what is wrong with which line
@@ -205,9 +208,9 @@ class LineReader:
         try:
             record = load_record(line)
             self.fields.update(record)
-            score, quality = _score(record), _quality_class(record)
+            score, quality = score_of(record), quality_class_of(record)
             encoded = [encoder(record.get(encoder.field)) for encoder in self._encoders]
-            page_id = _page_id(record, self._ids)
+            page_id = page_id_of(record, self._ids)
         except orjson.JSONDecodeError as error:
             slow.faults.add(_Fault(number + 1, f"not JSON: {error}", "give one JSON record a line"))
         except ValueError as error:
@@ -224,7 +227,7 @@ class LineReader:
                     slow.counts[encoder.name].extend(counts)
 
     def _codes_of(self, record: dict[str, Any]) -> tuple[int, ...]:
-        return (_quality_class(record), *(encoder(record.get(encoder.field))[0] for encoder in self._encoders))
+        return (quality_class_of(record), *(encoder(record.get(encoder.field))[0] for encoder in self._encoders))
 
 
 @dataclass(frozen=True)
@@ -281,69 +284,3 @@ class _Faults:
             self.kept.append(fault)
         if fault.dimension:
             self.first_unknown.setdefault(fault.dimension, (fault.line, fault.found))
-
-
-def _score_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.float64]:
-    name = SCORE_FIELDS[0] if SCORE_FIELDS[0] in texts else SCORE_FIELDS[1]
-    if name not in texts:
-        return np.full(len(texts["page_id"]), math.nan)
-    return _number_column(texts[name], np.float64)
-
-
-def _number_column(texts: Sequence[bytes], dtype: type[np.int64 | np.float64]) -> NDArray[Any]:
-    """Numbers as they are written in JSON; null is NaN where they are fractions. ValueError for anything else."""
-    joined = b"[" + b",".join(texts) + b"]"
-    if any(other in joined for other in (b'"', b"true", b"false")):
-        raise ValueError("not a number")
-    try:
-        values = orjson.loads(joined)
-        numbers = np.array(values, None if dtype is np.int64 else dtype)
-    except TypeError as error:
-        raise ValueError("not a number") from error
-    if numbers.dtype != dtype or numbers.shape != (len(texts),):
-        raise ValueError("not a number")
-    return numbers
-
-
-def _class_column(texts: dict[str, tuple[bytes, ...]]) -> NDArray[np.uint8]:
-    name = CLASS_FIELDS[0] if CLASS_FIELDS[0] in texts else CLASS_FIELDS[1]
-    if name not in texts:
-        return np.full(len(texts["page_id"]), NO_CLASS, np.uint8)
-    codes = {text: _quality_class({name: orjson.loads(text)}) for text in set(texts[name])}
-    return np.fromiter(map(codes.__getitem__, texts[name]), np.uint8, len(texts[name]))
-
-
-def _page_id(record: dict[str, Any], ids: TextIds | None) -> int:
-    value = record.get("page_id")
-    if ids is not None:
-        return ids.number(check_text_id(value))
-    if value is None:
-        raise ValueError("no page_id")
-    if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
-        raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
-    return value
-
-
-def _score(record: dict[str, Any]) -> float:
-    name = SCORE_FIELDS[0] if SCORE_FIELDS[0] in record else SCORE_FIELDS[1]
-    value = record.get(name)
-    if value is None:
-        return math.nan
-    if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is {_shown(value)}, not a number from 0 to 1")
-    return float(value)
-
-
-def _quality_class(record: dict[str, Any]) -> int:
-    name = CLASS_FIELDS[0] if CLASS_FIELDS[0] in record else CLASS_FIELDS[1]
-    value = record.get(name)
-    if value is None:
-        return NO_CLASS
-    if not isinstance(value, str) or value not in _CLASS_CODE:
-        raise ValueError(f"{name} is {_shown(value)}, not one of {', '.join(WORK_ORDER)}")
-    return _CLASS_CODE[value]
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -24,6 +24,7 @@ from evenrank.search.engine.protocol import (
     set_bits,
 )
 from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.search.engine.tantivy_writer import count_added
 
 HORSE = [WeightedTerm("text", ("hors",))]
 
@@ -152,7 +153,7 @@ def test_the_mark_is_that_of_the_commit_that_holds(make_engine: MakeEngine) -> N
     engine.commit("two")
     assert engine.mark() == "two"
     engine.add([page(3)])
-    engine._writer = KilledWriter(engine.writer)  # type: ignore[assignment]
+    engine._writer._open = KilledWriter(engine._writer._open)  # type: ignore[assignment]
     with pytest.raises(KilledError):
         engine.commit("three")
     engine.close()
@@ -191,12 +192,12 @@ def test_pages_are_counted_on_after_every_open(make_engine: MakeEngine) -> None:
     engine = make_engine([page(1), page(2)])
     engine.add([page(3)])
     engine.commit()
-    assert engine._n_added == 3
+    assert count_added(engine._searcher) == 3
     engine.close()
     again = TantivyEngine.open(engine.path)
     again.add([page(4)])
     again.commit()
-    assert again._n_added == 4
+    assert count_added(again._searcher) == 4
 
 
 def test_analysers_are_there_after_every_open(make_engine: MakeEngine) -> None:

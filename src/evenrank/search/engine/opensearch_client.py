@@ -71,6 +71,24 @@ def translated(address: Address) -> Iterator[None]:
         raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
 
 
+def send_changes(client: OpenSearch, address: Address, index: str, body: bytes) -> None:
+    """Send changes, again while the cluster is busy or away: a page is known by its id, so none is added twice."""
+    patiently(lambda: _send(client, address, index, body))
+
+
+def _send(client: OpenSearch, address: Address, index: str, body: bytes) -> None:
+    with translated(address):
+        answer = client.bulk(body=body, index=index)
+    if not answer["errors"]:
+        return
+    for item in answer["items"]:
+        ((action, result),) = item.items()
+        if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
+            reason = result.get("error", {}).get("reason", result["status"])
+            kind = EngineUnavailableError if result["status"] in BUSY else EvenrankError
+            raise kind(f"{index}: page {result['_id']} was not taken: {reason}")
+
+
 def count_data_nodes(client: OpenSearch) -> int:
     """Nodes of the cluster that hold data."""
     return max(1, int(client.cluster.health()["number_of_data_nodes"]))

@@ -17,15 +17,15 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError, NoIndexError
+from evenrank.errors import NoIndexError
 from evenrank.formats.atomic import atomic_file
 from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.opensearch_client import (
-    BUSY,
     connect_cluster,
     count_data_nodes,
     failure_reason,
     patiently,
+    send_changes,
     translated,
 )
 from evenrank.search.engine.opensearch_index import (
@@ -129,29 +129,14 @@ class OpenSearchEngine:
     def add_prepared(self, bodies: Iterable[bytes]) -> None:
         """Add pages that `bulk_bodies` has prepared, here or on another machine."""
         for body in bodies:
-            self._bulk(body)
+            send_changes(self._client, self._address, self.index, body)
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
         remaining = iter(page_ids)
         while batch := list(islice(remaining, PAGES_PER_REQUEST)):
-            self._bulk(bulk_lines({"delete": {"_id": str(page_id)}} for page_id in batch))
-
-    def _bulk(self, body: bytes) -> None:
-        """Send changes, again while the cluster is busy or away: a page is known by its id, so none is added twice."""
-        patiently(lambda: self._send(body))
-
-    def _send(self, body: bytes) -> None:
-        with translated(self._address):
-            answer = self._client.bulk(body=body, index=self.index)
-        if not answer["errors"]:
-            return
-        for item in answer["items"]:
-            ((action, result),) = item.items()
-            if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
-                reason = result.get("error", {}).get("reason", result["status"])
-                kind = EngineUnavailableError if result["status"] in BUSY else EvenrankError
-                raise kind(f"{self.index}: page {result['_id']} was not taken: {reason}")
+            body = bulk_lines({"delete": {"_id": str(page_id)}} for page_id in batch)
+            send_changes(self._client, self._address, self.index, body)
 
     def commit(self, mark: str = "") -> None:
         """Make changes visible; see `Engine.commit`. What was acknowledged is durable already."""

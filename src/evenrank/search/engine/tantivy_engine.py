@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, reason_of
-from evenrank.formats.atomic import atomic_file
 from evenrank.search.engine.analysis import analyse, analyser_for
 from evenrank.search.engine.protocol import (
     EVERYTHING,
@@ -37,19 +35,15 @@ from evenrank.search.engine.tantivy_groups import differ_in_groups_only, search_
 from evenrank.search.engine.tantivy_schema import (
     build_analysers,
     build_schema,
-    document_maker,
     restrict,
     scoring_query,
 )
+from evenrank.search.engine.tantivy_writer import TantivyWriter
 
 if TYPE_CHECKING:
     import tantivy
 
 DEFAULT_LAYOUT = IndexLayout()
-HEAP_BYTES = 200_000_000
-"""Memory of the writer, over all threads."""
-MARKS_FILE = "marks.json"
-"""Beside the index: its last marks."""
 _SPARE = 64
 """Hits asked for beyond k, so that ties at the cut can be ordered."""
 
@@ -67,14 +61,12 @@ class TantivyEngine:
     """`Engine` on tantivy. BM25 has k1 = 1.2 and b = 0.75, which are fixed there."""
 
     def __init__(self, index: tantivy.Index, path: Path, layout: IndexLayout, n_threads: int) -> None:
-        self._index, self.path, self.layout, self._n_threads = index, path, layout, n_threads
+        self._index, self.path, self.layout = index, path, layout
+        self._writer = TantivyWriter(index, path, layout, n_threads)
         self._analyser = analyser_for(layout.language)
         for name, analyser in build_analysers(layout.language).items():
             index.register_tokenizer(name, analyser)
         self._schema = index.schema
-        self._writer: tantivy.IndexWriter | None = None
-        self._ordinal: int | None = None
-        self._added: PageIdSet | None = None
         self._searcher = index.searcher()
         self._mirror: tempfile.TemporaryDirectory[str] | None = None
 
@@ -119,79 +111,25 @@ class TantivyEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def writer(self) -> tantivy.IndexWriter:
-        """The one writer of this index; an error when another process holds it."""
-        if self._writer is None:
-            try:
-                self._writer = self._index.writer(HEAP_BYTES, self._n_threads)
-            except ValueError as error:
-                found = "another process is writing this index" if "Lock" in str(error) else "could not be written"
-                raise EvenrankError(f"{self.path}: {found}: {error}") from error
-        return self._writer
-
-    @property
-    def _n_added(self) -> int:
-        """Pages ever added and committed: one more than the largest ordinal in the index."""
-        from tantivy import Query
-
-        top = self._searcher.search(Query.all_query(), 1, count=False, order_by_field="ordinal").hits
-        return 1 + int(self._fast("ordinal", [top[0][1]])[0]) if top else 0
-
     def add(self, pages: Iterable[IndexPage]) -> None:
         """Add pages; see `Engine.add`."""
-        writer = self.writer
-        if self._ordinal is None:
-            self._ordinal = self._n_added
-            self._added = None if self._ordinal else PageIdSet()
-        to_document = document_maker(self.layout)
-        for page in pages:
-            if self._added is None or not self._added.add(page.page_id):
-                writer.delete_documents_by_term("page_id", int(page.page_id))
-            document = to_document(page, self._ordinal)
-            try:
-                writer.add_document(document)
-            except (ValueError, OSError) as error:
-                fix = "make room and run the same command again: it resumes"
-                raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
-            self._ordinal += 1
+        self._writer.add(pages, self._searcher)
 
     def delete(self, page_ids: Iterable[int]) -> None:
         """Remove pages; see `Engine.delete`."""
-        for page_id in page_ids:
-            self.writer.delete_documents_by_term("page_id", int(page_id))
+        self._writer.delete(page_ids)
 
     def commit(self, mark: str = "") -> None:
-        """Make changes visible; see `Engine.commit`.
-
-        A commit and a write of the marks cannot be one step. So the mark is written before the commit, with the
-        number of pages that the commit reaches, beside the mark before it; `mark` takes the one that holds.
-        """
-        reached = self._n_added if self._ordinal is None else self._ordinal
-        with atomic_file(self._marks_path) as file:
-            file.write(orjson.dumps([[self._n_added, self.mark()], [reached, mark]]))
-        try:
-            self.writer.commit()
-        except (ValueError, OSError) as error:
-            fix = "make room and run the same command again: it resumes"
-            raise EvenrankError(f"{self.path}: could not be written: {reason_of(error)} ({fix})") from error
+        """Make changes visible; see `Engine.commit`."""
+        self._writer.commit(mark, self._searcher)
         self.refresh()
 
     def mark(self) -> str:
         """The mark of the last commit; see `Engine.mark`."""
-        try:
-            marks = orjson.loads(self._marks_path.read_bytes())
-        except (OSError, ValueError):
-            return ""
-        n_added = self._n_added
-        return next((mark for reached, mark in reversed(marks) if reached == n_added), "")
+        return self._writer.mark(self._searcher)
 
     def publish(self) -> None:
         """Nothing to do: the folder of the build is the index."""
-
-    @property
-    def _marks_path(self) -> Path:
-        return self.path.with_name(f"{self.path.name}-{MARKS_FILE}")
 
     def refresh(self) -> None:
         """Search what other processes have committed since this index was opened."""
@@ -297,27 +235,4 @@ class TantivyEngine:
 
     def close(self) -> None:
         """Let go of the writer, after its merges; what is not committed is dropped."""
-        if self._writer is not None:
-            self._writer.rollback()
-            self._writer.wait_merging_threads()
-            self._writer = None
-            self._added = None  # another process may write now
-
-
-class PageIdSet:
-    """The pages that were added to a new index, a bit each: only a page that comes again replaces another.
-
-    Without it every page asks for the removal of an earlier one, which takes a tenth of the time of a build.
-    """
-
-    def __init__(self) -> None:
-        self._bits = bytearray()
-
-    def add(self, page_id: int) -> bool:
-        """Add a page, and say whether it was not there before."""
-        byte, bit = page_id >> 3, 1 << (page_id & 7)
-        if byte >= len(self._bits):
-            self._bits.extend(bytes(byte + 1 - len(self._bits)))
-        is_new = not self._bits[byte] & bit
-        self._bits[byte] |= bit
-        return is_new
+        self._writer.close()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenrank.web.pages.errors import BadRequestError
-from evenrank.web.request.question import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text
+from evenrank.web.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text
 
 QUESTION = {
     "title": "text",

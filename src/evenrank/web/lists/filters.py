@@ -14,7 +14,7 @@ from evenrank.collection.collection import Collection
 from evenrank.web.articles.article import CLASSES, ArticleList
 from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages.errors import BadRequestError
-from evenrank.web.request.question import clean_text
+from evenrank.web.request.forms import clean_text
 
 SIZES: dict[str, tuple[str, int, int]] = {
     "tiny": ("under 1 kB", 0, 1_000),

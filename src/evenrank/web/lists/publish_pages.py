@@ -20,8 +20,7 @@ from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_others, role_of
 from evenrank.web.request.address import list_path, own
-from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.question import clean_text
+from evenrank.web.request.forms import Fields, clean_text, with_form
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
 from evenrank.web.sources.wiki_faults import wiki_fault

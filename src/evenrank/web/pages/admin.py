@@ -19,8 +19,7 @@ from evenrank.web.desk import Desk, desk_of
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.address import root_of, see_other
-from evenrank.web.request.forms import Fields, whole_number, with_form
-from evenrank.web.request.question import clean_text
+from evenrank.web.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.sessions import end_sessions_of
 from evenrank.web.storage.administration import (

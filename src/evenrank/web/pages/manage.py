@@ -13,8 +13,7 @@ from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.templating import page
 from evenrank.web.request.access import refuse_others, role_of
 from evenrank.web.request.address import list_path, own, search_path, see_other
-from evenrank.web.request.forms import Fields, with_form
-from evenrank.web.request.question import MAX_TITLE, clean_text
+from evenrank.web.request.forms import MAX_TITLE, Fields, clean_text, with_form
 from evenrank.web.request.visitor import person_of, visitor_of
 from evenrank.web.searches.draws import requested_search
 from evenrank.web.storage.kept import Kept

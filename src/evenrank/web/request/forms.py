@@ -1,8 +1,9 @@
-"""What visitors send: forms and JSON, read once, then handled off the event loop."""
+"""What visitors send: forms and JSON, read once, then handled off the event loop; and the texts in them, cleaned."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,6 +21,15 @@ MAX_FIELDS = 100
 MAX_FILES = 10
 MAX_PART_BYTES = 4 * 1024 * 1024
 """Longest field of a form with files; the limit on request bodies comes first."""
+MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
+KEYWORDS_ALLOWED = Message(
+    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
+)
+_SEPARATORS = re.compile(r"[,;\n]")
+NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Control characters, and marks that turn the direction of text, as part of a regular expression."""
+_NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
+"""The same with half characters, which JSON does not have."""
 Fields = Mapping[str, str]
 FormHandler = Callable[[Request, Fields], Response]
 JsonHandler = Callable[[Request, dict[str, Any]], Response]
@@ -65,6 +75,22 @@ def whole_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise BadRequestError("The form could not be read.")
     return int(text)
+
+
+def are_too_many(keywords: Sequence[str]) -> bool:
+    """Whether there are too many keywords, or one that is too long."""
+    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
+
+
+def clean_text(value: object) -> str:
+    """Text without control characters and superfluous blanks; empty for anything that is not text."""
+    return " ".join(_NOT_TEXT.sub(" ", value).split()) if isinstance(value, str) else ""
+
+
+def split_keywords(value: object) -> tuple[str, ...]:
+    """Keywords from a list or from text with commas or lines, without repetition."""
+    parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+    return tuple(dict.fromkeys(filter(None, map(clean_text, parts))))
 
 
 def parse_form(body: bytes) -> dict[str, str]:

@@ -20,14 +20,8 @@ from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
-from evenrank.web.request.question import (
-    MAX_SCOPE,
-    MAX_TITLE,
-    Question,
-    QuestionError,
-    clean_text,
-    split_keywords,
-)
+from evenrank.web.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords
+from evenrank.web.request.question import Question, QuestionError
 from evenrank.web.sources.brought import Brought, SourceReport
 
 N_SHOWN = 10

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from evenrank.search.query.topic_query import subject_words
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.choices import TABLE, attention_choices, goal_choices, policy_choices
+from evenrank.web.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
 from evenrank.web.sources.source import (
     Source,
     source_fields,
@@ -35,7 +35,6 @@ from evenrank.web.sources.source import (
     sources_from_records,
 )
 
-MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
 MAX_FAIRNESS = 1000.0
 MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
@@ -43,16 +42,8 @@ OWN_WEIGHTS = "table"
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
-KEYWORDS_ALLOWED = Message(
-    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
-)
 QUICK = Optimal(proof="brief")
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
-_SEPARATORS = re.compile(r"[,;\n]")
-NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
-"""Control characters, and marks that turn the direction of text, as part of a regular expression."""
-_NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
-"""The same with half characters, which JSON does not have."""
 
 
 @dataclass(frozen=True)
@@ -216,22 +207,6 @@ def parse_question(
         text = Message("These words are in nearly every article. Add words that name your subject.")
         raise NothingFoundError({"keywords": text})
     return question
-
-
-def are_too_many(keywords: Sequence[str]) -> bool:
-    """Whether there are too many keywords, or one that is too long."""
-    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
-
-
-def clean_text(value: object) -> str:
-    """Text without control characters and superfluous blanks; empty for anything that is not text."""
-    return " ".join(_NOT_TEXT.sub(" ", value).split()) if isinstance(value, str) else ""
-
-
-def split_keywords(value: object) -> tuple[str, ...]:
-    """Keywords from a list or from text with commas or lines, without repetition."""
-    parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
-    return tuple(dict.fromkeys(filter(None, map(clean_text, parts))))
 
 
 def _chosen(name: str, fields: Mapping[str, Any], known: Iterable[str]) -> tuple[str, ...]:
