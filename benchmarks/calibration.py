@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration_figure import write_reliability
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.figures import check_figure
 from evenrank.formats.faults import FaultLog
 from evenrank.ranking.sources import CALIBRATION

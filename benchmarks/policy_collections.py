@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.generate.files import GeneratedFiles, generate_files
+from evenrank.collection.generate.generate import SOURCE
 from evenrank.collection.generate.settings import MAX_TRAIN_TOPICS, GenerateSettings
 from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.collection.make import SOURCE
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index
 

@@ -22,9 +22,9 @@ from typing import Any
 import orjson
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.collection.make import generate_collection
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.index_pages import page_fields

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index
 from evenrank.web.articles.article_facts import save_facts

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from evenrank.assessment.pool_file import read_pool, write_pool
     from evenrank.assessment.pool_runs import pool
     from evenrank.collection.collection import Collection
+    from evenrank.collection.generate.generate import generate_collection
     from evenrank.collection.generate.settings import GenerateSettings
     from evenrank.collection.import_files import ImportFiles, import_collection
-    from evenrank.collection.make import generate_collection
     from evenrank.errors import EvenrankError, InputError
     from evenrank.evaluation.attributes import AttributeResults, evaluate_attributes
     from evenrank.evaluation.compare import Comparisons, compare
@@ -110,7 +110,7 @@ _HOME_OF = {
     "encode_index": "search.encode.encode_index",
     "evaluate": "evaluation.evaluate",
     "evaluate_attributes": "evaluation.attributes",
-    "generate_collection": "collection.make",
+    "generate_collection": "collection.generate.generate",
     "import_collection": "collection.import_files",
     "iter_calc": "interop.measure_strings",
     "learn": "search.learn.learn",

@@ -187,6 +187,28 @@ def parse_attention(given: object, *, may_read: bool = True) -> Attention:
     raise WrongTypeError(given, "attention", f"{', '.join(MODELS)}, or a list of weights")
 
 
+def check_attention(given: object, n_ranks: int, *, may_read: bool = True, by_rank_alone: bool = False) -> str:
+    """The text of an attention model that policies can plan for; EvenrankError for one that they cannot.
+
+    `by_rank_alone` is for callers that show the attention of rankings without knowing what in them is relevant.
+    """
+    model = parse_attention(given, may_read=may_read)
+    if by_rank_alone and isinstance(model, Cascade):
+        raise EvenrankError(
+            f"attention {str(model)!r} depends on which articles are relevant, and lists show attention by rank alone "
+            f"(choose rbp:{model.persistence:g}, or rank with `evenrank rank --attention {model}`)"
+        )
+    weights = model.weights(n_ranks)
+    rises = np.flatnonzero(np.diff(weights) > 0.0)
+    if len(rises):
+        rank = int(rises[0]) + 1
+        raise EvenrankError(
+            f"attention: rank {rank + 1} has {weights[rank]:g}, more than rank {rank} with {weights[rank - 1]:g} "
+            "(policies need attention that does not rise)"
+        )
+    return str(model)
+
+
 def _parse_text(text: str, may_read: bool) -> Attention:
     in_brackets = re.fullmatch(r"(rbp|gerr)\((.*)\)", text)
     name, colon, parameter = in_brackets.expand(r"\1:\2").partition(":") if in_brackets else text.partition(":")

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index

@@ -13,8 +13,8 @@ import evenrank
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.evaluation.information import conditions_of
 from evenrank.formats.faults import FaultLog

@@ -7,8 +7,8 @@ import pytest
 from tests.search.conftest import MakeEngine, page
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.interop.pyterrier_transformer import EvenrankRetrieve

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.interop.pyterrier_transformer import EvenrankRetrieve

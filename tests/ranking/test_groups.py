@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.inferred import Inferred
@@ -20,7 +22,6 @@ from evenrank.ranking.groups import cells_within, is_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.records import Task
 from evenrank.rng import derive
-from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import blend
 
 N_DRAWS = 4000
@@ -53,7 +54,7 @@ def test_candidates_and_target_keep_to_a_restriction(golden_collection: Collecti
     assert is_within(golden_collection, rows, settings.within).all()
     by_place = target.values.reshape(8, 4).sum(axis=1)
     assert by_place[4] == pytest.approx(1.0)
-    assert cells_within(known_dimensions(("gender",)), settings.within) is None
+    assert cells_within(GroupSpace.of(("gender",), DIMENSIONS), settings.within) is None
 
 
 def test_what_is_known_needs_no_beliefs(golden_collection: Collection) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.runs import read_run
@@ -20,7 +22,6 @@ from evenrank.ranking.run_source import RunSource
 from evenrank.ranking.sources import NOTHING, Found
 from evenrank.records import NO_CLASS, Topic
 from evenrank.search.learn.relevant_count import RelevantCount
-from evenrank.targets.estimated import known_dimensions
 
 TOPICS = [101, 102, 103, 105, 107]
 
@@ -150,7 +151,7 @@ def test_sharpness_is_learned_where_small_probabilities_say_too_much(job: Rankin
 
 
 def test_what_is_learned_of_groups_changes_the_target_and_no_page(job: RankingJob) -> None:
-    n_groups = known_dimensions(job.settings.information).n_groups
+    n_groups = GroupSpace.of(job.settings.information, DIMENSIONS).n_groups
     plain = replace(job, settings=BuildSettings(sharpness=1.0, group_odds="none")).prepare(101)
     odds = tuple(np.linspace(0.2, 3.0, n_groups).tolist())
     corrected = replace(job, settings=BuildSettings(sharpness=2.0, odds=odds)).prepare(101)

@@ -12,8 +12,8 @@ from tests.search.small_collection import make_small
 
 from evenrank.cli.main import cli
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.runs import read_run

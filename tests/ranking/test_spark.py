@@ -13,8 +13,8 @@ import pytest
 from tests.desk_collections import shared_generated
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.formats.articles import map_articles
 from evenrank.formats.faults import FaultLog

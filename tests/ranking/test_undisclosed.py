@@ -9,17 +9,17 @@ import pytest
 
 import evenrank
 from evenrank.alignment.alignment import align
-from evenrank.alignment.groups import UNKNOWN_MASK
+from evenrank.alignment.dimensions import DIMENSIONS
+from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.errors import EvenrankError
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.sources import Found
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed, unknown_shares
-from evenrank.targets.estimated import known_dimensions
 
-SPACE = known_dimensions(("geography", "gender"))
+SPACE = GroupSpace.of(("geography", "gender"), DIMENSIONS)
 MALE, FEMALE = 0b10, 0b100
 RATE = 0.4
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from evenrank.collection.collection import Collection
+from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.make import generate_collection
 from evenrank.formats.faults import FaultLog
 from evenrank.search.engine.indexing import build_index
 

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.alignment.alignment import align
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.exposure import block_exposure, discounts
 from evenrank.records import NO_CLASS
-from evenrank.targets.estimated import estimated_target, known_dimensions, soft_block_exposure
+from evenrank.targets.estimated import estimated_target, soft_block_exposure
 from evenrank.targets.true import task1_target, task2_target
 
 SPACE = GroupSpace((GEOGRAPHY, GENDER))
@@ -74,9 +75,9 @@ def test_nothing_relevant_leaves_the_world(task: int) -> None:
 
 @pytest.mark.parametrize("names", [("geography",), ("gender",), ("geography", "gender")])
 def test_information_names_the_dimensions(names: tuple[str, ...]) -> None:
-    assert tuple(dimension.name for dimension in known_dimensions(names).dimensions) == names
+    assert tuple(dimension.name for dimension in GroupSpace.of(names, DIMENSIONS).dimensions) == names
 
 
 def test_information_that_does_not_exist() -> None:
     with pytest.raises(EvenrankError, match="unknown dimension 'age'; choose from geography, gender"):
-        known_dimensions(["geography", "age"])
+        GroupSpace.of(["geography", "age"], DIMENSIONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,6 +10,8 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evenrank.errors import UnknownNameError
 
 MAX_GROUPS = 63
 """A mask is at most 63 bits wide, so that it fits a signed integer too."""
@@ -112,6 +114,14 @@ class GroupSpace:
     """The product of a list of dimensions; cell 0 is the one where every dimension is unknown, if there is one."""
 
     dimensions: tuple[Dimension, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str], known: Mapping[str, Dimension]) -> GroupSpace:
+        """The product of the named dimensions, which are looked up in `known`, such as those of a collection."""
+        unknown = [name for name in names if name not in known]
+        if unknown or not names:
+            raise UnknownNameError("dimension", ", ".join(unknown), known)
+        return cls(tuple(known[name] for name in dict.fromkeys(names)))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

@@ -16,14 +16,13 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.policy import Beliefs, Candidates
-from evenrank.policies.text_vectors import text_vectors
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
 from evenrank.ranking.sources import Found
+from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.records import NO_CLASS, Task
-from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.targets.choice import Concentration, TargetChoice, concentrations
-from evenrank.targets.estimated import TRACK_TARGET, estimated_target, known_dimensions, page_mass
+from evenrank.targets.estimated import TRACK_TARGET, estimated_target, page_mass
 from evenrank.targets.target import EstimatedTarget
 
 FIELD_PAGES = 100
@@ -91,7 +90,7 @@ def build_candidates(
 
     What is believed of groups that the system does not know is worked out in Task 2, and in Task 1 `with_beliefs`.
     """
-    space = known_dimensions(settings.information, collection.known_dimensions)
+    space = GroupSpace.of(settings.information, collection.known_dimensions)
     if settings.within:
         found = found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
     candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
@@ -166,7 +165,7 @@ def make_candidates(
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
         alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, _is_divided(space, divided)),
-        vectors=_vectors(collection, rows) if with_text else None,
+        vectors=page_vectors(collection, rows) if with_text else None,
         n_relevant=found.n_relevant,
     )
 
@@ -176,19 +175,3 @@ def _work_needed(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.f
     work = np.where(rows >= 0, 1.0 - collection.quality_score[rows].astype(np.float64), np.nan)
     known = np.isfinite(work)
     return np.where(known, work, work[known].mean() if known.any() else 0.5)
-
-
-def _vectors(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float32] | None:
-    """Vectors of the pages' titles and of what the index keeps of their text; None when neither is there."""
-    titles = collection.titles
-    if titles is None:
-        return None
-    texts = [titles[int(row)] if row >= 0 else "" for row in rows]
-    if index_folder(collection).exists():
-        page_ids = collection.page_ids[np.maximum(rows, 0)].tolist()
-        stored = open_index(collection).stored(page_ids)
-        texts = [
-            f"{text} {page.opening}" if page is not None and row >= 0 else text
-            for text, page, row in zip(texts, stored, rows, strict=True)
-        ]
-    return text_vectors(texts)

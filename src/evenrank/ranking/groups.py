@@ -15,7 +15,6 @@ from evenrank.alignment.groups import UNKNOWN_MASK, Dimension, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Beliefs
-from evenrank.targets.estimated import known_dimensions
 from evenrank.targets.target import EstimatedTarget, blend
 
 PRIOR_PAGES = 20.0
@@ -32,7 +31,7 @@ def parse_restriction(within: Sequence[str], known: Mapping[str, Dimension] = DI
     for text in within:
         name, _, group = (part.strip() for part in text.partition("="))
         try:
-            dimension = known_dimensions((name,), known).dimensions[0]
+            (dimension,) = GroupSpace.of((name,), known).dimensions
             mask = (1 << len(dimension.groups)) - 2 if group.casefold() == "known" else dimension.mask_of(group)
         except KeyError:
             wrong.append(f"within {text!r}: choose a group of {name} from {', '.join(dimension.groups)}, or known")
@@ -100,7 +99,7 @@ def beliefs_about(
     codes = _codes(known_masks, space)
     present, page_type = np.unique(codes, return_inverse=True)
     table = _hidden_by_look(collection.path, repr(collection.manifest), tuple(names), tuple(hidden))
-    wide = known_dimensions((*names, *hidden), collection.known_dimensions)
+    wide = GroupSpace.of((*names, *hidden), collection.known_dimensions)
     look = align([masks[_first_of_each(page_type)] for masks in known_masks], space, [False] * len(space.dimensions))
     expected, variance, own_share = [], [], []
     for number, code in enumerate(present.tolist()):
@@ -159,7 +158,7 @@ def _hidden_by_look(path: Path, manifest: str, known: tuple[str, ...], hidden: t
     """Totals over the collection, worked out once in each process; `manifest` tells its content from another one's."""
     collection = Collection.open(path)
     rows = np.arange(len(collection.page_ids))
-    space, others = (known_dimensions(names, collection.known_dimensions) for names in (known, hidden))
+    space, others = (GroupSpace.of(names, collection.known_dimensions) for names in (known, hidden))
     looks = _codes(collection.masks_of(rows, space, UNKNOWN_MASK), space)
     hidden_masks = collection.masks_of(rows, others, UNKNOWN_MASK)
     combined = _codes(hidden_masks, others)

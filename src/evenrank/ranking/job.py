@@ -23,7 +23,7 @@ from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
 from evenrank.spark import map_on_spark
 from evenrank.targets.choice import Concentration
-from evenrank.targets.estimated import group_mass, known_dimensions
+from evenrank.targets.estimated import group_mass
 from evenrank.targets.target import EstimatedTarget
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class RankingJob:
 
     @property
     def _space(self) -> GroupSpace:
-        return known_dimensions(self.settings.information, self.collection.known_dimensions)
+        return GroupSpace.of(self.settings.information, self.collection.known_dimensions)
 
     def _found(self, topic: Topic) -> Found:
         """Candidates of a topic; the source is not shown the judgments."""

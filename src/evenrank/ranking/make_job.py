@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar, get_args
 
-import numpy as np
-
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
-from evenrank.exposure import Cascade, parse_attention
+from evenrank.exposure import check_attention, parse_attention
 from evenrank.policies.policy import Policy, Request
 from evenrank.policies.registry import policy_class
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
@@ -147,28 +145,6 @@ def _build_settings(
     parse_restriction(settings.within, known)
     parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
     return settings
-
-
-def check_attention(given: object, n_ranks: int, *, may_read: bool = True, by_rank_alone: bool = False) -> str:
-    """The text of an attention model that policies can plan for; EvenrankError for one that they cannot.
-
-    `by_rank_alone` is for callers that show the attention of rankings without knowing what in them is relevant.
-    """
-    model = parse_attention(given, may_read=may_read)
-    if by_rank_alone and isinstance(model, Cascade):
-        raise EvenrankError(
-            f"attention {str(model)!r} depends on which articles are relevant, and lists show attention by rank alone "
-            f"(choose rbp:{model.persistence:g}, or rank with `evenrank rank --attention {model}`)"
-        )
-    weights = model.weights(n_ranks)
-    rises = np.flatnonzero(np.diff(weights) > 0.0)
-    if len(rises):
-        rank = int(rises[0]) + 1
-        raise EvenrankError(
-            f"attention: rank {rank + 1} has {weights[rank]:g}, more than rank {rank} with {weights[rank - 1]:g} "
-            "(policies need attention that does not rise)"
-        )
-    return str(model)
 
 
 def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: Served) -> Policy:

@@ -6,33 +6,17 @@ quality class with the expected number of its relevant pages. No judgment is rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.errors import UnknownNameError
+from evenrank.alignment.groups import GroupSpace
 from evenrank.exposure import LOG, Attention
 from evenrank.records import NO_CLASS, Task
 from evenrank.targets.choice import TargetChoice, target_from
 from evenrank.targets.target import EstimatedTarget
 
 TRACK_TARGET = TargetChoice("track")
-
-
-def known_dimensions(information: Sequence[str], known: Mapping[str, Dimension] = DIMENSIONS) -> GroupSpace:
-    """The groups a system may tell apart: the product of the named dimensions.
-
-    Participants of the track did not know gender, so `("geography",)` compares with them on equal terms. `known` is
-    where names are looked up: the dimensions of a collection (`Collection.known_dimensions`).
-    """
-    unknown = [name for name in information if name not in known]
-    if unknown or not information:
-        raise UnknownNameError("dimension", ", ".join(unknown), known)
-    return GroupSpace(tuple(known[name] for name in dict.fromkeys(information)))
 
 
 def estimated_target(

@@ -25,7 +25,6 @@ from evenrank.ranking.sources import SearchSource, calibrate_source, forget_inde
 from evenrank.records import Task
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.search.query.candidates import CandidateSettings
-from evenrank.targets.estimated import known_dimensions
 from evenrank.web.articles.article_facts import ArticleFacts, open_facts
 from evenrank.web.articles.groups import dimensions_of
 from evenrank.web.articles.subjects import Subjects, read_subjects
@@ -224,7 +223,7 @@ class Desk:
     def space(self, kept: Kept) -> GroupSpace:
         """The groups that the goal of a list or search is about."""
         names = dimensions_of(self.collection, kept.question.dimensions)
-        return known_dimensions(names, self.collection.known_dimensions)
+        return GroupSpace.of(names, self.collection.known_dimensions)
 
     @property
     def public_host(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,7 @@ class TantivyEngine:
     """`Engine` on tantivy. BM25 has k1 = 1.2 and b = 0.75, which are fixed there."""
 
     def __init__(self, index: tantivy.Index, path: Path, layout: IndexLayout, n_threads: int) -> None:
-        self._index, self.path, self.layout = index, path, layout
-        self._writer = TantivyWriter(index, path, layout, n_threads)
+        self._index, self.path, self.layout, self._n_threads = index, path, layout, n_threads
         self._analyser = analyser_for(layout.language)
         for name, analyser in build_analysers(layout.language).items():
             index.register_tokenizer(name, analyser)
@@ -110,6 +110,10 @@ class TantivyEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @cached_property
+    def _writer(self) -> TantivyWriter:
+        return TantivyWriter(self._index, self.path, self.layout, self._n_threads)
 
     def add(self, pages: Iterable[IndexPage]) -> None:
         """Add pages; see `Engine.add`."""

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.errors import EvenrankError
-from evenrank.exposure import Attention, parse_attention
+from evenrank.exposure import Attention, check_attention, parse_attention
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES
 from evenrank.ranking.groups import parse_restriction
-from evenrank.ranking.make_job import check_attention
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.topic_query import subject_words
 from evenrank.web.pages.errors import BadRequestError

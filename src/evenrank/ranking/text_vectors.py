@@ -1,4 +1,4 @@
-"""Text vectors by hashing words: enough to tell that two pages say the same, without a model."""
+"""Vectors of the texts of candidates by hashing words: enough to tell that two pages say the same, without a model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,28 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.collection.collection import Collection
+from evenrank.search.engine.engines import index_folder, open_index
+
 N_CELLS = 256
 """Length of a vector."""
 _WORD = re.compile(r"\w+")
+
+
+def page_vectors(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float32] | None:
+    """Vectors of the pages' titles and of what the index keeps of their text; None when neither is there."""
+    titles = collection.titles
+    if titles is None:
+        return None
+    texts = [titles[int(row)] if row >= 0 else "" for row in rows]
+    if index_folder(collection).exists():
+        page_ids = collection.page_ids[np.maximum(rows, 0)].tolist()
+        stored = open_index(collection).stored(page_ids)
+        texts = [
+            f"{text} {page.opening}" if page is not None and row >= 0 else text
+            for text, page, row in zip(texts, stored, rows, strict=True)
+        ]
+    return text_vectors(texts)
 
 
 def text_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
