@@ -15,7 +15,7 @@ from evenrank.exposure import LOG
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import list_balance
-from evenrank.web.fairness.withheld import reveal_people
+from evenrank.web.fairness.withheld import hide_people, reveal_people
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)
 RIVERS = {"title": "River", "keywords": "rivers"}
@@ -45,18 +45,44 @@ def test_the_only_woman_of_a_region_is_not_told_apart(hostile_client: TestClient
     path = posted(hostile_client, "/lists", RIVERS)
     balance = hostile_client.get(f"/api{path}/fairness").json()
     product = balance["together"]
-    assert [row["share"] for row in balance["dimensions"]["geography"] if row["group"] == "Africa"] == [None]
-    assert [row["share"] for row in balance["dimensions"]["gender"] if row["group"] == "women"] == [None]
-    assert {row["share"] for row in product if row["group"].startswith("Africa")} == {None}
+    known = [row for row in balance["dimensions"]["gender"] if row["group"] in ("women", "men")]
+    assert {(row["share"], row["goal"], row["articles"]) for row in known} == {(None, None, None)}
+    assert {(row["share"], row["goal"]) for row in product if row["group"].startswith("Africa")} == {(None, None)}
     html = hostile_client.get(f"{path}/fairness").text
-    africa = html[html.index('scope="row">Africa<') :]
-    assert ">withheld<" in africa[: africa.index("</tr>")]
+    women = html[html.index('scope="row">Women<') :]
+    assert women[: women.index("</tr>")].count(">withheld<") == 2
+
+
+def test_the_total_of_a_region_is_shown_because_each_article_shows_its_region(hostile_client: TestClient) -> None:
+    path = posted(hostile_client, "/lists", RIVERS)
+    regions = hostile_client.get(f"/api{path}/fairness").json()["dimensions"]["geography"]
+    assert all(row["share"] is not None for row in regions)
+
+
+def test_the_form_does_not_tell_the_gender_of_a_few_people(hostile_client: TestClient) -> None:
+    both = {"dimension-geography": "1", "dimension-gender": "1"}
+    html = hostile_client.post("/lists/goal", data={**RIVERS, **both}).text
+    assert "too few people among these articles" in html
+    assert not re.search(r"\b(women|men)\b", html, re.IGNORECASE)
+
+
+def test_one_few_group_hides_all_that_are_known() -> None:
+    assert hide_people(np.array([90.0, 3.0, 7.0, 0.0])).tolist() == [False, True, True, True]
+    assert hide_people(np.array([90.0, 0.5, 7.0, 0.0])).tolist() == [False, True, True, True]
+    assert not hide_people(np.array([90.0, 5.0, 7.0, 0.0])).any()
 
 
 def test_regions_whose_biographies_are_all_of_one_gender_are_withheld() -> None:
-    counts = np.array([[9, 0, 0, 0], [0, 7, 0, 0], [3, 7, 6, 0], [1, 7, 6, 2], [0, 3, 8, 0]], float)
+    counts = np.array([[9, 0, 0, 0], [0, 7, 0, 0], [3, 7, 6, 0], [1, 7, 6, 5], [0, 3, 8, 0]], float)
     space = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))
-    assert reveal_people(counts, space).all(axis=1).tolist() == [False, True, False, True, True]
+    assert reveal_people(counts, space).all(axis=1).tolist() == [False, True, False, False, True]
+
+
+def test_what_is_withheld_does_not_follow_from_the_totals() -> None:
+    # The only woman of the second region would be all women less those of the others.
+    counts = np.array([[9, 0, 0, 0], [0, 1, 0, 0], [3, 9, 8, 0], [1, 7, 6, 0]], float)
+    space = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))
+    assert reveal_people(counts, space).all(axis=1).tolist() == [False, True, False, True]
 
 
 def test_warnings_stand_where_gender_enters(client: TestClient, list_path: str, search_path: str) -> None:
@@ -78,4 +104,4 @@ def test_shares_are_those_of_the_pages(desk: Desk) -> None:
     europe = next(row for row in balance.by_dimension("geography") if row.label == "Europe")
     assert europe.share == pytest.approx(1.0)
     assert europe.n_articles == 1
-    assert europe.is_hidden
+    assert not europe.is_hidden

@@ -14,7 +14,7 @@ from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import Attention
-from evenrank.web.fairness.withheld import are_few, reveal_people
+from evenrank.web.fairness.withheld import are_few, hide_people, reveal_people
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class GroupBalance:
     goal: float
     n_articles: int
     is_hidden: bool
-    """Whether the share would tell too much about single articles."""
+    """Whether share and goal would tell too much about single people."""
     is_unknown: bool = False
     """Whether it is the group of articles of which nothing is known."""
 
     def as_data(self) -> dict[str, Any]:
-        """The group as data; shares of few articles are withheld."""
+        """The group as data; totals of few people are withheld."""
         return {
             "group": self.label,
             "share": None if self.is_hidden else round(self.share, 6),
-            "goal": round(self.goal, 6),
+            "goal": None if self.is_hidden else round(self.goal, 6),
             "articles": None if self.is_hidden else self.n_articles,
         }
 
@@ -76,13 +76,21 @@ class Balance:
         """Totals of one dimension, or of each combination."""
         parts = (self._compared(self.exposure), self.goal, self.n_articles)
         shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
-        counts = counts.round()
-        is_hidden = are_few(counts)
-        if dimension is None:
-            is_hidden |= reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
-        rows = zip(labels, shares.tolist(), goals.tolist(), counts.astype(int).tolist(), is_hidden, strict=True)
+        is_hidden = self._hidden(counts, dimension)
+        whole = counts.round().astype(int)
+        rows = zip(labels, shares.tolist(), goals.tolist(), whole.tolist(), is_hidden, strict=True)
         made = [GroupBalance(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
         return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
+
+    def _hidden(self, counts: NDArray[np.float64], dimension: str | None) -> NDArray[np.bool_]:
+        """Which totals are withheld; those of what is shown beside each article, such as its region, never are."""
+        is_personal = any(each.is_personal for each in self.space.dimensions if dimension in (None, each.name))
+        if not is_personal:
+            return np.zeros(counts.shape, bool)
+        if dimension is not None:
+            return hide_people(counts)
+        is_hidden = reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
+        return np.asarray(is_hidden | are_few(counts))
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exposure as it is compared with the goal: in Task 1 without what is unknown."""

@@ -70,7 +70,11 @@ class Campaign:
             rows = [rows.get(label) for rows in by_version]
             shares = tuple(None if row is None or row.is_hidden else row.share for row in rows)
             if any(shares):
-                found.append(GroupOverTime(label, shares, next(row.goal for row in reversed(rows) if row is not None)))
+                found.append(
+                    GroupOverTime(
+                        label, shares, next(row.goal for row in reversed(rows) if row is not None and not row.is_hidden)
+                    )
+                )
         return found
 
     def shares_picture(self, dimension: str) -> Stack:

@@ -20,6 +20,7 @@ from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
+from evenrank.web.fairness.withheld import hide_people
 from evenrank.web.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords
 from evenrank.web.request.question import Question, QuestionError
 from evenrank.web.sources.brought import Brought, SourceReport
@@ -30,6 +31,8 @@ MAX_WORDS = 12
 ONE_GROUP = 0.8
 """Share of the relevant articles from which on one group is nearly everything; for groups of people it takes
 `CONCENTRATED`, because a subject about men mostly is what a goal is there for."""
+MOSTLY = 0.5
+"""Share of biographies from which on a subject is about people, so that all of them in one group is worth a warning."""
 SECONDS_RECENT = 60
 """How long articles that a form brings are remembered, so that each change of it does not ask the wiki again."""
 NOTICEABLE = 0.02
@@ -74,8 +77,8 @@ class GoalRow:
 class GoalPreview:
     """What a goal means for a project."""
 
-    tables: list[tuple[str, list[GoalRow]]]
-    """Heading of each dimension, and its groups."""
+    tables: list[tuple[str, list[GoalRow] | None]]
+    """Heading of each dimension, and its groups; None where they would tell too much about single people."""
     warning: tuple[str, str, float] | None
     """Dimension, group and its share when nearly everything is in one group."""
     goal: str
@@ -143,8 +146,14 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
     is_own = brought is not None and brought.is_restricting
     settings = build_settings(desk, replace(question, goal="field"), task, is_own)
     field = target_of(candidates, task, target.space, settings).values
-    tables = []
+    counts = candidates.alignment.total()
+    tables: list[tuple[str, list[GoalRow] | None]] = []
+    withheld = set()
     for dimension in target.space.dimensions:
+        if dimension.is_personal and hide_people(target.space.margin(counts, dimension.name)).any():
+            withheld.add(dimension.name)
+            tables.append((dimension.heading, None))
+            continue
         shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
         labels = dimension.readable_scored_groups
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
@@ -155,10 +164,17 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
     found = [
         (one.dimension, readable(one, target.space), one.share)
         for one in concentrated
-        if one.share >= CONCENTRATED or not target.space.dimension(one.dimension).is_personal
+        if not target.space.dimension(one.dimension).is_personal
+        or (one.share >= CONCENTRATED and one.dimension not in withheld and is_about_people(field, one, target.space))
     ]
     most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
     return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
+
+
+def is_about_people(field: NDArray[np.float64], one: Concentration, space: GroupSpace) -> bool:
+    """Whether most of a subject is in the known groups of a personal dimension: most articles are biographies."""
+    shares = space.margin(field, one.dimension)
+    return bool(shares[1:].sum() >= MOSTLY * shares.sum())
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:
