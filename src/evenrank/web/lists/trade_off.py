@@ -17,7 +17,7 @@ UPSERT = (
     "INSERT INTO trade_off (work_list, points) VALUES (?, ?) "
     "ON CONFLICT (work_list) DO UPDATE SET points = excluded.points"
 )
-WEIGHTS = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
 
 
