@@ -65,6 +65,10 @@ def test_a_group_that_is_none_lists_the_names(folder: Path) -> None:
     assert "Oceania" in str(result.exception)
 
 
+def test_a_group_without_its_dimension_names_the_option(folder: Path) -> None:
+    assert "--group Europe: write NAME=VALUE" in str(run("search", str(folder), "x", "--group", "Europe").exception)
+
+
 def test_a_dimension_that_the_collection_lacks_is_named(folder: Path) -> None:
     result = run("search", str(folder), "x", "--occupation", "scientist")
     assert isinstance(result.exception, EvenrankError)

@@ -41,6 +41,14 @@ def test_the_title_of_a_query_is_that_of_its_list(
     assert evenrank.read_run(path).titles == {6: title}
 
 
+def test_a_query_that_finds_nothing_writes_nothing(news: evenrank.Collection, tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        cli, ["rank", str(news.path), "--task", "1", "--query", "zzzz", "-o", str(tmp_path / "x.gz")]
+    )
+    assert "nothing found for 'zzzz'" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_record_that_makes_no_sense_gives_no_titles(tmp_path: Path) -> None:
     path = tmp_path / "run.tsv"
     path.write_text("1\t5\n")

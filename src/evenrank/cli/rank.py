@@ -14,6 +14,7 @@ from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say, warn
+from evenrank.errors import EvenrankError
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.ranking.job import Length
 from evenrank.records import Task
@@ -68,7 +69,7 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @CANDIDATES
 @model_options
 @TOPICS
-@click.option("--query", default="", metavar="WORDS", help="Rank this subject instead of topics of the collection.")
+@click.option("--query", metavar="WORDS", help="Rank this subject instead of topics of the collection.")
 @click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
 @PROTOCOL
 @TARGET
@@ -96,7 +97,7 @@ def command(
     pooling: str | None,
     device: str | None,
     topics: tuple[str, ...],
-    query: str,
+    query: str | None,
     title: str,
     protocol: str,
     target: str,
@@ -118,6 +119,8 @@ def command(
 
     With a --spark option, the executors of a Spark cluster rank the topics; they see DIR under the same path.
     """
+    if query is not None and not query.strip():
+        raise EvenrankError("--query is empty (give the words to search for)")
     collection = evenrank.Collection.open(folder)
     has_record = not is_device(output)
     check_output(collection, output, *([Path(f"{output}.json")] if has_record else []))
@@ -128,7 +131,7 @@ def command(
         policy,
         candidates=candidates,
         topics=topics,
-        query=query,
+        query=query or "",
         title=title,
         model=chosen_model(collection, model, encoder, pooling, device),
         protocol=protocol,

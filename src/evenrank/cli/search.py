@@ -62,7 +62,7 @@ def command(
     collection = evenrank.Collection.open(folder)
     choice = chosen_model(collection, model, encoder, pooling, device)
     wanted = {name: group for name in DIMENSIONS if (group := groups[name.replace("-", "_")]) is not None}
-    wanted |= read_pairs(pairs)
+    wanted |= read_pairs(pairs, "--group")
     if any(name in wanted and dimension.is_personal for name, dimension in collection.known_dimensions.items()):
         say(CAUTION)
     found = evenrank.search(collection, words, n_pages, groups=wanted, model=choice, why=why)

@@ -52,7 +52,9 @@ def choose_topics(collection: Collection, wanted: TopicChoice) -> list[int]:
             ids = ", ".join(map(str, sorted(collection.topic_by_id)[:4]))
             raise UnknownNameError("topic", part, SPLITS, f"or an id of {collection.path}, such as {ids}")
     if not chosen:
-        raise EvenrankError(f"{collection.path}: no topics of {wanted!r}")
+        has = ", ".join(sorted({topic.split for topic in collection.topics})) or "none at all"
+        names = ", ".join(_parts(wanted))
+        raise EvenrankError(f"{collection.path}: no topics of {names!r} (choose others with --topics; it has: {has})")
     return sorted(chosen)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar, get_args
 
+from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
@@ -142,9 +143,24 @@ def _build_settings(
         wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
     settings = replace(settings, attention=check_attention(settings.attention, served.request.length))
+    _check_numbers(settings)
+    for named in (settings.scored, settings.divided):
+        if named:
+            GroupSpace.of(named, known)
     parse_restriction(settings.within, known)
     parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
     return settings
+
+
+def _check_numbers(settings: BuildSettings) -> None:
+    """EvenrankError for numbers that mean nothing."""
+    faults = []
+    if settings.n_candidates < 1:
+        faults.append(f"n_candidates is {settings.n_candidates}, but must be at least 1")
+    if settings.sharpness < 0.0:
+        faults.append(f"sharpness is {settings.sharpness}, but must not be negative")
+    if faults:
+        raise EvenrankError("\n".join(faults))
 
 
 def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: Served) -> Policy:
@@ -155,6 +171,11 @@ def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: 
         return policy
     owner = policy_class(policy, task)
     names = {field.name for field in fields(owner)}  # type: ignore[arg-type]
+    others = {field.name for field in fields(BuildSettings)}
+    choices = [*sorted(names), *sorted(others)]
+    unknown = [str(UnknownNameError("setting", name, choices)) for name in texts if name not in names]
+    if unknown:
+        raise EvenrankError("\n".join(unknown))
     wanted = {name: value for name, value in served.policy.items() if name in names}
     return owner(**{**wanted, **parse_settings(owner, texts)})
 

@@ -131,6 +131,8 @@ def rank(
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
     results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
+    if asked and not any(one.page_ids.size for one in results):
+        raise EvenrankError(f"nothing found for {query!r} (try other or more general words)")
     record = run_record(job, results, command or sys.argv)
     return RankedTopics(
         run_from_topics(job, name or job.policy.name, results), record, results, ranking_notes(results, job)
