@@ -10,6 +10,7 @@ from tests.own_data import import_news, write_news
 
 import evenrank
 from evenrank.cli.main import cli
+from evenrank.collection.given import choose_topics
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +57,10 @@ def test_a_record_that_makes_no_sense_gives_no_titles(tmp_path: Path) -> None:
         (tmp_path / "run.tsv.json").write_text(content)
         run = evenrank.read_run(path)
         assert (run.titles, run.made_for) == ({}, None)
+
+
+def test_topics_that_a_collection_lacks_are_named_with_those_it_has(news: evenrank.Collection) -> None:
+    with pytest.raises(
+        evenrank.EvenrankError, match=r"no topics of 'train' \(choose others with --topics; it has: eval\)"
+    ):
+        choose_topics(news, ("train",))
