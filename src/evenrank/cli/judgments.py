@@ -73,7 +73,7 @@ def assign(store: Path | str, overlap: float, judges: int) -> None:
     with open_store(store) as opened:
         names = [entry.name for entry in assessors(opened) if entry.role == "assessor" and entry.has_link]
         n_given = give(opened, names, Overlap(overlap, judges))
-        say(f"{n_given:,} pages given to {len(names)} assessors")
+        say(f"{n_given:,} page{'s' * (n_given != 1)} given to {len(names)} assessor{'s' * (len(names) != 1)}")
 
 
 @command.command()
