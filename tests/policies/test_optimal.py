@@ -403,14 +403,37 @@ def test_fairness_that_would_cost_most_of_the_relevance_leaves_unlikely_pages_ou
     assert "EE-L_without_floor" not in fitting.certificate
 
 
-def test_a_list_that_ends_with_relevance_is_not_filled_from_beyond_reach() -> None:
+def test_a_list_that_ends_with_relevance_is_not_filled_from_below_the_floor() -> None:
     """A page of a wanted group that is hardly relevant has a place only where everything left is like it."""
     candidates = pages([LEFT] * 60 + [RIGHT] * 60, np.array([0.7] * 30 + [0.01] * 30 + [0.001] * 60))
     is_far = candidates.relevance < 0.005
-    short = ranked(candidates, Request(1, 1, 20), wanting(0.5, 0.5), reach=2.0).positions[0]
-    full = ranked(candidates, Request(1, 1, 60), wanting(0.5, 0.5), reach=2.0).positions[0]
+    short = ranked(candidates, Request(1, 1, 20), wanting(0.5, 0.5)).positions[0]
+    full = ranked(candidates, Request(1, 1, 60), wanting(0.5, 0.5)).positions[0]
     assert not is_far[short].any()
+    assert not is_far[full[:20]].any()
     assert is_far[full].any()
+
+
+@pytest.mark.parametrize("depth", [20, 50])
+def test_what_fills_a_group_is_nearly_as_likely_as_what_it_displaces(depth: int) -> None:
+    """One page of a wanted group is doubtful and many are unlikely to be relevant: a list takes the doubtful one only."""
+    likely, doubtful, unlikely = np.linspace(0.9, 0.7, 100), [0.4], [0.15] * 200
+    candidates = pages([LEFT] * 100 + [RIGHT] * 201, [*likely, *doubtful, *unlikely])
+    request, target = Request(1, 1, 100), wanting(0.2, 0.8)
+    floored, free = (ranked(candidates, request, target, floor=floor).positions[0] for floor in (0.25, 0.0))
+    least = candidates.relevance[floored[:depth]].min()
+    assert 0.25 * np.sort(candidates.relevance)[-depth] <= least <= 0.4
+    assert candidates.relevance[free[:depth]].min() < 0.2
+    strong = ranked(candidates, request, target, floor=0.25, fairness=10.0).positions[0]
+    assert candidates.relevance[strong[:depth]].min() < 0.2
+
+
+def test_where_hardly_a_page_is_relevant_the_floor_leaves_enough_to_choose_from() -> None:
+    """Five pages are expected to be relevant: from rank 6 on, pages of the wanted group are as good as any."""
+    candidates = pages([LEFT] * 60 + [RIGHT] * 60, np.array([0.9] * 5 + [0.01] * 55 + [0.002] * 60))
+    found = ranked(candidates, Request(1, 1, 120), wanting(0.5, 0.5)).positions[0]
+    assert (found[:5] < 60).all()
+    assert (found[:50] >= 60).sum() >= 20
 
 
 def test_a_floor_that_no_list_reaches_gives_the_order_by_relevance_and_says_so() -> None:

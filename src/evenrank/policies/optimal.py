@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal_list import LEAST_CHOICE, pool_size, rank_list
-from evenrank.policies.optimal_sequence import kept_relevance, rank_sequence
+from evenrank.policies.optimal_list import rank_list
+from evenrank.policies.optimal_sequence import LEAST_CHOICE, kept_relevance, n_within_reach, rank_sequence
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
@@ -49,10 +49,14 @@ class Optimal:
     rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""
     precision_rank: int = 50
     """Task 1: rank up to which `min_precision` must be met."""
+    floor: float = 0.25
+    """Task 1: a page fills a group down to one of the `depths` only if it is at least this many times as likely to be
+    relevant as the page at that depth in the order by relevance (for a `fairness` above 1, divided by it). Below the
+    ranks that relevant pages are expected to fill there are always four pages for each to choose from, and all pages
+    at the end of such a list. Bounds hold for all pages, so gaps say what this costs. 0 uses all pages."""
     reach: float = 5.0
-    """Only this many times the number of pages that are expected to be relevant, the most relevant ones, are used to
-    fill a group (at least twice as many as a ranking, or the depth in question, has ranks; all at the end of a list
-    that has more ranks than pages are expected to be relevant); 0 uses them all."""
+    """Task 2: only this many times the number of pages that are expected to be relevant, the most relevant ones, are
+    used to fill a group (at least twice as many as a ranking has ranks); 0 uses them all."""
     keep_relevance: float = 0.6
     """Task 2: smallest share of the relevance of the order by relevance, weighted by attention, that a sequence keeps
     (for a `fairness` above 1, divided by it). Where fairness would cost more, the candidates least likely to be
@@ -109,7 +113,7 @@ class Optimal:
 
     def _within_reach(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
         """A sequence of the candidates within reach, or of fewer where fairness would cost too much relevance."""
-        limit = pool_size(candidates.relevance, self.reach, request.length)
+        limit = n_within_reach(candidates.relevance, self.reach, request.length)
         free = self._of_most_relevant(limit, candidates, target, request)
         floor = self.keep_relevance / max(self.fairness, 1.0)
         if free.certificate["relevance_share"] >= floor or limit <= LEAST_CHOICE * request.length:
@@ -198,6 +202,7 @@ class Optimal:
             f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
             f"fairness is {self.fairness}, but must not be above {MOST_FAIRNESS:g}": self.fairness > MOST_FAIRNESS,
             f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
+            f"floor is {self.floor}, but must be from 0 to 1": not 0.0 <= self.floor <= 1.0,
             f"reach is {self.reach}, but must not be negative": not self.reach >= 0.0,
             f"keep_relevance is {self.keep_relevance}, but must be from 0 to 1": not 0.0 <= self.keep_relevance <= 1.0,
             f"precision_rank is {self.precision_rank}, but must be at least 1": self.precision_rank < 1,

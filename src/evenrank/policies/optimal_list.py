@@ -16,8 +16,9 @@ from evenrank.policies.optimisation.nested_list import DepthMixture, make_nested
 from evenrank.policies.policy import Candidates, Rankings, Request, rank_weights
 from evenrank.targets.target import EstimatedTarget
 
-LEAST_CHOICE = 2
-"""Candidates for each rank that are within reach, however few are expected to be relevant."""
+LEAST_CHOICE = 4
+"""Candidates that may be used for each rank below those which relevant pages are expected to fill, however unlikely
+they are: such ranks are filled with what is hardly relevant anyway (chosen on real topics with about seven pages)."""
 
 
 class ListSettings(Protocol):
@@ -26,7 +27,7 @@ class ListSettings(Protocol):
     @property
     def fairness(self) -> float: ...
     @property
-    def reach(self) -> float: ...
+    def floor(self) -> float: ...
     @property
     def depths(self) -> tuple[int, ...]: ...
     @property
@@ -50,7 +51,8 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     length = min(request.length, len(candidates))
     mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
     problem = list_problem(settings, candidates, target, length, request.attention)
-    limits = [pool_size(candidates.relevance, settings.reach, depth) for depth in mixture.depths]
+    floor = settings.floor / max(settings.fairness, 1.0)
+    limits = [n_above_floor(candidates.relevance, floor, depth) for depth in mixture.depths]
     if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway
         limits[-1] = len(candidates)
     efforts = _efforts(settings, problem, mixture.depths)
@@ -58,12 +60,13 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 
-def pool_size(relevance: NDArray[np.float64], reach: float, n_ranks: int) -> int:
-    """How many of the most relevant candidates may fill `n_ranks` ranks: some times as many as are expected to be
-    relevant, and enough to choose from; all when `reach` is 0 or no page has any relevance."""
-    if reach <= 0.0 or not (relevance > 0.0).any():
-        return len(relevance)
-    return min(len(relevance), max(int(np.ceil(reach * float(relevance.sum()))), LEAST_CHOICE * n_ranks))
+def n_above_floor(relevance: NDArray[np.float64], floor: float, depth: int) -> int:
+    """How many of the most relevant candidates may fill a list down to a depth: those at least `floor` times as likely
+    to be relevant as the page at that depth in the order by relevance, and enough to choose from."""
+    by_relevance = np.sort(relevance)[::-1]
+    n_likely = int(np.count_nonzero(relevance >= floor * by_relevance[min(depth, len(relevance)) - 1]))
+    n_ranks_left = max(0.0, depth - float(relevance.sum()))
+    return min(len(relevance), max(n_likely, int(np.ceil(LEAST_CHOICE * n_ranks_left))))
 
 
 def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[int]) -> list[Effort]:

@@ -34,6 +34,8 @@ MOST_MOVED = 0.25
 and above; below that, in proportion to its weight."""
 ROUGHLY = 10.0
 """How many times the tolerance is allowed where an exposure is only looked at."""
+LEAST_CHOICE = 2
+"""Candidates for each rank that are within reach, however few are expected to be relevant."""
 LEAST_FAIRNESS = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 
@@ -57,6 +59,14 @@ class SequenceSettings(Protocol):
     def tolerance(self) -> float: ...
     @property
     def max_iterations(self) -> int: ...
+
+
+def n_within_reach(relevance: NDArray[np.float64], reach: float, n_ranks: int) -> int:
+    """How many of the most relevant candidates may fill `n_ranks` ranks: some times as many as are expected to be
+    relevant, and enough to choose from; all when `reach` is 0 or no page has any relevance."""
+    if reach <= 0.0 or not (relevance > 0.0).any():
+        return len(relevance)
+    return min(len(relevance), max(int(np.ceil(reach * float(relevance.sum()))), LEAST_CHOICE * n_ranks))
 
 
 @dataclass(frozen=True)
