@@ -416,7 +416,7 @@ def test_a_list_that_ends_with_relevance_is_not_filled_from_below_the_floor() ->
 
 @pytest.mark.parametrize("depth", [20, 50])
 def test_what_fills_a_group_is_nearly_as_likely_as_what_it_displaces(depth: int) -> None:
-    """One page of a wanted group is doubtful and many are unlikely to be relevant: a list takes the doubtful one only."""
+    """One page of a wanted group is doubtful, many are unlikely to be relevant: a list takes the doubtful one only."""
     likely, doubtful, unlikely = np.linspace(0.9, 0.7, 100), [0.4], [0.15] * 200
     candidates = pages([LEFT] * 100 + [RIGHT] * 201, [*likely, *doubtful, *unlikely])
     request, target = Request(1, 1, 100), wanting(0.2, 0.8)
