@@ -88,7 +88,7 @@ class Optimal:
     """Task 1: leave the fully unknown group out of the exposure when the target gives it nothing."""
     proof: Literal["brief", "quick", "thorough"] = "quick"
     """Task 1: `thorough` proves tighter bounds and takes about four times as long; `brief` proves looser ones for lists
-    that are nearly the same, in about half the time."""
+    that are nearly the same, in about half the time (up to a `fairness` of 3; above it is `quick`)."""
     tolerance: float = 5e-6
     """When to stop: share of the score (Task 1, thorough), or of the squared total exposure (Task 2), that may be
     missed."""

@@ -21,6 +21,11 @@ LEAST_CHOICE = 4
 they are: such ranks are filled with what is hardly relevant anyway (chosen on real topics with about seven pages)."""
 
 
+BRIEF_UP_TO = 3.0
+"""Weight of fairness above which a brief relaxation stops too far from its optimum: lists of strong fairness were then
+less fair, and less relevant, than those of a weaker one."""
+
+
 class ListSettings(Protocol):
     """The settings of `Optimal` that matter here."""
 
@@ -74,7 +79,8 @@ def _efforts(settings: ListSettings, problem: CompoundProblem, depths: Sequence[
     if settings.proof == "thorough":
         at_depth = (problem.at_depth(depth) for depth in depths)
         return [thorough_effort(part, settings.tolerance, settings.max_iterations) for part in at_depth]
-    on_the_way, at_the_end = (BRIEF, BRIEF_END) if settings.proof == "brief" else (ON_THE_WAY, AT_THE_END)
+    is_brief = settings.proof == "brief" and settings.fairness <= BRIEF_UP_TO
+    on_the_way, at_the_end = (BRIEF, BRIEF_END) if is_brief else (ON_THE_WAY, AT_THE_END)
     return [*(on_the_way for _ in depths[:-1]), at_the_end]
 
 
