@@ -20,9 +20,10 @@ from evenrank.exposure import discounts
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.policies.optimal import Optimal
 from evenrank.protocol import PAPER_2021
+from evenrank.ranking.subject import are_articles
 from evenrank.records import Run
-from evenrank.web.articles.candidates import are_articles, find_for, is_wanted
-from evenrank.web.articles.reasons import find_evidence
+from evenrank.search.query.evidence import find_evidence
+from evenrank.web.articles.candidates import find_for, is_wanted
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.request.question import Question
 from evenrank.web.searches.draws import NothingLeftError, load_draw, make_draw, within_reach

@@ -177,6 +177,14 @@ class Collection:
         """The id of a page as its files have it: the number itself, or text."""
         return int(page_id) if self.text_ids is None else self.text_ids.text(int(page_id))
 
+    def titles_of(self, page_ids: Iterable[int]) -> list[str]:
+        """Titles of pages; the id of a page that has none."""
+        pages = list(page_ids)
+        rows = self.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
+        titles = self.titles
+        pairs = zip(pages, rows, strict=True)
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {self.shown_id(page)}" for page, row in pairs]
+
     def with_topics(self, topics: Iterable[Topic]) -> Collection:
         """The same pages with other topics or judgments."""
         return replace(self, other_topics=tuple(topics))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-import numpy as np
 from starlette.requests import Request
 
 from evenrank.alignment.groups import GroupSpace
@@ -209,12 +208,7 @@ class Desk:
 
     def titles_of(self, page_ids: Iterable[int]) -> list[str]:
         """Titles of pages; the id of a page that has none."""
-        pages = list(page_ids)
-        rows = self.collection.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
-        titles = self.collection.titles
-        pairs = zip(pages, rows, strict=True)
-        shown = self.collection.shown_id
-        return [(titles[row] if titles and row >= 0 else "") or f"Page {shown(page)}" for page, row in pairs]
+        return self.collection.titles_of(page_ids)
 
     def asked(self, fields: Mapping[str, Any]) -> Question:
         """The question of a form or of JSON; see `parse_question`."""

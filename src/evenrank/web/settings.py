@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenrank.database.database import Location
+from evenrank.ranking.subject import RELEVANCE_FLOOR
 from evenrank.search.model_choice import UNTRAINED, ModelChoice
 from evenrank.web.signin.settings import SignInSettings
 
@@ -70,7 +71,7 @@ class WebSettings:
     """Draws that are balanced together; after them the plan starts over."""
     model: ModelChoice = UNTRAINED
     """The relevance model behind lists and searches."""
-    relevance_floor: float = 0.15
+    relevance_floor: float = RELEVANCE_FLOOR
     """A list ends where pages match less than this share of the best match, or have no keyword in the lead (twice the
     share: in the text); 0 fills it."""
     n_candidates: int = 2000

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import Dimension
 from evenrank.collection.collection import Collection
 from evenrank.records import NO_CLASS, WORK_ORDER
+from evenrank.search.query.evidence import Reasons
 from evenrank.web.articles.article_facts import ArticleFacts
 from evenrank.web.articles.groups import group_labels, masks_of_rows, shown_dimensions
-from evenrank.web.articles.reasons import Reasons
 from evenrank.web.settings import WebSettings
 
 UNASSESSED = "Unassessed"

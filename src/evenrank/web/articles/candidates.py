@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.page_classes import names_at
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import Prepared
 from evenrank.ranking.sources import Found
+from evenrank.ranking.subject import keep_to_subject
 from evenrank.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.search.engine.protocol import Restriction
+from evenrank.search.query.evidence import Reasons, find_reasons
 from evenrank.search.query.marks import Marks, search_with_marks
 from evenrank.search.query.topic_query import build_terms, topic_words
 from evenrank.search.relevance import LexicalModel, probabilities
 from evenrank.targets.choice import TargetChoice
 from evenrank.web.articles.groups import USUAL, dimensions_of
-from evenrank.web.articles.kinds import are_of_kind
-from evenrank.web.articles.reasons import Evidence, Reasons, find_evidence, find_reasons
 from evenrank.web.desk import Desk
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.question import NothingFoundError, Question
@@ -30,8 +27,6 @@ from evenrank.web.sources.brought import Brought, SourceError, bring
 
 BROUGHT = 0.5
 """Probability that an article belongs to the project which somebody brought, before its words are looked at."""
-DISAMBIGUATION = re.compile(r"\((disambiguation|Begriffsklärung|homonymie|desambiguación|توضيح)\)$")
-"""How titles of pages end that tell meanings of a word apart, in the languages of the web app."""
 
 
 def bring_articles(desk: Desk, question: Question) -> Brought | None:
@@ -47,14 +42,6 @@ def bring_articles(desk: Desk, question: Question) -> Brought | None:
     return brought
 
 
-TEXT_ONLY = 2.0
-"""How many times better a page must match that has a keyword in its text, and none in its lead, to be on topic."""
-TEXT_ONLY_RELEVANCE = 0.4
-"""Factor of the probability of such a page: of real articles with a keyword in the lead nearly all are about the
-subject, of the others less than half (chosen on the six subjects of `benchmarks/subjects.py`)."""
-FEWEST_OF_KIND = 50
-"""Articles about things of the kind that the title names, from which on articles that only name such a thing are left
-out: a draw can be filled without them."""
 NO_MARKS = Marks()
 
 
@@ -100,14 +87,17 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
     if not len(found):
         raise NothingFoundError({"keywords": "No article has any of these words. Try other or more general keywords."})
     is_kept = is_wanted(desk, question, found.page_ids, brought) & ~np.isin(found.page_ids, marks.not_relevant)
-    found = take(found, is_kept)
+    found = found.take(np.flatnonzero(is_kept))
     if not len(found):
         text = Message("No article that matches is of these classes, this size and this importance. Widen the range.")
         raise NothingFoundError({"best": text})
     if is_own:
         reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     else:
-        found, reasons = keep_to_subject(desk, question, found, marks)
+        floor, engine = desk.settings.relevance_floor, desk.source.model().engine
+        found, reasons, _ = keep_to_subject(
+            desk.collection, engine, question.topic(), found, floor, always=marks.relevant
+        )
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build_candidates(desk.collection, 0, task, found, settings))
     if not len(prepared.candidates):
@@ -131,43 +121,6 @@ def find_by_words(desk: Desk, question: Question, marks: Marks) -> Found:
     scores, relevance = (np.append(part, np.full(max(0, n - len(part)), part.min(initial=0.0)))[:n] for part in by_rank)
     is_marked = np.isin(ranked.page_ids, marks.relevant)
     return Found(ranked.page_ids, scores, np.where(is_marked, 1.0, relevance))
-
-
-def keep_to_subject(desk: Desk, question: Question, found: Found, marks: Marks) -> tuple[Found, Reasons]:
-    """The articles that are about the question, with reasons; those with a keyword in the text only are less likely."""
-    floor, best = desk.settings.relevance_floor, float(found.scores.max())
-    is_marked = np.isin(found.page_ids, marks.relevant)
-    if floor > 0:
-        is_near = (found.scores >= floor * best) | is_marked
-        found, is_marked = take(found, is_near), is_marked[is_near]
-    titles = desk.titles_of(found.page_ids.tolist())
-    engine, topic = desk.source.model().engine, question.topic()
-    evidence = find_evidence(engine, topic, found.page_ids, titles)
-    is_kept = np.ones(len(found), bool)
-    if floor > 0:
-        classes = names_at(desk.collection.classes, desk.collection.rows_of(found.page_ids))
-        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
-        if is_of_kind.sum() >= FEWEST_OF_KIND:
-            evidence = evidence._replace(in_text=evidence.in_text & is_of_kind, in_lead=evidence.in_lead & is_of_kind)
-        is_kept = is_on_topic(found, evidence, TEXT_ONLY * floor * best) | is_marked
-        factor = np.where(evidence.in_lead | is_marked, 1.0, TEXT_ONLY_RELEVANCE)
-        found = replace(found, relevance=factor * found.relevance)
-    is_kept &= are_articles(titles)
-    return take(found, is_kept), evidence.reasons.at(is_kept)
-
-
-def is_on_topic(found: Found, evidence: Evidence, least: float) -> NDArray[np.bool_]:
-    """Whether each page is about the question: a keyword in its lead, or in its text and a score of `least` or more.
-
-    Search always finds as many pages as it is asked for; a list ends where they are no longer about its subject.
-    """
-    is_about = evidence.in_lead | (evidence.in_text & (found.scores >= least))
-    return is_about if is_about.any() else np.ones(len(found), bool)
-
-
-def are_articles(titles: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether each page is one that can be worked on; a page that only tells meanings of a word apart is not."""
-    return np.array([not DISAMBIGUATION.search(title) for title in titles], bool)
 
 
 def build_settings(desk: Desk, question: Question, task: Task, is_own: bool) -> BuildSettings:
@@ -235,8 +188,3 @@ def is_wanted(
             known = [brought.importance.get(int(page), "Unknown") for page in page_ids]
             wanted &= np.array([value in question.importance for value in known], bool)
     return np.asarray(wanted, bool)
-
-
-def take(found: Found, kept: NDArray[np.bool_]) -> Found:
-    """Some of the pages found."""
-    return Found(found.page_ids[kept], found.scores[kept], found.relevance[kept])

@@ -11,7 +11,7 @@ from pathlib import Path
 from evenrank.formats.subjects import MissingSubject, read_missing_subjects
 from evenrank.records import Topic
 from evenrank.search.engine.analysis import analyser_for
-from evenrank.web.articles.reasons import keyword_parts
+from evenrank.search.query.evidence import keyword_parts
 from evenrank.web.sources.entries import normal_title
 from evenrank.web.sources.titles_index import TitleIndex
 

@@ -12,9 +12,9 @@ from evenrank.collection.collection import Collection
 from evenrank.database.database import is_database_address
 from evenrank.errors import EvenrankError
 from evenrank.records import Run
+from evenrank.search.query.evidence import Reasons
 from evenrank.web.articles.article import ArticleList
 from evenrank.web.articles.article_facts import open_facts
-from evenrank.web.articles.reasons import Reasons
 from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
 from evenrank.web.settings import WebSettings

@@ -14,11 +14,11 @@ from evenrank.ranking.build import target_of
 from evenrank.ranking.groups import restricted_dimensions
 from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
+from evenrank.search.query.evidence import Reasons, find_reasons, keyword_parts
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
 from evenrank.targets.choice import CONCENTRATED, Concentration, concentrations
 from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
-from evenrank.web.articles.reasons import Reasons, find_reasons, keyword_parts
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.withheld import hide_people
 from evenrank.web.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords

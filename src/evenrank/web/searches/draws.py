@@ -13,8 +13,8 @@ from starlette.requests import Request
 from evenrank.database.database import Connection
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.rng import derive
+from evenrank.search.query.evidence import Reasons
 from evenrank.web.articles.article import ArticleList
-from evenrank.web.articles.reasons import Reasons
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.fairness.balance import list_exposure, page_alignment
 from evenrank.web.pages.errors import BadRequestError

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evenrank.database.database import Database
 from evenrank.search.model_choice import ModelChoice
-from evenrank.web.articles.reasons import Reasons
+from evenrank.search.query.evidence import Reasons
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.question import Question, question_from_json

@@ -8,7 +8,7 @@ import pytest
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import IndexPage
 from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.web.articles.kinds import are_of_kind, defining_words, named_kinds
+from evenrank.search.query.kinds import are_of_kind, defining_words, named_kinds
 
 PAGES = [
     (1, "Una (Sava)", "The Una is a left tributary of the Sava, a river of the Balkans.", True),

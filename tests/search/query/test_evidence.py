@@ -10,7 +10,7 @@ from tests.search.conftest import page
 
 from evenrank.records import Topic
 from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.web.articles.reasons import Evidence, find_evidence, names_among
+from evenrank.search.query.evidence import Evidence, find_evidence, names_among
 
 TEXTS = {
     "2001 Tour de France": ("The Tour de France is a bicycle race.", ""),

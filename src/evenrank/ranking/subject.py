@@ -1,0 +1,148 @@
+"""Which of the pages that a search found are about its subject: for queries and for the web app.
+
+Search always finds as many pages as it is asked for. Those that are not about the subject must not fill groups of which
+it has few pages, so a policy is not shown them at all; a list that must be longer has them below everything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.collection.collection import Collection
+from evenrank.collection.page_classes import names_at
+from evenrank.ranking.sources import Found, SearchSource
+from evenrank.records import Topic
+from evenrank.search.engine.protocol import Engine, Restriction
+from evenrank.search.query.evidence import Evidence, Reasons, find_evidence, names_among
+from evenrank.search.query.kinds import are_of_kind
+from evenrank.search.query.topic_query import subject_words
+from evenrank.search.relevance import LexicalModel
+from evenrank.types import Floats
+
+RELEVANCE_FLOOR = 0.15
+"""Share of the best match below which a page is not about the subject."""
+TEXT_ONLY = 2.0
+"""How many times better a page must match that has a keyword in its text, and none in its lead, to be on topic."""
+TEXT_ONLY_RELEVANCE = 0.4
+"""Factor of the probability of such a page: of real articles with a keyword in the lead nearly all are about the
+subject, of the others less than half (chosen on the six subjects of `benchmarks/subjects.py`)."""
+FEWEST_OF_KIND = 50
+"""Articles about things of the kind that the title names, from which on articles that only name such a thing are left
+out: a draw can be filled without them."""
+FEWEST_AS_A_WHOLE = 10
+"""Articles with all words of a query, from which on one of its words alone is not enough. Two words, or words that
+are written as a name, are one subject however few articles have them."""
+DISAMBIGUATION = re.compile(r"\((disambiguation|Begriffsklärung|homonymie|desambiguación|توضيح)\)$")
+"""How titles of pages end that tell meanings of a word apart, in the languages of the web app."""
+
+
+class OnSubject(NamedTuple):
+    """The pages that are about a subject."""
+
+    found: Found
+    reasons: Reasons
+    """Beside the pages."""
+    is_evident: bool
+    """Whether any page has a keyword where it must; if none has, all that match well enough were kept."""
+
+
+def keep_to_subject(
+    collection: Collection,
+    engine: Engine,
+    topic: Topic,
+    found: Found,
+    floor: float = RELEVANCE_FLOOR,
+    *,
+    always: Sequence[int] = (),
+    matches: Floats | None = None,
+) -> OnSubject:
+    """The pages that are about a topic, with reasons; those with a keyword in the text only are less likely.
+
+    A floor of 0 leaves out nothing but pages that are no articles. Pages of `always` are about the topic whatever they
+    say. `matches` say how well pages match its words, where their scores do not.
+    """
+    matches = found.scores if matches is None else matches
+    best = float(matches.max(initial=0.0))
+    is_always = np.isin(found.page_ids, always)
+    if floor > 0:
+        near = np.flatnonzero((matches >= floor * best) | is_always)
+        found, matches, is_always = found.take(near), matches[near], is_always[near]
+    titles = collection.titles_of(found.page_ids.tolist())
+    evidence = find_evidence(engine, topic, found.page_ids, titles)
+    is_kept = np.ones(len(found), bool)
+    is_evident = True
+    if floor > 0:
+        classes = names_at(collection.classes, collection.rows_of(found.page_ids))
+        is_of_kind = are_of_kind(engine, topic, found.page_ids, titles, classes)
+        if is_of_kind.sum() >= FEWEST_OF_KIND:
+            evidence = evidence._replace(in_text=evidence.in_text & is_of_kind, in_lead=evidence.in_lead & is_of_kind)
+        is_about = are_about(matches, evidence, TEXT_ONLY * floor * best)
+        is_evident = bool(is_about.any())
+        is_kept = is_about | is_always if is_evident else is_kept
+        factor = np.where(evidence.in_lead | is_always, 1.0, TEXT_ONLY_RELEVANCE)
+        found = replace(found, relevance=factor * found.relevance)
+    kept = np.flatnonzero(is_kept & are_articles(titles))
+    return OnSubject(found.take(kept), evidence.reasons.at(kept), is_evident)
+
+
+def are_about(matches: Floats, evidence: Evidence, least: float) -> NDArray[np.bool_]:
+    """Whether each page is about a subject: a keyword in its lead, or in its text and a match of `least` or better."""
+    return evidence.in_lead | (evidence.in_text & (matches >= least))
+
+
+def are_articles(titles: Sequence[str]) -> NDArray[np.bool_]:
+    """Whether each page is one that can be worked on; a page that only tells meanings of a word apart is not."""
+    return np.array([not DISAMBIGUATION.search(title) for title in titles], bool)
+
+
+class DividedPages(NamedTuple):
+    """What a query found: the pages that a policy may rank, and those that may only follow them."""
+
+    found: Found
+    below: Found
+    """The other pages, in the order by relevance."""
+    n_on_subject: int
+    """0 where no page is clearly about the subject; `found` is then everything."""
+
+
+def divide_by_subject(collection: Collection, source: SearchSource, topic: Topic, found: Found) -> DividedPages:
+    """The pages that are about a query, and the others.
+
+    A query without a title of its own is one subject ("Tour de France") if enough articles have all of its words; else
+    each word is a keyword ("Nigeria Biafra Lagos Yoruba").
+    """
+    if not len(found):
+        return DividedPages(found, found, 0)
+    model = source.model()
+    matches = None if isinstance(model, LexicalModel) else _word_matches(model.engine, topic, found)
+    as_a_whole = replace(topic, keywords=())
+    for asked, fewest in ((as_a_whole, _fewest_as_a_whole(topic, model.engine)), (topic, 1)):
+        kept = keep_to_subject(collection, model.engine, asked, found, matches=matches)
+        if kept.is_evident and len(kept.found) >= fewest:
+            others = np.flatnonzero(~np.isin(found.page_ids, kept.found.page_ids))
+            return DividedPages(kept.found, found.take(others), len(kept.found))
+    return DividedPages(found, found.take(np.empty(0, np.intp)), 0)
+
+
+def _fewest_as_a_whole(topic: Topic, engine: Engine) -> float:
+    """How many pages must have all words of a query for it to be one subject; never for one with a title or commas."""
+    if topic.title.split() != list(topic.keywords):
+        return np.inf
+    language = engine.layout.language
+    words = subject_words(topic.title, is_name=True, language=language)
+    return 1 if len(words) <= 2 or names_among(topic, language) else FEWEST_AS_A_WHOLE
+
+
+def _word_matches(engine: Engine, topic: Topic, found: Found) -> Floats:
+    """How well pages match the words of a topic: scores of other models have no zero to take a share from."""
+    hits = LexicalModel(engine).search(topic, len(found), Restriction(page_ids=found.page_ids.tolist()))
+    order = np.argsort(found.page_ids)
+    matches = np.zeros(len(found))
+    matches[order[np.searchsorted(found.page_ids[order], hits.page_ids)]] = hits.scores
+    return matches
