@@ -69,7 +69,11 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @CANDIDATES
 @model_options
 @TOPICS
-@click.option("--query", metavar="WORDS", help="Rank this subject instead of topics of the collection.")
+@click.option(
+    "--query",
+    metavar="WORDS",
+    help="Rank this subject instead of topics of the collection: its words, or keywords joined by commas.",
+)
 @click.option("--title", default="", help="Title of the subject of --query.  [default: its words]")
 @PROTOCOL
 @TARGET
@@ -115,7 +119,8 @@ def command(
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
     Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
-    group_odds, divided, scored, undisclosed (such as gender:0.3), within (such as geography=Africa).
+    group_odds, divided, scored, undisclosed (such as gender:0.3), within (such as geography=Africa), keep_to_subject
+    (false also lets pages fill groups that are not about the subject of --query).
 
     With a --spark option, the executors of a Spark cluster rank the topics; they see DIR under the same path.
     """
@@ -153,5 +158,7 @@ def command(
 def _ranked_topics(ranked: evenrank.RankedTopics) -> str:
     """What was ranked: a number of topics, or the subject of --query and the number that it has in the run."""
     for number, title in ranked.run.titles.items():
-        return f'"{title}", which is topic {number} of the run'
+        counted = [one.n_on_subject for one in ranked.topics if one.topic_id == number and one.n_on_subject]
+        about = "".join(f": {n:,} article{'s' * (n != 1)} on the subject" for n in counted)
+        return f'"{title}", which is topic {number} of the run{about}'
     return f"{len(ranked.topics)} topic{'s' * (len(ranked.topics) != 1)}"

@@ -59,6 +59,9 @@ class BuildSettings:
     pages are is then believed from those whose group is known, and used as what is believed of `scored` dimensions."""
     within: tuple[str, ...] = ()
     """Only rank pages of these groups, such as geography=Africa or gender=known (biographies)."""
+    keep_to_subject: bool = True
+    """Of a query: only pages that are about its subject are ranked fairly, as in the web app, and a list that must be
+    longer has the others below them, in the order by relevance; false ranks everything found."""
     target: TargetChoice = TRACK_TARGET
     """Where the target comes from: track, field, equal, world, or a table."""
     attention: str = "log"
@@ -91,8 +94,7 @@ def build_candidates(
     What is believed of groups that the system does not know is worked out in Task 2, and in Task 1 `with_beliefs`.
     """
     space = GroupSpace.of(settings.information, collection.known_dimensions)
-    if settings.within:
-        found = found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
+    found = within_groups(collection, found, settings)
     candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
     target = target_of(candidates, task, space, settings)
     if (task == 2 or with_beliefs) and len(candidates):
@@ -108,6 +110,13 @@ def build_candidates(
             beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
         candidates = replace(candidates, beliefs=beliefs)
     return candidates, target
+
+
+def within_groups(collection: Collection, found: Found, settings: BuildSettings) -> Found:
+    """The pages found that are of the groups asked for."""
+    if not settings.within:
+        return found
+    return found.take(np.flatnonzero(is_within(collection, collection.rows_of(found.page_ids), settings.within)))
 
 
 def _is_divided(space: GroupSpace, divided: Sequence[str]) -> list[bool]:

@@ -16,8 +16,16 @@ from evenrank.collection.collection import Collection
 from evenrank.exposure import Cascade
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, LearningPolicy, Policy, Request, TrainingTopic, wants_learning
-from evenrank.ranking.build import BuildSettings, build_candidates, field_concentrations, make_candidates, target_of
-from evenrank.ranking.sources import CandidateSource, Found
+from evenrank.ranking.build import (
+    BuildSettings,
+    build_candidates,
+    field_concentrations,
+    make_candidates,
+    target_of,
+    within_groups,
+)
+from evenrank.ranking.sources import CandidateSource, Found, SearchSource
+from evenrank.ranking.subject import DividedPages, divide_by_subject
 from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
@@ -65,6 +73,8 @@ class TopicRankings:
     n_candidates: int
     concentrations: tuple[Concentration, ...] = ()
     """Dimensions of the target in which nearly all of the topic's field is in one group."""
+    n_on_subject: int | None = None
+    """Pages found that are about the subject of a query; None where that was not asked."""
 
 
 class Prepared(NamedTuple):
@@ -111,9 +121,20 @@ class RankingJob:
         question = replace(topic, rel_docs=no_pages(), assessed_docs=None)
         return self.source.find(question)
 
+    def _divided(self, topic_id: int) -> DividedPages | None:
+        """What was found for a query, by whether it is about the subject; None for topics of the collection."""
+        asked = [topic for topic in self.extra_topics if topic.id == topic_id]
+        if not (asked and self.settings.keep_to_subject and isinstance(self.source, SearchSource)):
+            return None
+        found = within_groups(self.collection, self._found(asked[0]), self.settings)
+        return divide_by_subject(self.collection, self.source, asked[0], found)
+
     def prepare(self, topic_id: int) -> Prepared | None:
         """What the policy is given for a topic; None when the source found nothing."""
-        found = self._found(self.topic(topic_id))
+        divided = self._divided(topic_id)
+        return self._prepare(topic_id, self._found(self.topic(topic_id)) if divided is None else divided.found)
+
+    def _prepare(self, topic_id: int, found: Found) -> Prepared | None:
         if not len(found):
             return None
         task, needs = self.request.task, self.policy
@@ -162,10 +183,19 @@ class RankingJob:
 
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""
-        prepared = self.prepare(topic_id)
+        divided = self._divided(topic_id)
+        prepared = self.prepare(topic_id) if divided is None else self._prepare(topic_id, divided.found)
         if prepared is None:
             return TopicRankings(topic_id, np.empty((self.request.n_rankings, 0), np.int32), {}, 0)
-        return self.rank_prepared(prepared)
+        ranked = self.rank_prepared(prepared)
+        return ranked if divided is None else self._filled_up(ranked, divided)
+
+    def _filled_up(self, ranked: TopicRankings, divided: DividedPages) -> TopicRankings:
+        """Rankings of pages on the subject with the other pages below them, as far as the full length asks for them."""
+        n_missing = max(0, self.request.length - ranked.page_ids.shape[1]) if self.length == "full" else 0
+        below = np.tile(divided.below.page_ids[:n_missing], (len(ranked.page_ids), 1))
+        pages = np.concatenate([ranked.page_ids, below], axis=1)
+        return replace(ranked, page_ids=pages, n_on_subject=divided.n_on_subject)
 
     def learned(self) -> RankingJob:
         """This job with all settings filled in that are learned on the training topics; itself if none are."""

@@ -15,7 +15,8 @@ SHOWN_TOPICS = 8
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
     """Notes on rankings shorter than the task asks for, and on targets that do not fit a topic."""
     titles = {topic.id: topic.title for topic in job.extra_topics}
-    return (*_short(results, job, titles), *_off_topic(results, job, titles), *_concentrated(results, job, titles))
+    kinds = (_short, _off_subject, _off_topic, _concentrated)
+    return tuple(note for notes in kinds for note in notes(results, job, titles))
 
 
 def _named(details: Mapping[int, str], titles: Mapping[int, str] | None = None) -> str:
@@ -40,6 +41,19 @@ def _short(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[in
         yield f"rankings end where expected relevance ends, before {wanted} pages, {_named(lengths, titles)}"
     else:
         yield f"fewer candidates than the {wanted} pages of a ranking {_named(lengths, titles)}"
+
+
+def _off_subject(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Queries with fewer pages about their subject than a ranking has."""
+    for one in results:
+        n, length, title = one.n_on_subject, one.page_ids.shape[1], titles.get(one.topic_id, "")
+        if n == 0 and length:
+            yield f'no article has "{title}" in its lead or matches it well: everything found was ranked'
+        elif n is not None and one.n_candidates < length:
+            yield (
+                f'{n} of the {length} pages are on the subject "{title}"; the others follow below them, in the order '
+                "by relevance (--length relevant leaves them out)"
+            )
 
 
 def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:

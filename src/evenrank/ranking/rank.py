@@ -107,10 +107,11 @@ def rank(
     protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people read,
     by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights. `settings`
     sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words,
-    and `title` if it has one; `topics` is then not looked at. The same seed gives the same rankings on any number of
-    workers. `name` is the name of the run, by default that of the policy; `command` is kept in the record. `spark` is
-    a session (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the
-    collection under the same path.
+    and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked fairly, and the
+    others follow below them as far as the length asks for them (the setting `keep_to_subject`). The same seed gives the
+    same rankings on any number of workers. `name` is the name of the run, by default that of the policy; `command` is
+    kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank the topics, with the
+    same result; they see the collection under the same path.
     """
     opened = given_collection(collection)
     asked = _asked(opened, query, title, candidates)
@@ -147,6 +148,8 @@ def _asked(collection: Collection, query: str, title: str, candidates: Run | Fil
         return ()
     if candidates is not None:
         raise EvenrankError("a query is searched for in the index, not in a run (leave out --from or --query)")
-    words = tuple(query.split())
+    words = tuple(filter(None, map(str.strip, query.split(",")))) if "," in query else tuple(query.split())
+    if not words:
+        raise EvenrankError(f"no words in the query {query!r} (give the words to search for: --query)")
     number = max(collection.topic_by_id, default=0) + 1
     return (Topic(number, title or query, words, split="eval"),)

@@ -50,6 +50,7 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
             {
                 "topic": topic.topic_id,
                 "n_candidates": topic.n_candidates,
+                **({} if topic.n_on_subject is None else {"n_on_subject": topic.n_on_subject}),
                 "length": int(topic.page_ids.shape[1]),
                 "certificate": topic.certificate,
             }
@@ -63,7 +64,8 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
 
 def _subject(topic: Topic) -> dict[str, Any]:
     """A topic that is in no file, as the record names it."""
-    return {"topic": topic.id, "title": topic.title, "query": " ".join(topic.keywords)}
+    between = ", " if any(" " in keyword for keyword in topic.keywords) else " "
+    return {"topic": topic.id, "title": topic.title, "query": between.join(topic.keywords)}
 
 
 def mean_certificate(results: Iterable[TopicRankings]) -> dict[str, float]:
