@@ -107,7 +107,7 @@ def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
     for seed in seeds:
         candidates, target = make_topic(seed, 1)
         certificate = policy.rank(candidates, target, TASK1, derive(1)).certificate
-        parts.append([certificate[key] for key in ("upper_bound", "gap", "rounding", "relaxed")])
+        parts.append([certificate[key] for key in (f"upper_bound@{depth}", f"gap@{depth}", "rounding", "relaxed")])
         problem = list_problem(policy, candidates, target, depth)
         for name, ranker in rankers.items():
             positions, milliseconds = timed(ranker, candidates, target, TASK1)
@@ -116,7 +116,9 @@ def task1_table(seeds: range, depth: int, log_base: float, label: str) -> None:
     bound, gap, rounding, relaxed = np.mean(parts, axis=0)
     worst = np.max(parts, axis=0)[1]
     print(f"\nTask 1, depth {depth} ({label}): upper bound {bound:.5f}, gap {gap:.3%}, at worst {worst:.3%}.")
-    print(f"The best mixture of rankings has {relaxed:.5f}: against it whole pages cost {rounding:.3%}.\n")
+    if depth == TASK1.length:
+        print(f"The best mixture of rankings has {relaxed:.5f}: against it whole pages cost {rounding:.3%}.")
+    print()
     lines = [["", "score", "of bound", "nDCG kept", "AWRF", "ms", "worst ms"]]
     for name, values in rows.items():
         score, share, awrf, milliseconds = np.mean(values, axis=0)
