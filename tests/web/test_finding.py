@@ -14,6 +14,7 @@ from tests.web.conftest import UNLIMITED, client_of
 from evenrank.cli.serve import command
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.records import Topic
 from evenrank.search.engine.engines import open_index
 from evenrank.search.features import FeatureExtractor
@@ -45,6 +46,22 @@ def test_lists_use_the_model(desk: Desk, learned_desk: Desk) -> None:
     answer = client_of(learned_desk).post("/lists", data=QUESTION, follow_redirects=True)
     assert answer.status_code == 200
     assert "Chess" in answer.text
+
+
+def test_what_is_about_a_subject_does_not_depend_on_the_scale_of_scores(desk: Desk, learned_desk: Desk) -> None:
+    """Scores of a learned model are log-odds: a share of the best one left out half of the articles, or all of them."""
+    topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
+
+    def about(asked: Desk, shift: float = 0.0) -> set[int]:
+        found, model = asked.source.find(topic), asked.source.model()
+        moved = replace(found, scores=found.scores + shift)
+        matches = word_matches(model, topic, moved)
+        kept = keep_to_subject(asked.collection, model.engine, topic, moved, matches).found.page_ids
+        assert 0 < len(kept) < len(found)
+        return set(kept.tolist())
+
+    assert about(learned_desk) == about(desk)
+    assert about(learned_desk, shift=-100.0) == about(desk)
 
 
 def test_a_model_that_is_not_there_is_told(generated: Collection) -> None:

@@ -22,7 +22,7 @@ from evenrank.search.engine.protocol import Engine, Restriction
 from evenrank.search.query.evidence import Evidence, Reasons, find_evidence, names_among
 from evenrank.search.query.kinds import are_of_kind
 from evenrank.search.query.topic_query import subject_words
-from evenrank.search.relevance import LexicalModel
+from evenrank.search.relevance import LexicalModel, RelevanceModel
 from evenrank.types import Floats
 
 RELEVANCE_FLOOR = 0.15
@@ -57,17 +57,16 @@ def keep_to_subject(
     engine: Engine,
     topic: Topic,
     found: Found,
+    matches: Floats,
     floor: float = RELEVANCE_FLOOR,
     *,
     always: Sequence[int] = (),
-    matches: Floats | None = None,
 ) -> OnSubject:
     """The pages that are about a topic, with reasons; those with a keyword in the text only are less likely.
 
-    A floor of 0 leaves out nothing but pages that are no articles. Pages of `always` are about the topic whatever they
-    say. `matches` say how well pages match its words, where their scores do not.
+    `matches` say how well each page matches its words (`word_matches`). A floor of 0 leaves out nothing but pages that
+    are no articles. Pages of `always` are about the topic whatever they say.
     """
-    matches = found.scores if matches is None else matches
     best = float(matches.max(initial=0.0))
     is_always = np.isin(found.page_ids, always)
     if floor > 0:
@@ -120,10 +119,10 @@ def divide_by_subject(collection: Collection, source: SearchSource, topic: Topic
     if not len(found):
         return DividedPages(found, found, 0)
     model = source.model()
-    matches = None if isinstance(model, LexicalModel) else _word_matches(model.engine, topic, found)
+    matches = word_matches(model, topic, found)
     as_a_whole = replace(topic, keywords=())
     for asked, fewest in ((as_a_whole, _fewest_as_a_whole(topic, model.engine)), (topic, 1)):
-        kept = keep_to_subject(collection, model.engine, asked, found, matches=matches)
+        kept = keep_to_subject(collection, model.engine, asked, found, matches)
         if kept.is_evident and len(kept.found) >= fewest:
             others = np.flatnonzero(~np.isin(found.page_ids, kept.found.page_ids))
             return DividedPages(kept.found, found.take(others), len(kept.found))
@@ -139,9 +138,12 @@ def _fewest_as_a_whole(topic: Topic, engine: Engine) -> float:
     return 1 if len(words) <= 2 or names_among(topic, language) else FEWEST_AS_A_WHOLE
 
 
-def _word_matches(engine: Engine, topic: Topic, found: Found) -> Floats:
-    """How well pages match the words of a topic: scores of other models have no zero to take a share from."""
-    hits = LexicalModel(engine).search(topic, len(found), Restriction(page_ids=found.page_ids.tolist()))
+def word_matches(model: RelevanceModel, topic: Topic, found: Found) -> Floats:
+    """How well pages match the words of a topic. Scores of models that do more than match words have no zero, so that a
+    share of the best one means nothing; below even odds, no page would have it."""
+    if isinstance(model, LexicalModel):
+        return found.scores
+    hits = LexicalModel(model.engine).search(topic, len(found), Restriction(page_ids=found.page_ids.tolist()))
     order = np.argsort(found.page_ids)
     matches = np.zeros(len(found))
     matches[order[np.searchsorted(found.page_ids[order], hits.page_ids)]] = hits.scores

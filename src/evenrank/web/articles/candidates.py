@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import Prepared
 from evenrank.ranking.sources import Found
-from evenrank.ranking.subject import keep_to_subject
+from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.query.evidence import Reasons, find_reasons
@@ -94,9 +94,10 @@ def _find_matches(desk: Desk, question: Question, task: Task, brought: Brought |
     if is_own:
         reasons = find_reasons(desk.source.model().engine, question.topic(), found.page_ids)
     else:
-        floor, engine = desk.settings.relevance_floor, desk.source.model().engine
+        model, topic, floor = desk.source.model(), question.topic(), desk.settings.relevance_floor
+        matches = word_matches(model, topic, found)
         found, reasons, _ = keep_to_subject(
-            desk.collection, engine, question.topic(), found, floor, always=marks.relevant
+            desk.collection, model.engine, topic, found, matches, floor, always=marks.relevant
         )
     settings = build_settings(desk, question, task, is_own)
     prepared = Prepared(*build_candidates(desk.collection, 0, task, found, settings))
