@@ -180,7 +180,7 @@ def test_more_fairness_never_means_less_fair_or_more_relevant(request_: Request)
     found = [ranked(candidates, request_, fairness=f, work_weight=0.0).certificate for f in (0.01, 0.3, 3.0, 100.0)]
     relevance = [certificate["relevance_share"] for certificate in found]
     unfair = [1.0 - c["AWRF"] if request_.task == 1 else c["EE-L"] for c in found]
-    rounding = 2e-3  # of whole pages and whole rankings
+    rounding = 2e-3 if request_.task == 1 else 5e-3  # of whole pages and whole rankings
     assert np.diff(relevance).max() < rounding
     assert np.diff(unfair).max() < rounding
     assert relevance[0] > relevance[-1]
@@ -369,6 +369,16 @@ def test_a_floor_of_precision_weakens_fairness_no_further_than_needed(request_: 
     assert found.certificate[f"{measure}_without_floor"] == free.certificate[measure]
     stronger = replace(policy, fairness=3.0 * found.certificate["fairness_used"])
     assert policy.precision(candidates, stronger.rank(candidates, target, request_, derive(1)), request_) < floor
+
+
+def test_small_groups_are_shown_in_the_first_ranks_of_draws_too() -> None:
+    """What is due to a group becomes due rank by rank: attention at the end of every ranking is not a fair share."""
+    candidates = pages([LEFT] * 150 + [RIGHT] * 50, np.full(200, 0.5))
+    found = ranked(candidates, Request(2, 100, 50), wanting(0.8, 0.2)).positions >= 150
+    weights = discounts(50)
+    for first in (5, 10, 50):
+        share = (found[:, :first] * weights[:first]).sum() / (len(found) * weights[:first].sum())
+        assert share == pytest.approx(0.2, abs=0.05)
 
 
 def test_pages_far_below_what_is_expected_to_be_relevant_do_not_fill_a_group() -> None:

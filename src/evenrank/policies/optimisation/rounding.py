@@ -2,8 +2,9 @@
 
 Rank by rank a page is chosen that brings what has been given, over all rankings so far, nearest to what is due: to the
 groups and to the page itself. Groups do not tell pages of one type apart, so of each type only the page to which most
-is due can be chosen. What is given stays within about one rank of what is due at every moment, so every prefix of the
-sequence is balanced.
+is due can be chosen. Each rank makes as much of a ranking's exposure due as it has, so that what is given stays within
+about one rank of what is due at every moment: every prefix of the sequence is balanced, and so is the head of every
+ranking. (Were all of it due at the start of a ranking, the largest group would always come first, the small ones last.)
 """
 
 from __future__ import annotations
@@ -89,13 +90,14 @@ def round_exposure(
     """
     nearness = GROUP_WEIGHT * shown.rows @ shown.rows.T
     groups_per_ranking = nearness @ np.bincount(shown.types, shown.exposure * shown.counted, minlength=len(nearness))
+    dues_by_rank = np.outer(discounts / discounts.sum(), groups_per_ranking)
     due_to_groups, due_to_pages = np.zeros(len(nearness)), np.zeros(len(shown.pages))
     positions = np.empty((n_rankings, len(discounts)), np.intp)
     for number in range(n_rankings):
-        due_to_groups += groups_per_ranking
         due_to_pages += shown.exposure
         queues = _Queues(shown, due_to_pages, None if above is None else np.isin(shown.pages, above[number]))
         for rank, weight in enumerate(discounts.tolist()):
+            due_to_groups += dues_by_rank[rank]
             chosen, page = queues.take(due_to_groups, nearness, weight)
             due_to_groups -= weight * shown.counted[page] * nearness[chosen]
             due_to_pages[page] -= weight
