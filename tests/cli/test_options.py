@@ -145,7 +145,7 @@ def test_subject_that_is_in_no_file(tmp_path: Path) -> None:
     topics = {row.split("\t")[0] for row in (tmp_path / "rivers.tsv").read_text().splitlines()}
     assert topics == {"102"}
     assert evenrank("rank", folder, "--task", 1, "--policy", "optimal", "--title", "x", "-o", "-").returncode == 2
-    line[3:4] = [2, "--set", "reach=0", "--set", "keep_relevance=0.95"]
+    line[3:4] = [2, "--set", "reach=0", "--set", "keep_relevance=0.95", "--set", "keep_to_subject=false"]
     made = evenrank(*line, "-o", tmp_path / "draws.tsv")  # what staying on topic costs is said
     certificate = json.loads((tmp_path / "draws.tsv.json").read_text())["topics"][0]["certificate"]
     assert certificate["EE-L"] > certificate["EE-L_without_floor"]
