@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.own_data import SHARES
+from tests.own_data import SHARES, import_news
 
 import evenrank
-from evenrank.alignment.own_dimension import read_dimension
 from evenrank.cli.main import cli
 from evenrank.ranking.job import RankingJob, rank_topics
 from evenrank.ranking.make_job import make_job
@@ -46,16 +45,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> evenrank.Collection:
     for name, records in (("metadata", metadata), ("corpus", corpus), ("topics", topics)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     (folder / "shares.toml").write_text(SHARES, "utf-8")
-    outlet_groups = read_dimension(f"outlet=publisher:{folder / 'shares.toml'}")
-    files = evenrank.ImportFiles(
-        folder / "metadata.jsonl",
-        eval_topics=(folder / "topics.jsonl",),
-        corpus=folder / "corpus.jsonl",
-        dimensions=(outlet_groups,),
-    )
-    collection = evenrank.import_collection(folder / "news", files)
-    evenrank.build_index(collection)
-    return collection
+    return import_news(folder)
 
 
 @pytest.mark.parametrize("policy", ["optimal", "plackett-luce", "proportional", "deficit"])
