@@ -114,10 +114,12 @@ def dark(colour: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def direction_label(higher_is_better: bool, *, vertical: bool = False) -> str:
-    """Which way is better, to appear beside a measure's name on an axis."""
-    arrow = ("↑" if higher_is_better else "↓") if vertical else ("→" if higher_is_better else "←")
-    return f"({'higher' if higher_is_better else 'lower'} is better {arrow})"
+def direction_label(higher_is_better: bool) -> str:
+    """Which way is better, to appear beside a measure's name on an axis.
+
+    The labels of upright axes are turned, arrows included: `→` points up there.
+    """
+    return "(higher is better →)" if higher_is_better else "(lower is better ←)"
 
 
 def clean_axes(axes: Axes, grid: str = "both") -> None:

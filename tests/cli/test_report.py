@@ -15,6 +15,8 @@ from evenrank.cli.report import command
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.evaluation.evaluate import evaluate
 from evenrank.evaluation.feedback import file_name
+from evenrank.evaluation.figures.boxes import topic_figure
+from evenrank.evaluation.figures.scatter import equal_levels, scatter_figure
 from evenrank.evaluation.report import report as report_module
 
 pytest.importorskip("matplotlib")
@@ -95,6 +97,45 @@ def test_the_page_says_when_data_are_synthetic(report: Path, golden_collection, 
     assert "Synthetic data." in page.read_text("utf-8")
 
 
+def test_both_tables_stand_apart_and_only_the_first_can_be_sorted(report: Path) -> None:
+    page = (report / "index.html").read_text("utf-8")
+    for section in re.findall(r'<section class="task".*?</section>', page, re.S):
+        first, hint, second = (section.index(part) for part in ("<table", "Choose a column heading", "by-attribute"))
+        assert first < hint < second
+    assert ".by-attribute{margin:" in page
+
+
+def test_arrows_of_upright_axes_point_up_and_down(golden_collection, golden_runs) -> None:
+    """Labels of upright axes are turned to the left, arrows included."""
+    results = evaluate(golden_collection, golden_runs)
+    assert scatter_figure(results, 1).axes[0].get_ylabel() == "AWRF (higher is better →)"
+    assert scatter_figure(results, 2).axes[0].get_ylabel() == "EE-D (lower is better ←)"
+
+
+def test_no_line_of_equal_loss_is_below_zero() -> None:
+    assert equal_levels(-60.0, 45.0) == [0.0, 15.0, 30.0]
+    assert equal_levels(0.61, 0.79)[0] > 0.61
+    assert equal_levels(0.5, 0.5) == []
+
+
+def test_topics_have_their_titles_and_losses_a_scale_to_read_them(golden_collection, golden_runs) -> None:
+    results = evaluate(golden_collection, golden_runs)
+    topics = sorted(results.of_task(2)[0].topics)
+    titles = {topic: f"Subject {topic}" for topic in topics[1:]} | {topics[1]: "x" * 99}
+    axes = topic_figure(results, 2, titles).axes[0]
+    names = {label.get_text() for label in axes.get_yticklabels()}
+    expected = {f"topic {topics[0]}", f"{'x' * 39}… ({topics[1]})", *(f"Subject {n} ({n})" for n in topics[2:])}
+    assert names == expected
+    losses = [scores["EE-L"] for run in results.of_task(2) for scores in run.topics.values()]
+    assert axes.get_xscale() == ("log" if max(losses) > 10 * min(losses) else "linear")
+    assert topic_figure(results, 1).axes[0].get_xscale() == "linear"
+
+
+def test_the_page_warns_of_the_groups_that_were_scored(report: Path) -> None:
+    page = (report / "index.html").read_text("utf-8")
+    assert "Geography and gender come from Wikidata. Gender is collapsed into four categories" in page
+
+
 def test_feedback_sets_a_run_beside_the_field(report: Path, golden_collection, golden_runs) -> None:
     results = evaluate(golden_collection, golden_runs)
     with (report / "feedback" / "T2syn01.csv").open() as file:
@@ -109,7 +150,7 @@ def test_feedback_sets_a_run_beside_the_field(report: Path, golden_collection, g
 def test_an_old_report_survives_a_failure(report, golden_collection, golden_runs, monkeypatch) -> None:
     before = digests(report)
 
-    def fail(results: object, exposures: object, folder: Path) -> None:
+    def fail(results: object, exposures: object, folder: Path, titles: object) -> None:
         folder.mkdir()
         (folder / "half.png").write_bytes(b"half a figure")
         raise EvenrankError("the disk is full")

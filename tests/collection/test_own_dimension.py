@@ -116,7 +116,9 @@ def test_exposure_by_its_groups_is_what_the_report_draws(news: evenrank.Collecti
 @pytest.mark.long
 def test_report_shows_it(news: evenrank.Collection, tmp_path: Path) -> None:
     evenrank.report(news, evenrank.oracle_run(news, 1, 0.5).run, tmp_path / "report")
-    assert "community" in (tmp_path / "report" / "index.html").read_text("utf-8")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "community" in page
+    assert "Wikidata" not in page, "the groups are not those of the track"
 
 
 def test_web_app_makes_lists_about_it(news: evenrank.Collection, tmp_path: Path) -> None:

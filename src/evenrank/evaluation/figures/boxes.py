@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,11 @@ BOX: dict[str, Any] = {
     "capprops": {"color": COLOURS[0], "linewidth": 0.9},
 }
 
+LONGEST_TITLE = 40
+"""Characters of a topic's title beside its row."""
+LOG_FROM = 10.0
+"""Values of Task 2 whose largest is more than this many times the least are on a logarithmic axis."""
+
 
 def distribution_figure(results: Results, task: Task) -> Figure:
     """The spread over topics of each of the track's measures: a row per run, best first, a dot per topic."""
@@ -35,22 +41,41 @@ def distribution_figure(results: Results, task: Task) -> Figure:
         values = [np.array([scores[measure.name] for scores in run.topics.values()]) for run in runs]
         _rows(axes, values, [run.run for run in runs])
         _means(axes, [run.scores[measure.name] for run in runs])
-        axes.set_xlabel(f"{measure.name} {direction_label(measure.higher_is_better)}")
+        _name_axis(axes, measure, task, values)
     panels[0][0].set_title(f"Task {task}: scores by topic (◆ mean, | median)")
     return figure
 
 
-def topic_figure(results: Results, task: Task) -> Figure:
-    """The spread over runs of the task's main measure on each topic, easiest topic first."""
+def topic_figure(results: Results, task: Task, titles: Mapping[int, str] | None = None) -> Figure:
+    """The spread over runs of the task's main measure on each topic, easiest topic first; `titles` are by topic."""
     runs, main = results.of_task(task), MAIN[task]
     topics = sorted({topic for run in runs for topic in run.topics})
     values = [np.array([run.topics[topic][main.name] for run in runs if topic in run.topics]) for topic in topics]
     order = _best_first(values, main)
     figure, axes = new_figure(7.2, 1.5 + 0.21 * len(topics))
-    _rows(axes, [values[n] for n in order], [f"topic {topics[n]}" for n in order])
-    axes.set_xlabel(f"{main.name} {direction_label(main.higher_is_better)}")
+    _rows(axes, [values[n] for n in order], [_topic_name(topics[n], titles or {}) for n in order])
+    _name_axis(axes, main, task, values)
     axes.set_title(f"Task {task}: {main.name} of {len(runs)} run{'s' * (len(runs) != 1)} by topic, easiest first")
     return figure
+
+
+def _topic_name(topic: int, titles: Mapping[int, str]) -> str:
+    title = titles.get(topic, "")
+    if not title:
+        return f"topic {topic}"
+    return f"{title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + '…'} ({topic})"
+
+
+def _name_axis(axes: Axes, measure: Measure, task: Task, values: Sequence[NDArray[np.float64]]) -> None:
+    """The measure and which way is better; the axis is logarithmic for losses of Task 2 that lie far apart."""
+    every = np.concatenate(values)
+    name = f"{measure.name} {direction_label(measure.higher_is_better)}"
+    if task == 2 and every.min() > 0.0 and every.max() > LOG_FROM * every.min():
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        name = f"{name}, log scale"
+    axes.set_xlabel(name)
 
 
 def _best_first(values: list[NDArray[np.float64]], measure: Measure) -> list[int]:

@@ -37,7 +37,7 @@ def scatter_figure(results: Results, task: Task) -> Figure:
     _equal_lines(axes, runs, task)
     x, y = (measure_named(name, task) for name in AXES[task])
     axes.set_xlabel(f"{x_name} {direction_label(x.higher_is_better)}")
-    axes.set_ylabel(f"{y_name} {direction_label(y.higher_is_better, vertical=True)}")
+    axes.set_ylabel(f"{y_name} {direction_label(y.higher_is_better)}")
     axes.set_title(TITLES[task], pad=18)
     axes.tick_params(length=0)
     _labels(figure, axes, runs, task)
@@ -74,21 +74,34 @@ def _equal_lines(axes: Axes, runs: list[RunResult], task: Task) -> None:
     else:
         norms = [run.scores["EE-L"] - run.scores["EE-D"] + 2 * run.scores["EE-R"] for run in runs]
         values = y - 2 * x + float(np.mean(norms))
-    if np.ptp(values) == 0.0:
+    levels = equal_levels(float(values.min()), float(values.max()))
+    if not levels:
         return
-    lines = axes.contour(x, y, values, levels=7, colors=GRID, linewidths=1.0, linestyles="dashed", zorder=1)
+    lines = axes.contour(x, y, values, levels=levels, colors=GRID, linewidths=1.0, linestyles="dashed", zorder=1)
     _name_lines(axes, lines, MAIN[task].name)
 
 
+def equal_levels(low: float, high: float) -> list[float]:
+    """About seven round values between two ends; none below zero, which no main measure can have."""
+    from matplotlib.ticker import MaxNLocator
+
+    found = MaxNLocator(8, min_n_ticks=1).tick_values(low, high) if high > low else ()
+    return [float(level) for level in found if level >= 0.0 and low < level < high]
+
+
 def _name_lines(axes: Axes, lines: QuadContourSet, measure: str) -> None:
-    """The value of each line at its upper end, just above the data."""
-    top, left = axes.get_ylim()[1], axes.get_xlim()[0]
+    """The value of each line at its upper end, just above the data, or beside them where it leaves to the right."""
+    top, (left, right) = axes.get_ylim()[1], axes.get_xlim()
     ends = []
     for level, segments in zip(lines.levels, lines.allsegs, strict=True):
         if segments and len(segments[0]):
             x, y = max(segments[0].tolist(), key=lambda point: point[1])
             if y >= top - 1e-9 * abs(top) and x >= left:
                 ends.append((x, level))
+            elif x >= right - 1e-9 * abs(right):
+                axes.annotate(
+                    f"{level:.3g}", (x, y), (2, 0), textcoords="offset points", va="center", fontsize=7, color=FAINT
+                )
     for number, (x, level) in enumerate(sorted(ends)):
         name = f"{measure} {level:.3g}" if number == 0 else f"{level:.3g}"
         axes.annotate(name, (x, top), (0, 2), textcoords="offset points", ha="center", fontsize=7, color=FAINT)

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.evaluation.exposure_by_group import GroupExposure
 from evenrank.evaluation.figures.scatter import AXES
 from evenrank.evaluation.results import Results, RunResult, measure_interval
@@ -55,7 +56,7 @@ def _margin(exposure: GroupExposure, dimension: str) -> dict[str, Any]:
     groups, given, wanted = exposure.margin(dimension)
     rows = zip(groups, given, wanted, strict=True)
     return {
-        "dimension": dimension.capitalize(),
+        "dimension": dimension.capitalize() if dimension in DIMENSIONS else exposure.space.dimension(dimension).heading,
         "groups": [{"name": name, "exposure": _round(share), "target": _round(goal)} for name, share, goal in rows],
     }
 

@@ -54,7 +54,7 @@ def write_report(
     exposures = _exposures(collection, runs, results)
     titles = {topic.id: topic.title for topic in collection.topics}
     with atomic_folder(folder) as fresh:
-        write_figures(results, exposures, fresh / "figures")
+        write_figures(results, exposures, fresh / "figures", titles)
         write_tables(results, fresh / "tables", attributes)
         write_topic_stats(results, fresh / "topics")
         write_feedback(results, fresh / "feedback")
@@ -114,15 +114,17 @@ def _write_depths(collection: Collection, runs: Sequence[Run], results: Results,
 SCATTER_NAMES: dict[Task, str] = {1: "task1-ndcg-awrf", 2: "task2-eer-eed"}
 
 
-def write_figures(results: Results, exposures: Sequence[GroupExposure], folder: Path) -> list[Path]:
-    """Each figure as PDF, SVG and PNG in `folder`; gives their paths."""
+def write_figures(
+    results: Results, exposures: Sequence[GroupExposure], folder: Path, titles: Mapping[int, str] | None = None
+) -> list[Path]:
+    """Each figure as PDF, SVG and PNG in `folder`; gives their paths. `titles` are those of the topics."""
     paths: list[Path] = []
     with figure_style():
         for task in results.tasks:
             of_task = [one for one in exposures if one.task == task]
             paths += save_figure(scatter_figure(results, task), folder, SCATTER_NAMES[task])
             paths += save_figure(distribution_figure(results, task), folder, f"task{task}-distributions")
-            paths += save_figure(topic_figure(results, task), folder, f"task{task}-topics")
+            paths += save_figure(topic_figure(results, task, titles), folder, f"task{task}-topics")
             paths += save_figure(exposure_figure(of_task, task), folder, f"task{task}-exposure")
     return paths
 

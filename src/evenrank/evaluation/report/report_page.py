@@ -17,6 +17,7 @@ from evenrank.evaluation.report.page_data import page_data
 from evenrank.evaluation.results import Results
 from evenrank.evaluation.tables.html import html_of
 from evenrank.evaluation.tables.results import runs_table
+from evenrank.evaluation.tables.table import Table
 from evenrank.metrics.registry import MAIN
 from evenrank.records import Task
 
@@ -28,6 +29,14 @@ ABOUT: dict[Task, str] = {
 SYNTHETIC = (
     '<p class="note"><strong>Synthetic data.</strong> The articles, topics and judgments behind these numbers were '
     "generated to try Evenrank out. They show how the measures behave, not how good a system is on Wikipedia.</p>"
+)
+GENDER_CARE = (
+    "Gender is collapsed into four categories, which loses most of what identities mean, and assigning it to people "
+    "has errors, biases and ethical concerns."
+)
+LOSS_CARE = (
+    "Expected-exposure loss in the 2021 protocol does not look at relevance, so a relevance companion appears beside "
+    "it."
 )
 HEADINGS: dict[Task, str] = {1: "Task 1: coordinators", 2: "Task 2: editors"}
 
@@ -51,6 +60,7 @@ def page_html(
         "protocol": escape(results.protocol.name),
         "groups": escape(results.groups),
         "summary": f"{escape(results.protocol.name)}: {escape(results.protocol.summary)}.",
+        "care": " ".join(_care(results, exposures, is_synthetic)),
         "synthetic": SYNTHETIC if is_synthetic else "",
         "report_command": f"<p>This report:</p>{_command(report_command)}" if report_command else "",
         "settings": _settings(results),
@@ -82,13 +92,37 @@ def _section(
         "task": str(task),
         "heading": HEADINGS[task],
         "about": ABOUT[task],
-        "table": html_of(table) + (html_of(attributes.table(task)) if attributes is not None else ""),
+        "table": html_of(table),
+        "attributes": "" if attributes is None else _by_attribute(attributes.table(task), task),
         "scatter_heading": f"{TITLES[task].partition(': ')[2].capitalize()}: {' and '.join(AXES[task])}",
         "main": MAIN[task].name,
         "confidence": f"{100 * results.protocol.confidence:g} %",
         "commands": note + "".join(rows),
     }
     return _filled(_part("section.html"), values)
+
+
+def _care(results: Results, exposures: Sequence[GroupExposure], is_synthetic: bool) -> list[str]:
+    """What a reader should keep in mind, for the groups that were scored."""
+    dimensions = exposures[0].space.dimensions if exposures else ()
+    names = [dimension.name for dimension in dimensions if dimension.name in ("geography", "gender")]
+    said = []
+    if names and not is_synthetic:
+        said.append(f"{' and '.join(names).capitalize()} come{'s' * (len(names) == 1)} from Wikidata.")
+    if "gender" in names:
+        said.append(GENDER_CARE)
+    if any(dimension.is_personal for dimension in dimensions):
+        said.append("The numbers here are totals over groups of articles, never statements about a person.")
+    if any(dimension.has_unknown for dimension in dimensions):
+        said.append("Pages of which no group is known are many in most collections; the table of exposure shows them.")
+    if 2 in results.tasks:
+        said.append(LOSS_CARE)
+    return said
+
+
+def _by_attribute(table: Table, task: Task) -> str:
+    label = f"Scores of the runs of task {task} by attribute"
+    return f'<div class="scroll by-attribute" tabindex="0" role="region" aria-label="{label}">{html_of(table)}</div>'
 
 
 def _n_topics(results: Results) -> int:

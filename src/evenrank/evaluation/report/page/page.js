@@ -123,7 +123,7 @@ function isoLines(svg, task, x, y, [x0, x1, y0, y1], yLog) {
   const constant = task.runs.reduce((sum, { scores: s }) => sum + (task.task === 2 ? s["EE-L"] - s["EE-D"] + 2 * s["EE-R"] : 0), 0) / task.runs.length;
   const corners = [[x0, y0], [x0, y1], [x1, y0], [x1, y1]].map(([u, v]) => task.task === 1 ? u * v : v - 2 * u + constant);
   let isFirst = true;
-  const levels = ticks(Math.min(...corners), Math.max(...corners), 6);
+  const levels = ticks(Math.max(0, Math.min(...corners)), Math.max(...corners), 6); // no measure here is below zero
   if (task.task === 2) levels.reverse();
   for (const level of levels) {
     const at = task.task === 1 ? (v) => level / v : (v) => (v - level + constant) / 2;
@@ -132,7 +132,10 @@ function isoLines(svg, task, x, y, [x0, x1, y0, y1], yLog) {
     if (seen.length < 2) continue;
     draw(svg, "path", { d: "M" + seen.map(([u, v]) => `${x(u).toFixed(1)} ${y(v).toFixed(1)}`).join("L"), class: "iso" });
     const [u, v] = seen[seen.length - 1];
-    if (y(v) > 22 + 14) continue;
+    if (y(v) > 22 + 14) {
+      if (task.task === 2) draw(svg, "text", { x: x(x1), y: y(v) - 5, "text-anchor": "end", class: "soft" }, String(level));
+      continue;
+    }
     draw(svg, "text", { x: x(u), y: 16, "text-anchor": isFirst ? "start" : "middle", class: "soft" }, isFirst ? `${task.main} ${level}` : String(level));
     isFirst = false;
   }
