@@ -25,7 +25,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from evenrank.annotate.wikitext import parse_wikitext
-from evenrank.formats.articles import map_articles, read_articles
+from evenrank.formats.articles import map_articles, open_articles, read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
 
@@ -64,7 +64,7 @@ def read_ours(path: Path) -> int:
 
 def map_ours(path: Path, n_workers: int) -> int:
     n_articles = 0
-    for batch in map_articles(clean, path, FaultLog(), n_workers=n_workers):
+    for batch in map_articles(clean, open_articles(path), FaultLog(), n_workers=n_workers):
         n_articles += batch.n_articles
         WORKERS[batch.result.pid] = batch.result
     return n_articles

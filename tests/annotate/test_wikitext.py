@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenrank.annotate.links import Namespaces
+from evenrank.annotate.templates import infobox_names
 from evenrank.annotate.wikitext import PageText, Section, has_markup, parse_wikitext
-from evenrank.search.engine.index_pages import infobox_names
 
 PAGE = """{{Short description|A town}}
 {{Infobox settlement

@@ -16,7 +16,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.generate.generate import generate_collection
 from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
-from evenrank.formats.articles import map_articles
+from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.ranking.rank import rank
 from evenrank.search.engine.index_pages import page_fields, prepare_pages
@@ -46,8 +46,9 @@ def test_topics_are_ranked_the_same_by_executors(generated: Collection, spark_se
 def test_pages_are_prepared_the_same_by_executors(generated: Collection, spark_session: Any) -> None:
     assert generated.corpus is not None
     prepare = partial(prepare_pages, fields=page_fields, layout=IndexLayout(), path=generated.path)
+    source = open_articles(generated.corpus)
     found = [
-        list(map_articles(prepare, generated.corpus, FaultLog(), n_workers=1, size=1 << 18, spark=session))
+        list(map_articles(prepare, source, FaultLog(), n_workers=1, size=1 << 18, spark=session))
         for session in (None, spark_session)
     ]
     assert found[0] == found[1]

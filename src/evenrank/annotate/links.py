@@ -40,7 +40,8 @@ ENGLISH = Namespaces()
 
 def site_names(site: Site) -> Namespaces:
     """What the wiki of a dump calls files and categories, by its own list and by its language."""
-    return Namespaces.local(site.namespace(6, "File"), site.namespace(14, "Category"), site.language)
+    names = dict(site.namespaces)
+    return Namespaces.local(names.get(6, "File"), names.get(14, "Category"), site.language)
 
 
 def names_in(language: str) -> dict[str, list[str]]:

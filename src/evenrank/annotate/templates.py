@@ -196,3 +196,10 @@ def _infobox_pairs(content: str) -> list[tuple[str, str]]:
         if value := " ".join(decode_references(value).split()):
             pairs.append((name.strip(), value))
     return pairs
+
+
+def infobox_names(wikitext: str, language: str = "en") -> str:
+    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
+    found = (match[match.lastindex or 0] for match in template_rules(language).kind.finditer(wikitext))
+    names = (" ".join(name.replace("_", " ").split()) for name in found)
+    return "\n".join(dict.fromkeys(filter(None, names)))

@@ -46,20 +46,14 @@ def command(
     """
     from evenrank.collection.collection import Collection
     from evenrank.formats.faults import FaultLog
-    from evenrank.progress import progress_bar
     from evenrank.search.engine.engines import index_folder
     from evenrank.search.engine.indexing import build_index
 
     collection = Collection.open(folder)
     faults = FaultLog()
     spark = asked_session(spark_master, spark_remote, spark_pairs)
-    size = collection.corpus.stat().st_size if collection.corpus and collection.corpus.exists() else 0
-    bar = progress_bar(size, "index", "B", scale=True)
     start = time.monotonic()
-    try:
-        opened = build_index(collection, faults, engine=engine, n_threads=threads, progress=bar, spark=spark)
-    finally:
-        bar.close()
+    opened = build_index(collection, faults, engine=engine, n_threads=threads, spark=spark)
     if report := faults.report():
         say(report)
     facts = opened.statistics()

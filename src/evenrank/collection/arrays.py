@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +79,3 @@ def save_titles(folder: Path, titles: Iterable[bytes]) -> None:
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     np.save(folder / "title_offsets.npy", offsets)
     np.save(folder / "titles.npy", np.frombuffer(b"".join(parts), np.uint8))
-
-
-def has_titles(folder: Path, known: Mapping[str, object]) -> bool:
-    """Whether a data folder should hold titles: as its manifest says or, where that names no files, as it looks."""
-    return "titles.npy" in known if known else (folder / "titles.npy").exists()

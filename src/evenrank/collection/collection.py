@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.alignment.own_dimension import own_dimension
-from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, has_titles, load_topics
+from evenrank.collection.arrays import TITLE_FILES, TOPIC_FILES, Titles, load_topics
 from evenrank.collection.checksums import check_file, damaged
 from evenrank.collection.group_counts import GroupCounts, counts_files
 from evenrank.collection.manifest import Manifest, read_manifest
@@ -89,7 +89,7 @@ class Collection:
             quality_class=array("quality_class"),
             quality_score=array("quality_score"),
             masks={name: array(f"mask-{name}") for name in manifest.dimensions},
-            size_bytes=array("size_bytes") if has_titles(data, manifest.files) else None,
+            size_bytes=array("size_bytes") if _has_titles(data, manifest) else None,
             page_views=array("page_views") if "page_views.npy" in manifest.files else None,
             counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
             _lease=lease,
@@ -137,7 +137,7 @@ class Collection:
     def titles(self) -> Titles | None:
         """Titles by row; None without a corpus."""
         try:
-            if not has_titles(self.data, self.manifest.files):
+            if not _has_titles(self.data, self.manifest):
                 return None
             for name in TITLE_FILES:
                 check_file(self.data, name, self.manifest.files)
@@ -261,6 +261,11 @@ class Collection:
             mask[rows < 0] = missing
             found.append(mask)
         return found
+
+
+def _has_titles(data: Path, manifest: Manifest) -> bool:
+    """Whether a data folder should hold titles: as its manifest says or, where that names no files, as it looks."""
+    return "titles.npy" in manifest.files if manifest.files else (data / "titles.npy").exists()
 
 
 def _check_shapes(collection: Collection) -> None:

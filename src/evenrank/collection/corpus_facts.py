@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.formats.articles import map_articles
+from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
-from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.text_ids import TextIds
 
@@ -41,25 +40,19 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds
     sizes = np.zeros(len(page_ids), np.int32)
     faults = FaultLog()
     n_pages = n_unlisted = 0
-    size = path.stat().st_size if path.is_file() else 0
-    bar = progress_bar(size, "corpus", "B", scale=True)
-    has_text_ids, n_workers = text_ids is not None, 1 if 0 < size <= READ_BY_ONE else None
-    try:
-        for batch in map_articles(
-            article_facts, path, faults, n_workers=n_workers, progress=bar, has_text_ids=has_text_ids
-        ):
-            ids, size_bytes, names, keys = batch.result
-            if text_ids is not None:
-                ids = text_ids.numbers(keys)
-            rows = np.minimum(np.searchsorted(page_ids, ids), len(page_ids) - 1)
-            is_listed = page_ids[rows] == ids
-            sizes[rows[is_listed]] = size_bytes[is_listed]
-            for index in np.flatnonzero(is_listed):
-                titles[rows[index]] = names[index]
-            n_pages += len(ids)
-            n_unlisted += len(ids) - int(is_listed.sum())
-    finally:
-        bar.close()
+    source = open_articles(path, has_text_ids=text_ids is not None)
+    n_workers = 1 if source.size_bytes <= READ_BY_ONE else None
+    for batch in map_articles(article_facts, source, faults, label="corpus", n_workers=n_workers):
+        ids, size_bytes, names, keys = batch.result
+        if text_ids is not None:
+            ids = text_ids.numbers(keys)
+        rows = np.minimum(np.searchsorted(page_ids, ids), len(page_ids) - 1)
+        is_listed = page_ids[rows] == ids
+        sizes[rows[is_listed]] = size_bytes[is_listed]
+        for index in np.flatnonzero(is_listed):
+            titles[rows[index]] = names[index]
+        n_pages += len(ids)
+        n_unlisted += len(ids) - int(is_listed.sum())
     return CorpusFacts(titles, sizes, n_pages, n_unlisted, faults)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from evenrank.formats.corpus import parse_corpus
 from evenrank.formats.dump import PAGE_END, Site, parse_dump, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
-from evenrank.progress import Progress
+from evenrank.progress import Progress, progress_bar
 from evenrank.records import Article
 from evenrank.spark import map_on_spark
 from evenrank.text_ids import ALL_OF_A_KIND, loaded_text_ids
@@ -126,26 +127,26 @@ class MappedBatch(NamedTuple, Generic[R]):
 
 def map_articles(
     function: Callable[[tuple[Article, ...]], R],
-    path: str | os.PathLike[str],
+    source: ArticleFile,
     faults: FaultLog,
     *,
+    label: str = "articles",
     n_workers: int | None = None,
     start: Position = START,
     size: int = BATCH,
-    progress: Progress | None = None,
-    has_text_ids: bool = False,
-    ids_folder: Path | None = None,
     spark: SparkSession | None = None,
-) -> Iterator[MappedBatch[R]]:
-    """`function` of the articles of each batch, in the file's order, computed by several processes or by Spark."""
-    source = open_articles(path, has_text_ids=has_text_ids, ids_folder=ids_folder)
-    n_file_bytes = 0
-    job = _ParseAndCall(source, function)
-    raw = source.raw_batches(faults, start, size)
+) -> Generator[MappedBatch[R]]:
+    """`function` of the articles of each batch, in the file's order, computed by several processes or by Spark.
+
+    A bar with this `label` shows how much of the file was read.
+    """
+    job, raw = _ParseAndCall(source, function), source.raw_batches(faults, start, size)
     mapped = map_batches(job, raw, n_workers) if spark is None else map_on_spark(spark, job, raw, BATCHES_ON_SPARK)
-    for batch, result, n_articles in mapped:
-        n_file_bytes = _report(batch, faults, progress, n_file_bytes)
-        yield MappedBatch(result, n_articles, batch.end)
+    n_file_bytes = 0
+    with closing(progress_bar(source.size_bytes, label, "B", scale=True)) as bar:
+        for batch, result, n_articles in mapped:
+            n_file_bytes = _report(batch, faults, bar, n_file_bytes)
+            yield MappedBatch(result, n_articles, batch.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,6 @@ class Site:
     language: str = "en"
     """Code of the wiki's language."""
 
-    def namespace(self, number: int, default: str) -> str:
-        """Name of a namespace in the wiki's language."""
-        return dict(self.namespaces).get(number, default)
-
 
 def read_site(path: str | os.PathLike[str]) -> Site:
     """The wiki of a dump, from its first lines; English Wikipedia where they do not say."""

@@ -22,6 +22,7 @@ from evenrank.collection.collection import Collection
 from evenrank.collection.import_files import ImportFiles, import_collection
 from evenrank.collection.page_classes import CLASS_FILES
 from evenrank.errors import DamagedCollectionError, EvenrankError
+from evenrank.formats.articles import ArticleFile, open_articles
 from evenrank.formats.content import Position
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Article
@@ -233,10 +234,10 @@ def test_text_without_markup_takes_the_short_way_to_the_same_fields(text: str) -
 
 
 def test_plain_text_is_told_from_wikitext(tmp_path: Path) -> None:
-    def corpus(name: str, *texts: str) -> Path:
+    def corpus(name: str, *texts: str) -> ArticleFile:
         lines = [orjson.dumps({"id": at + 1, "title": "T", "url": "", "text": text}) for at, text in enumerate(texts)]
         (tmp_path / name).write_bytes(b"\n".join(lines))
-        return tmp_path / name
+        return open_articles(tmp_path / name)
 
     assert index_pages.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
     assert not index_pages.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))

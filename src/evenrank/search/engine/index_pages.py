@@ -13,11 +13,11 @@ import numpy as np
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
 from evenrank.annotate.links import ENGLISH, Namespaces, site_names
-from evenrank.annotate.templates import template_rules
+from evenrank.annotate.templates import infobox_names
 from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 from evenrank.collection.collection import Collection
 from evenrank.collection.page_classes import names_at
-from evenrank.formats.articles import open_articles
+from evenrank.formats.articles import ArticleFile
 from evenrank.formats.faults import FaultLog
 from evenrank.records import NO_CLASS, Article
 from evenrank.search.engine.protocol import IndexLayout, IndexPage
@@ -40,9 +40,8 @@ def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH)
     return [_fields(article, namespaces) for article in articles]
 
 
-def namespaces_of(corpus: Path, language: str) -> Namespaces:
+def namespaces_of(source: ArticleFile, language: str) -> Namespaces:
     """The names of the wiki that a corpus comes from: a dump lists them, the language of other files suggests them."""
-    source = open_articles(corpus)
     return site_names(source.site if source.kind == "dump" else replace(source.site, language=language))
 
 
@@ -55,16 +54,8 @@ def _fields(article: Article, namespaces: Namespaces) -> PageFields:
     return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
 
 
-def infobox_names(wikitext: str, language: str = "en") -> str:
-    """What kinds of thing the infoboxes of a page are for, one a line: `musical artist`, `football biography`."""
-    found = (match[match.lastindex or 0] for match in template_rules(language).kind.finditer(wikitext))
-    names = (" ".join(name.replace("_", " ").split()) for name in found)
-    return "\n".join(dict.fromkeys(filter(None, names)))
-
-
-def is_plain(corpus: Path, n_bytes: int = 1 << 18, ids_folder: Path | None = None) -> bool:
+def is_plain(source: ArticleFile, n_bytes: int = 1 << 18) -> bool:
     """Whether most articles at the start of a corpus are text without markup."""
-    source = open_articles(corpus, ids_folder=ids_folder)
     head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
     articles = source.parse(head).articles if head else ()
     return 2 * sum(has_markup(article.text) for article in articles) < len(articles)

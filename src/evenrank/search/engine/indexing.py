@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +15,12 @@ from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, reason_of
-from evenrank.formats.articles import MappedBatch, map_articles
+from evenrank.formats.articles import MappedBatch, map_articles, open_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.locking import only_writer
 from evenrank.garbage import rare_collections
 from evenrank.parallel import n_cores
-from evenrank.progress import Progress
 from evenrank.search.engine.engines import (
     DEFAULT_ADDRESS,
     BuildState,
@@ -60,7 +59,6 @@ def build_index(
     *,
     engine: str | None = None,
     n_threads: int | None = None,
-    progress: Progress | None = None,
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
     spark: SparkSession | None = None,
@@ -76,7 +74,7 @@ def build_index(
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
     with _only_build(collection, engine), rare_collections():
-        return _build(collection, faults, engine, n_threads, progress, commit_every, on_commit, spark)
+        return _build(collection, faults, engine, n_threads, commit_every, on_commit, spark)
 
 
 @contextmanager
@@ -104,7 +102,6 @@ def _build(
     faults: FaultLog,
     engine: str | None,
     n_threads: int,
-    progress: Progress | None,
     commit_every: int,
     on_commit: Callable[[int], None],
     spark: SparkSession | None,
@@ -119,33 +116,24 @@ def _build(
         return opened
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
-    n_workers = (
-        1
-        if n_threads <= THREADS_FED_BY_ONE and is_plain(collection.corpus, ids_folder=collection.ids_folder)
-        else n_threads
-    )
-    fields = partial(page_fields, namespaces=namespaces_of(collection.corpus, collection.manifest.language))
+    source = open_articles(collection.corpus, ids_folder=collection.ids_folder)
+    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else n_threads
+    fields = partial(page_fields, namespaces=namespaces_of(source, collection.manifest.language))
     path = collection.path.absolute()
     function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
-    batches: Iterator[MappedBatch[Any]] = map_articles(
-        function,
-        collection.corpus,
-        faults,
-        n_workers=n_workers,
-        start=start,
-        progress=progress,
-        ids_folder=collection.ids_folder,
-        spark=spark,
+    mapped: Generator[MappedBatch[Any]] = map_articles(
+        function, source, faults, label="index", n_workers=n_workers, start=start, spark=spark
     )
     end = start
-    for batch in batches:
-        end = batch.end
-        if isinstance(batch.result, PreparedPages):
-            build.add_prepared(batch.result)
-        else:
-            build.add(batch.result)
-        if build.n_waiting >= commit_every:
-            build.commit(end)
+    with closing(mapped) as batches:
+        for batch in batches:
+            end = batch.end
+            if isinstance(batch.result, PreparedPages):
+                build.add_prepared(batch.result)
+            else:
+                build.add(batch.result)
+            if build.n_waiting >= commit_every:
+                build.commit(end)
     build.finish(end)
     write_checksums(index_folder(collection))
     write_state(index_folder(collection), replace(state, is_complete=True))

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
-from evenrank.formats.articles import map_articles
+from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.faults import FaultLog
-from evenrank.progress import progress_bar
 from evenrank.records import WORK_ORDER
 from evenrank.records import Article as Record
 
@@ -84,21 +83,12 @@ def enough_of(counts: NDArray[np.int32], quality_class: NDArray[np.integer]) -> 
 def count_articles(collection: Collection, corpus: Path, n_workers: int | None = None) -> NDArray[np.int32]:
     """Counts of each page row, from one pass over the corpus."""
     counts = np.full((len(collection), len(KINDS)), -1, np.int32)
-    bar = progress_bar(corpus.stat().st_size, "counting what articles have", "B", scale=True)
-    try:
-        for batch in map_articles(
-            partial(count_batch, language=collection.manifest.language),
-            corpus,
-            FaultLog(),
-            n_workers=n_workers,
-            progress=bar,
-            ids_folder=collection.ids_folder,
-        ):
-            page_ids, found = batch.result
-            rows = collection.rows_of(page_ids)
-            counts[rows[rows >= 0]] = found[rows >= 0]
-    finally:
-        bar.close()
+    source = open_articles(corpus, ids_folder=collection.ids_folder)
+    count, label = partial(count_batch, language=collection.manifest.language), "counting what articles have"
+    for batch in map_articles(count, source, FaultLog(), label=label, n_workers=n_workers):
+        page_ids, found = batch.result
+        rows = collection.rows_of(page_ids)
+        counts[rows[rows >= 0]] = found[rows >= 0]
     return counts
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Container
-from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -15,9 +14,8 @@ from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile
 from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import DamagedStoreError, InputError
-from evenrank.formats.articles import map_articles
+from evenrank.formats.articles import map_articles, open_articles
 from evenrank.formats.faults import FaultLog
-from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.text_ids import TextIds
 from evenrank.web.assess.content import ArticleContent, content_of, pack_content, unpack_content
@@ -138,17 +136,15 @@ def source_mark(collection: Collection) -> str:
 
 def find_contents(corpus: Path, wanted: Keys, has_text_ids: bool = False) -> Iterator[list[dict[str, object]]]:
     """Rows of the wanted pages, batch by batch; the end of the file is not read when all are found."""
-    size, n_found = corpus.stat().st_size, 0
-    with closing(progress_bar(size, "texts of pooled pages", "B", scale=True)) as bar:
-        n_workers = 1 if size < SMALL_CORPUS_BYTES else None
-        pick = PickPages(wanted)
-        for batch in map_articles(
-            pick, corpus, FaultLog(), n_workers=n_workers, progress=bar, has_text_ids=has_text_ids
-        ):
-            yield batch.result
-            n_found += len(batch.result)
-            if n_found == len(wanted):
-                return
+    source, n_found = open_articles(corpus, has_text_ids=has_text_ids), 0
+    n_workers = 1 if source.size_bytes < SMALL_CORPUS_BYTES else None
+    for batch in map_articles(
+        PickPages(wanted), source, FaultLog(), label="texts of pooled pages", n_workers=n_workers
+    ):
+        yield batch.result
+        n_found += len(batch.result)
+        if n_found == len(wanted):
+            return
 
 
 @dataclass(frozen=True)
