@@ -38,7 +38,7 @@ def _product(collection: Collection, rows: np.ndarray, weights: np.ndarray) -> n
 
 def _page_by_group(collection: Collection, rows: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
     space = collection.space(",".join(names))
-    aligned = align_pages(collection, rows, space, [OFFICIAL_2022.normalises(name) for name in names], missing=0)
+    aligned = align_pages(collection, rows, space, OFFICIAL_2022)
     assert isinstance(aligned, SparseAlignment)
     matrix = np.zeros((len(rows), space.n_groups))
     sizes = np.diff(aligned.starts)[aligned.row_of_page]

@@ -91,11 +91,10 @@ def scored(collection: Collection) -> Callable[[int, str], Results]:
 def test_alignments(collection: Collection, theirs: str) -> None:
     expected = rows_of(f"alignments/page-{theirs}-align.csv.gz")
     space = collection.space(NAMES[theirs])
-    shared = [OFFICIAL_2022.normalises(NAMES[theirs])]
     page_key = "page_id" if "page_id" in expected[0] else ""
     for row in expected:
         rows = collection.rows_of(np.array([int(row.pop(page_key))]))
-        found = align_pages(collection, rows, space, shared, missing=0).total()
+        found = align_pages(collection, rows, space, OFFICIAL_2022).total()
         wanted = dict.fromkeys(space.names, 0.0)
         wanted |= {group_name(theirs, name): float(value) for name, value in row.items()}
         assert found.tolist() == list(wanted.values())

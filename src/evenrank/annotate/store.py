@@ -43,8 +43,8 @@ class WorkStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = SqliteFile(path, is_durable=False)
         with self._clear_errors():
+            self._file = SqliteFile(path, is_durable=False)
             for statement in filter(str.strip, SCHEMA.split(";")):
                 self._file.connection.execute(statement)
 

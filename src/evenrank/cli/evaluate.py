@@ -95,7 +95,7 @@ def command(
         score_variants(Collection.open(collection), runs, options, form)
         return
     if attributes:
-        score_attributes(Collection.open(collection), runs, options, measures, form, judged_only=judged_only)
+        score_attributes(Collection.open(collection), runs, options, measures, form)
         return
     results = score_files(
         collection, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
@@ -107,28 +107,18 @@ def command(
 
 
 def score_attributes(
-    opened: Collection,
-    runs: tuple[Path, ...],
-    options: ScoringOptions,
-    measures: str,
-    form: str,
-    *,
-    judged_only: bool,
+    opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: str, form: str
 ) -> None:
     """Print a table for each task with a column for each attribute."""
     if options.groups != "intersection":
         raise click.BadParameter(
             "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
         )
-    loaded = read_runs(runs, opened.text_ids)
-    loaded = [judged_part(run, opened) for run in loaded] if judged_only else loaded
+    loaded = scored_runs(opened, runs, options)
     found = evaluate_attributes(opened, loaded, options.protocol, measures=measures, **options.settings)
-    if form == "json":
-        click.echo(orjson.dumps(found.to_json(), option=orjson.OPT_INDENT_2))
-        return
-    tables = [found.table(task) for task in found.overall.tasks]
-    click.echo("\n".join(RENDERERS[form](table) for table in tables), nl=False)
-    say_notes(found.overall, with_settings=True)
+    print_tables([found.table(task) for task in found.overall.tasks], found.to_json(), form)
+    if form != "json":
+        say_notes(found.overall, with_settings=True)
 
 
 def score_depths(

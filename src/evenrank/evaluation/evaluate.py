@@ -24,7 +24,7 @@ from evenrank.evaluation.protocol_settings import (
     protocol_space,
     settle_protocol,
 )
-from evenrank.evaluation.ranked_pages import RankedPages, align_pages, normalise_flags, scored_pages
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
 from evenrank.evaluation.run_notes import listed, run_notes, value_notes
 from evenrank.evaluation.topic_truth import DENSE_TARGET, TopicTruth, topic_view
@@ -204,9 +204,7 @@ class _Evaluation:
     def _nothing(self) -> RankedPages:
         """The pages of a topic that the run does not answer."""
         none = np.empty(0, np.intp)
-        shared = normalise_flags(self.protocol, self.space)
-        alignment = align_pages(self.collection, none, self.space, shared, missing=0)
-        return RankedPages(no_pages(), none, none, 0, alignment)
+        return RankedPages(no_pages(), none, none, 0, align_pages(self.collection, none, self.space, self.protocol))
 
 
 def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:

@@ -128,7 +128,7 @@ def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL
     A collection that has none of them but dimensions of its own is scored by those.
 
     A dimension that the collection does not have is refused by name, also where it is needed only for the margin that
-    is the target of a set.
+    is the target of a set; so is one that nobody knows in `normalised`.
     """
     chosen = groups.strip() or ALL
     names = tuple(part.strip() for part in chosen.split(","))
@@ -136,17 +136,12 @@ def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL
         names = collection.default_groups(protocol.dimensions)
     names = dict(protocol.sets).get(chosen, names)
     refuse_lacking(collection, protocol, names)
-    refuse_unknown(collection, protocol.normalised)
+    known = collection.known_dimensions
+    if protocol.normalised != "all" and (unknown := sorted(set(protocol.normalised) - set(known))):
+        raise UnknownNameError("dimension", ", ".join(unknown), ["all", "none", *known], "in normalised")
     if protocol.set_target == "margin" and len(names) > 1 and set(names) < set(protocol.dimensions):
         refuse_lacking(collection, protocol, protocol.dimensions)
     return collection.space(",".join(names))
-
-
-def refuse_unknown(collection: Collection, normalised: Sequence[str]) -> None:
-    """UnknownNameError when a page is to be shared between the groups of a dimension that nobody knows."""
-    known = collection.known_dimensions
-    if normalised != "all" and (unknown := sorted(set(normalised) - set(known))):
-        raise UnknownNameError("dimension", ", ".join(unknown), ["all", "none", *known], "in normalised")
 
 
 def refuse_lacking(collection: Collection, protocol: Protocol, names: tuple[str, ...]) -> None:

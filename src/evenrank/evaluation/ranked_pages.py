@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +45,7 @@ def scored_pages(run: Run, collection: Collection, protocol: Protocol, space: Gr
         _refuse_repeated(run, pages, ranking_of)
     rows = collection.rows_of(pages)
     missing = UNKNOWN_MASK if protocol.unlisted_page == "unknown" else 0
-    alignment = align_pages(collection, rows, space, normalise_flags(protocol, space), missing)
+    alignment = align_pages(collection, rows, space, protocol, missing)
     by_topic = {}
     for topic in dict.fromkeys(run.topic_ids[keep].tolist()):
         chosen = np.flatnonzero(keep & (run.topic_ids == topic))
@@ -106,36 +105,32 @@ def _refuse_repeated(run: Run, pages: NDArray[np.int32], ranking_of: NDArray[np.
     raise InputError(faults, len(repeated) - len(faults))
 
 
-def normalise_flags(protocol: Protocol, space: GroupSpace) -> tuple[bool, ...]:
-    """Which dimensions of `space` the protocol shares pages in."""
-    return tuple(protocol.normalises(dimension.name) for dimension in space.dimensions)
-
-
 DENSE_ALIGNMENT = 1024
 """Largest number of groups over which page types are kept as dense rows."""
 
 
 def align_pages(
-    collection: Collection, rows: NDArray[np.intp], space: GroupSpace, shared: Sequence[bool], missing: int
+    collection: Collection, rows: NDArray[np.intp], space: GroupSpace, protocol: Protocol, missing: int = 0
 ) -> Alignment | SparseAlignment:
     """The alignment of the pages in `rows` of a collection; a row of −1, without metadata, has the mask `missing`.
 
-    Where `shared` says so for a dimension, a page is divided between its groups: equally, or by its counts.
+    In a dimension that the protocol normalises, a page is divided between its groups: equally, or by its counts.
     """
+    shared = [protocol.normalises(dimension.name) for dimension in space.dimensions]
     uses_counts = any(d.name in collection.counts and s for d, s in zip(space.dimensions, shared, strict=True))
     if space.n_groups <= DENSE_ALIGNMENT and not uses_counts:
         return align(collection.masks_of(rows, space, missing), space, shared)
-    return align_pages_sparsely(collection, rows, space, shared, missing)
+    return align_pages_sparsely(collection, rows, space, protocol, missing)
 
 
 def align_pages_sparsely(
-    collection: Collection, rows: NDArray[np.intp], space: GroupSpace, shared: Sequence[bool], missing: int
+    collection: Collection, rows: NDArray[np.intp], space: GroupSpace, protocol: Protocol, missing: int = 0
 ) -> SparseAlignment:
     """The alignment of `align_pages` by the groups of each page, whatever their number."""
     distinct, row_of_page = np.unique(rows, return_inverse=True)
     memberships = [
-        _memberships(collection, distinct, dimension, is_shared, missing)
-        for dimension, is_shared in zip(space.dimensions, shared, strict=True)
+        _memberships(collection, distinct, dimension, protocol.normalises(dimension.name), missing)
+        for dimension in space.dimensions
     ]
     return align_sparsely(memberships, space, row_of_page.reshape(-1))
 

@@ -13,7 +13,7 @@ from evenrank.alignment.groups import GroupSpace
 from evenrank.alignment.sparse import SparseAlignment, SparseVector
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.ranked_pages import RankedPages, align_pages, align_pages_sparsely, normalise_flags
+from evenrank.evaluation.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.metrics.measure import TopicView
 from evenrank.metrics.published_groups import PublishedView
 from evenrank.protocol import Protocol
@@ -58,7 +58,7 @@ class TopicTruth:
         return self._align(self.space)
 
     def _align(self, space: GroupSpace) -> Alignment | SparseAlignment:
-        return align_pages(self.collection, self._rows, space, normalise_flags(self.protocol, space), missing=0)
+        return align_pages(self.collection, self._rows, space, self.protocol)
 
     @cached_property
     def task1_target(self) -> NDArray[np.float64] | SparseTarget:
@@ -184,8 +184,7 @@ class TrueRelevantPages:
     def alignment(self) -> Alignment | SparseAlignment:
         """Groups of the pages."""
         truth = self.truth
-        shared = normalise_flags(truth.protocol, truth.space)
-        return align_pages(truth.collection, self._rows, truth.space, shared, missing=0)
+        return align_pages(truth.collection, self._rows, truth.space, truth.protocol)
 
 
 def published_pages(
@@ -193,7 +192,7 @@ def published_pages(
 ) -> PublishedPages:
     """The groups of the pages in `rows` of a collection, in the published layout; rows of −1 have none."""
     left, right = (
-        align_pages_sparsely(collection, rows, part, normalise_flags(protocol, part), missing=0)
+        align_pages_sparsely(collection, rows, part, protocol)
         for part in (blended_part(layout.space), unblended_part(layout.space))
     )
     return PublishedPages(layout, left, right, rows >= 0)
