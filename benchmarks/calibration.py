@@ -28,9 +28,14 @@ from evenrank.ranking.sources import CALIBRATION
 from evenrank.rng import derive
 from evenrank.search.engine.indexing import build_index
 from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.calibration import CalibrationSettings, fit_calibration, predict
+from evenrank.search.learn.calibration import (
+    CalibrationSettings,
+    ReliabilityBins,
+    fit_calibration,
+    predict,
+    reliability_bins,
+)
 from evenrank.search.learn.relevant_count import estimate_count, fit_count
-from evenrank.search.learn.reliability import ReliabilityBins, reliability_bins
 from evenrank.search.learn.training import Trained, train_on_topics
 from evenrank.search.learn.training import held_out_probabilities as learned_probabilities
 from evenrank.search.relevance import LexicalModel, probability_by_rank

@@ -9,7 +9,7 @@ from tests.desk_collections import QUESTION
 from tests.web.conftest import client_of, posted
 from tests.web.test_ownership import person_client, reader_of
 
-from evenrank.web.areas import AREAS
+from evenrank.web.app import AREAS
 from evenrank.web.desk import Desk
 from evenrank.web.lists.work_list import load_list
 from evenrank.web.searches.saved_search import load_search

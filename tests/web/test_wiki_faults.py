@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenrank.web.pages.i18n import LANGUAGES
-from evenrank.web.sources.wiki_faults import wiki_fault
+from evenrank.web.sources.wiki_sources import wiki_fault
 from evenrank.wiki.errors import WikiUnreachableError
 from evenrank.wiki.publish import ADVICE, RefusedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,24 +15,53 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from evenrank.web.areas import AREAS
+from evenrank.web.api.endpoints import routes as api
+from evenrank.web.assess.judge_pages import routes as judge
 from evenrank.web.assess.judging import open_judging
+from evenrank.web.assess.organise_pages import routes as organise
+from evenrank.web.assess.people_pages import routes as people
 from evenrank.web.desk import Desk, open_desk
 from evenrank.web.lists.example import prepare_example
+from evenrank.web.lists.pages import routes as lists
+from evenrank.web.lists.publish_pages import routes as publish
+from evenrank.web.lists.work_pages import routes as work
 from evenrank.web.middleware.access_log import AccessLog, RequestCounts
 from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
 from evenrank.web.middleware.hosts import KnownHosts, PathPrefix, host_name
 from evenrank.web.middleware.limits import Buckets, LimitBodies, LimitRates
 from evenrank.web.pages.admin import keep_retention
+from evenrank.web.pages.admin import routes as admin
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
+from evenrank.web.pages.home import routes as home
+from evenrank.web.pages.manage import routes as manage
+from evenrank.web.pages.monitoring import routes as monitoring
 from evenrank.web.reload import follow_collection
+from evenrank.web.searches.pages import routes as searches
 from evenrank.web.settings import WebSettings
 from evenrank.web.signin.pages import RecognizePerson
+from evenrank.web.signin.pages import routes as signin
+
+AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
+    home,
+    manage,
+    lists,
+    work,
+    publish,
+    searches,
+    api,
+    judge,
+    organise,
+    people,
+    signin,
+    admin,
+    monitoring,
+)
+"""The visible list of areas: each gives its routes. A new one is a folder and one line here."""
 
 
 class KeptFiles(StaticFiles):

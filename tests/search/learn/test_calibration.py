@@ -17,10 +17,10 @@ from evenrank.search.learn.calibration import (
     estimate_prior,
     fit_calibration,
     predict,
+    reliability_bins,
 )
 from evenrank.search.learn.isotonic import isotonic_fit
 from evenrank.search.learn.linear import expit, logistic_fit, logit
-from evenrank.search.learn.reliability import reliability_bins
 
 scores = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 100, width=16))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.search.learn.reliability import reliability_bins
+from evenrank.search.learn.calibration import reliability_bins
 from evenrank.search.learn.training import Trained, TrainingExample, held_out_probabilities
 from evenrank.types import Floats
 

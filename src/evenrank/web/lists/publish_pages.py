@@ -23,7 +23,7 @@ from evenrank.web.request.address import list_path, own
 from evenrank.web.request.forms import Fields, clean_text, with_form
 from evenrank.web.request.visitor import person_of
 from evenrank.web.signin.pages import access_token
-from evenrank.web.sources.wiki_faults import wiki_fault
+from evenrank.web.sources.wiki_sources import wiki_fault
 from evenrank.web.storage.store import now
 from evenrank.wiki.block import EditedByOthersError
 from evenrank.wiki.client import WikiClient

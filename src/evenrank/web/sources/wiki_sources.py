@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from evenrank.web.pages.i18n import Message
 from evenrank.web.sources.brought import SourceError, WikiArticles
 from evenrank.web.sources.source import Source
-from evenrank.web.sources.wiki_faults import wiki_fault
 from evenrank.wiki.banners import banner_pages
 from evenrank.wiki.categories import category_members
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.errors import WikiError
 from evenrank.wiki.pages import WikiPage
+from evenrank.wiki.publish import ADVICE
 from evenrank.wiki.titles import page_links, resolve_titles
 
 MAX_RESOLVED = 1000
@@ -70,3 +70,12 @@ def _pages(pages: Sequence[WikiPage]) -> list[tuple[int, str, str]]:
 
 def _notes(notes: list[Message], is_complete: bool) -> list[Message]:
     return notes if is_complete else [*notes, Message("there are more than could be read")]
+
+
+def wiki_fault(error: WikiError) -> Message:
+    """The error as a message; advice inside it is a message too, what the wiki itself said stays as it is."""
+    values = {
+        name: Message(value) if isinstance(value, str) and value in ADVICE.values() else value
+        for name, value in error.values.items()
+    }
+    return Message(error.template, **values)
