@@ -75,11 +75,23 @@ def test_form_faults_are_listed_beside_the_others(
     assert check_run(golden_collection, _empty(tmp_path)).faults[0].found == "empty file"
 
 
-def test_a_cut_off_file_says_so_first(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
-    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:-400])
-    found = check_run(golden_collection, tmp_path / "cut.gz").faults
-    assert "cut off" in found[0].found
-    assert len(found) > 1
+@pytest.mark.parametrize("n_missing", [12, 400, 1000, 2000])
+def test_a_cut_off_file_has_no_other_faults(
+    golden_collection: Collection, tmp_path: Path, lines: list[str], n_missing: int
+) -> None:
+    """What comes after the cut is not missing, and half an id at the cut is not a page."""
+    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:-n_missing])
+    (fault,) = check_run(golden_collection, tmp_path / "cut.gz").faults
+    assert "cut off" in fault.found
+
+
+def test_a_cut_off_file_still_shows_the_faults_of_its_lines(
+    golden_collection: Collection, tmp_path: Path, lines: list[str]
+) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(["101\tx", *lines]).encode())[:-400])
+    first, second = check_run(golden_collection, tmp_path / "cut.gz").faults
+    assert "cut off" in first.found
+    assert second.line == 1
 
 
 def _empty(folder: Path) -> Path:

@@ -51,7 +51,8 @@ def check_run(
     of_file = [fault for fault in rows.faults if not fault.line]
     found = [fault for fault in rows.faults if fault.line]
     n_more = rows.n_more_faults
-    for faults in (check.ids(), check.repeated(), iter(interleaved), check.sizes()):
+    sizes: Iterator[Fault] = iter(()) if rows.is_cut else check.sizes()
+    for faults in (check.ids(), check.repeated(), iter(interleaved), sizes):
         kept, n_left_out = first_faults(faults, MAX_OF_A_KIND)
         found += kept
         n_more += n_left_out

@@ -51,6 +51,8 @@ class RunRows:
     faults: list[Fault] = field(default_factory=list)
     n_more_faults: int = 0
     """Faults beyond those that are kept."""
+    is_cut: bool = False
+    """Whether the file could not be read to its end, so that nothing can be said of what is missing."""
     ids: TextIds | None = None
     """The ids of pages where they are text; `pages` has their numbers."""
 
@@ -72,7 +74,7 @@ def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRo
     With `ids` page ids are text; those that are not there yet are added.
     """
     text, faults = _content(path)
-    rows = RunRows(faults=faults, ids=ids)
+    rows = RunRows(faults=faults, ids=ids, is_cut=bool(faults))
     if not text.strip():
         if not faults:
             rows.faults.append(Fault(str(path), 0, "empty file", "give one line per ranked page"))
@@ -90,7 +92,7 @@ def read_rows(path: str | os.PathLike[str], ids: TextIds | None = None) -> RunRo
 
 
 def _content(path: str | os.PathLike[str]) -> tuple[bytes, list[Fault]]:
-    """All text of the file, line ends as `\\n`; of a damaged one what can be read, and a fault.
+    """All text of the file, line ends as `\\n`; of a damaged one the whole lines that can be read, and a fault.
 
     A file that expands to more than a run can hold is not read to its end.
     """
@@ -107,6 +109,7 @@ def _content(path: str | os.PathLike[str]) -> tuple[bytes, list[Fault]]:
                     return b"", [Fault(str(path), 0, found, "give one line per ranked page")]
     except InputError as error:
         faults.extend(error.faults)
+        del text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
     if text.startswith(UTF_16):
         return b"", [*faults, Fault(str(path), 0, "UTF-16 text", "save the file as UTF-8")]
     if text.startswith(BYTE_ORDER_MARK):
