@@ -113,7 +113,11 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
         (["--policy", "deficit", "--set", "scored=mood"], "unknown dimension 'mood'; choose from geography, gender"),
         (["--policy", "deficit", "--set", "divided=x"], "unknown dimension 'x'; choose from geography, gender"),
         (["--policy", "deficit", "--set", "n_candidates=0"], "n_candidates is 0, but must be at least 1"),
-        (["--policy", "deficit", "--set", "sharpness=-1"], "sharpness is -1.0, but must not be negative"),
+        (["--policy", "deficit", "--set", "sharpness=-1"], "sharpness is -1, but must be from 0 to 20"),
+        (["--policy", "deficit", "--set", "sharpness=1e9"], "sharpness is 1e+09, but must be from 0 to 20"),
+        (["--policy", "deficit", "--set", "odds=1"], "odds: 1 given, but give one for each of the 32 groups"),
+        (["--policy", "deficit", "--set", f"odds={'0,' * 32}"], "odds: 32 given, but give one for each of the 32"),
+        (["--policy", "deficit", "--set", f"odds={'1,' * 31}-1"], "none below 0 and not all 0"),
         (["--policy", "deficit", "--set", "n_candidate=9"], "did you mean 'n_candidates'?"),
         (["--policy", "deficit", "--query", " "], "--query is empty"),
         (["--policy", "deficit", "--topics", "999"], "unknown topic '999'; choose from train, eval, all"),
@@ -193,3 +197,12 @@ def test_bad_settings_of_all_kinds_are_reported_at_once(
     for said in ("no group 'Atlantis'", "the share of Africa is -2", "min_precision is 2", "one share for each depth"):
         assert said in str(result.exception)
     assert not (tmp_path / "run.tsv").exists()
+
+
+def test_a_setting_that_policy_and_candidates_have_is_the_policys(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "x.tsv"
+    options = ["--task", 2, "--from", golden_runs[-1], "--policy", "plackett-luce", "--set", "sharpness=3"]
+    assert rank(golden_collection, out, *options).exit_code == 0
+    assert json.loads(Path(f"{out}.json").read_text())["settings"]["sharpness"] == 3.0

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar, get_args
 
-from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
 from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
 from evenrank.exposure import check_attention, parse_attention
 from evenrank.policies.policy import Policy, Request
-from evenrank.policies.registry import policy_class
+from evenrank.policies.registry import POLICIES, policy_class
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import parse_restriction
@@ -30,7 +30,8 @@ from evenrank.types import FilePath
 
 Settings = Mapping[str, object]
 """Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
-
+MOST_SHARPNESS = 20.0
+"""Power above which nothing but the surest pages would count in a target; what is learned is 5 at most."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -62,9 +63,9 @@ def make_job(
     texts = setting_texts(settings or {})
     if attention is not None:
         texts["attention"] = str(parse_attention(attention))
-    shared = {field.name for field in fields(BuildSettings)}
-    of_build = {name: text for name, text in texts.items() if name in shared}
-    of_policy = {name: text for name, text in texts.items() if name not in shared}
+    of_candidates = {field.name for field in fields(BuildSettings)} - _own_settings(policy)
+    of_build = {name: text for name, text in texts.items() if name in of_candidates}
+    of_policy = {name: text for name, text in texts.items() if name not in of_candidates}
     build, configured = _both(
         lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
     )
@@ -118,6 +119,12 @@ def serve_protocol(protocol: str | Protocol, task: Task, dimensions: Iterable[st
     return Served(protocol.name, Request(task, protocol.n_rankings(task), length), candidates, policy)
 
 
+def _own_settings(policy: str | Policy) -> frozenset[str]:
+    """Settings that a policy has, where it is given by name: they mean the policy's, also where candidates have one."""
+    owner = POLICIES.get(policy) if isinstance(policy, str) else None
+    return frozenset() if owner is None else frozenset(field.name for field in fields(owner))  # type: ignore[arg-type]
+
+
 def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
     """What both functions return; when both fail, one error with the faults of both."""
     try:
@@ -143,7 +150,7 @@ def _build_settings(
         wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
     settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
     settings = replace(settings, attention=check_attention(settings.attention, served.request.length))
-    _check_numbers(settings)
+    _check_numbers(settings, known)
     for named in (settings.scored, settings.divided):
         if named:
             GroupSpace.of(named, known)
@@ -152,13 +159,18 @@ def _build_settings(
     return settings
 
 
-def _check_numbers(settings: BuildSettings) -> None:
+def _check_numbers(settings: BuildSettings, known: Mapping[str, Dimension]) -> None:
     """EvenrankError for numbers that mean nothing."""
     faults = []
     if settings.n_candidates < 1:
         faults.append(f"n_candidates is {settings.n_candidates}, but must be at least 1")
-    if settings.sharpness < 0.0:
-        faults.append(f"sharpness is {settings.sharpness}, but must not be negative")
+    if not 0.0 <= settings.sharpness <= MOST_SHARPNESS:
+        faults.append(f"sharpness is {settings.sharpness:g}, but must be from 0 to {MOST_SHARPNESS:g}")
+    n_groups = GroupSpace.of(settings.information, known).n_groups
+    if settings.odds and (len(settings.odds) != n_groups or min(settings.odds) < 0.0 or not any(settings.odds)):
+        of = " and ".join(settings.information)
+        wanted = f"one for each of the {n_groups} groups of {of}, none below 0 and not all 0"
+        faults.append(f"odds: {len(settings.odds)} given, but give {wanted} (the record beside a run lists them)")
     if faults:
         raise EvenrankError("\n".join(faults))
 
