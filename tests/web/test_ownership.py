@@ -170,3 +170,9 @@ def test_shares_are_of_one_thing(desk: Desk, client: TestClient) -> None:
     assert search is not None
     share_with(desk.store, work_list, "wiki:Zoe", "reader")
     assert search_token not in person_client(desk, "Zoe").get("/mine").text
+
+
+@pytest.mark.parametrize("area", ["/lists", "/searches"])
+def test_an_address_without_a_list_leads_to_all_of_them(client: TestClient, area: str) -> None:
+    answer = client.get(area, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/mine")

@@ -9,12 +9,12 @@ from evenrank.records import Article, Topic
 from evenrank.search.engine.index_pages import page_fields
 from evenrank.search.engine.protocol import IndexPage, WeightedTerm
 from evenrank.search.query.feedback import FeedbackSettings, expand, feedback_terms
+from evenrank.search.query.plurals import singular
 from evenrank.search.query.topic_query import (
     QuerySettings,
     build_terms,
     free_words,
     number_forms,
-    singular,
     split_words,
     subject_words,
     topic_words,
@@ -114,6 +114,12 @@ def test_terms_per_field(make_engine: MakeEngine) -> None:
         ("business", "business", {"business", "businesses"}),
         ("virus", "virus", {"virus", "viruses"}),
         ("gas", "gas", {"gas", "gases"}),
+        ("lighthouses", "lighthouse", {"lighthouse", "lighthouses"}),
+        ("volcanoes", "volcano", {"volcano", "volcanos", "volcanoes"}),
+        ("movies", "movie", {"movie", "movies"}),
+        ("species", "species", {"species"}),
+        ("wolf", "wolf", {"wolf", "wolves"}),
+        ("analysis", "analysis", {"analysis", "analyses"}),
     ],
 )
 def test_number_forms(word: str, single: str, forms: set[str]) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.people import are_biographies, names_people
-from evenrank.search.query.topic_query import ENGLISH, number_forms, singular, split_words, subject_words
+from evenrank.search.query.plurals import singular
+from evenrank.search.query.topic_query import ENGLISH, number_forms, split_words, subject_words
 
 HEAD = 300
 """Characters of an article in which it says what it is about."""

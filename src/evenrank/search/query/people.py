@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from evenrank.search.engine.biography import BIOGRAPHY
 from evenrank.search.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.search.query.feedback import inverse_document_frequencies
-from evenrank.search.query.topic_query import ENGLISH, GENDER_WORDS, gender_words, singular, split_words
+from evenrank.search.query.plurals import singular
+from evenrank.search.query.topic_query import ENGLISH, GENDER_WORDS, gender_words, split_words
 from evenrank.search.word_lists import word_list
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from evenrank.records import Topic
 from evenrank.search.engine.analysis import analyser_for, without_stop_words
 from evenrank.search.engine.protocol import Engine, TextField, WeightedTerm
+from evenrank.search.query.plurals import plural_forms, singular
 from evenrank.search.word_lists import word_list
 
 ENGLISH = "en"
 WORD = re.compile(r"\w+")
 _CUT_OFF = re.compile(r"(?<!\w)\w*+(?:\.\.\.|…)\s*+$")
-_SIBILANT = ("s", "x", "z", "ch", "sh")
 
 
 def split_words(text: str, language: str = ENGLISH) -> list[str]:
@@ -35,27 +35,12 @@ def subject_words(text: str, *, is_name: bool, language: str = ENGLISH) -> list[
     return [word for word in split_words(text) if word not in dropped]
 
 
-def singular(word: str) -> str:
-    """A word without its regular plural ending (Harman's S-stemmer)."""
-    if len(word) <= 3 or not word.endswith("s"):
-        return word
-    if word.endswith("ies") and not word.endswith(("eies", "aies")):
-        return word[:-3] + "y"
-    if word.endswith("es") and word[:-2].endswith(_SIBILANT):
-        return word[:-2]
-    return word if word.endswith(("ss", "us", "is")) else word[:-1]
-
-
 def number_forms(word: str, language: str = ENGLISH) -> tuple[str, ...]:
-    """The word itself, and its regular singular or plural: the forms that count as one word without stemming."""
+    """The word itself, and its singular or plural: the forms that count as one word without stemming."""
     if language != ENGLISH:
         return (word,)
     single = singular(word)
-    if single.endswith("y") and len(single) > 2 and single[-2] not in "aeiou":
-        plural = single[:-1] + "ies"
-    else:
-        plural = single + ("es" if single.endswith(_SIBILANT) else "s")
-    return tuple(dict.fromkeys((word, single, plural)))
+    return tuple(dict.fromkeys((word, single, *plural_forms(single))))
 
 
 LONGEST_PHRASE = 4

@@ -45,6 +45,11 @@ def show_mine(request: Request) -> Response:
     )
 
 
+def to_mine(request: Request) -> Response:
+    """Where the lists are shown: an address without the name of a list is one that people type or shorten."""
+    return see_other(request, "/mine")
+
+
 def requested_thing(request: Request) -> Kept:
     """The list or search that the address names."""
     is_list = request.path_params["area"] == "lists"
@@ -117,6 +122,7 @@ def routes() -> list[BaseRoute]:
     start = "/{area:area}/{token:token}/manage"
     return [
         Route("/mine", show_mine),
+        Route("/{area:area}", to_mine, methods=["GET"]),
         Route(start, show_manage),
         Route(start, with_form(manage), methods=["POST"]),
     ]
