@@ -13,7 +13,7 @@ from evenrank.records import Topic
 from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.search.encode.dense import DenseScorer
 from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.biography import is_biography
+from evenrank.search.engine.definition import is_biography
 from evenrank.search.engine.protocol import Hits
 from evenrank.search.features import FeatureExtractor, standardise, weighted_sum
 from evenrank.search.hybrid import HybridModel, below

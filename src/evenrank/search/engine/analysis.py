@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evenrank.errors import UnknownNameError
 from evenrank.records import LANGUAGE_CODE
-from evenrank.search.engine.biography import BIOGRAPHY, is_biography
+from evenrank.search.engine.definition import BIOGRAPHY, is_biography
 from evenrank.search.engine.protocol import IndexPage, TextField
 
 if TYPE_CHECKING:

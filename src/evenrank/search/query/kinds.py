@@ -13,18 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.records import Topic
+from evenrank.search.engine.definition import KIND_OF_THING, defining_phrase
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.people import are_biographies, names_people
 from evenrank.search.query.plurals import singular
 from evenrank.search.query.topic_query import ENGLISH, number_forms, split_words, subject_words
 
-HEAD = 300
-"""Characters of an article in which it says what it is about."""
-_DEFINITION = re.compile(r"\b(?:is|was|are|were) (?:one of |among )?(?:an?|the)\s+([^.;:()]{1,120})")
-_NOUN_PHRASE_END = re.compile(
-    r",|\b(?:who|that|which|where|when|in|for|from|by|with|at|on|to|as|near|along|between|through|and"
-    r"|based|born|known|located|situated|found|endemic|native|written)\b"
-)
 _COMPOUND_MODIFIER = re.compile(r"\w+(?:[-‐‑–]\w+)+\s+(?=\w)")
 """What comes before the thing itself: "a Japanese-language song" is no language."""
 _CONTAINERS = frozenset(
@@ -106,7 +100,6 @@ def _title_heads(title: str) -> list[str]:
 
 def defining_words(text: str) -> list[str]:
     """What the first sentence says that its subject is: `tributary` in "The Una is a tributary of the Sava"."""
-    said = _DEFINITION.search(text[:HEAD])
-    before, _, after = _NOUN_PHRASE_END.split(said[1], maxsplit=1)[0].partition(" of ") if said else ("", "", "")
+    before, _, after = defining_phrase(text, KIND_OF_THING).partition(" of ")
     words = split_words(_COMPOUND_MODIFIER.sub("", before))
     return [*words, *split_words(after)] if _CONTAINERS.intersection(words[-1:]) else words

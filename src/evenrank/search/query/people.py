@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.search.engine.biography import BIOGRAPHY
+from evenrank.search.engine.definition import BIOGRAPHY
 from evenrank.search.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.search.query.feedback import inverse_document_frequencies
 from evenrank.search.query.plurals import singular
