@@ -13,6 +13,7 @@ import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import STORE, InputFile
+from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
     from evenrank.assessment.leave_one_out import LeftOut
@@ -71,7 +72,13 @@ def topics_with_judgments(collection: Collection, judgments: Path | str | None) 
 @click.argument("collection", metavar="DIR", type=FOLDER)
 @click.argument("pool", type=FILE)
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
-@click.option("--protocol", default="official-2021", show_default=True, help="Scoring choices.")
+@click.option(
+    "--protocol",
+    type=click.Choice(list(PROTOCOLS)),
+    default=DEFAULT_PROTOCOL,
+    show_default=True,
+    help="Set of scoring choices.",
+)
 @click.option("--groups", default="intersection", show_default=True, help="intersection, or names of dimensions.")
 @click.option("--team", "teams", metavar="RUN,RUN...", multiple=True, help="Runs that are left out together.")
 @JUDGMENTS
