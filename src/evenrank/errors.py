@@ -16,7 +16,7 @@ EvenrankError
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MAX_FOUND = 1000
@@ -171,6 +171,12 @@ def first_line(error: BaseException) -> str:
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:
     """An InputError of one fault."""
     return InputError([Fault(str(path), line, found, fix)])
+
+
+def listed(values: Sequence[object], n_shown: int = 8) -> str:
+    """`1, 2, 3 and 40 more`: the first of many, as errors and notes name them."""
+    more = f" and {len(values) - n_shown:,} more" if len(values) > n_shown else ""
+    return ", ".join(map(str, values[:n_shown])) + more
 
 
 def unknown_name(kind: str, name: object, known: Iterable[object], hint: str = "") -> str:

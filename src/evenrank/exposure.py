@@ -10,7 +10,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, WrongTypeError, input_error, reason_of
+from evenrank.errors import (
+    EvenrankError,
+    Fault,
+    InputError,
+    UnknownNameError,
+    WrongTypeError,
+    input_error,
+    listed,
+    reason_of,
+)
 
 Weights = NDArray[np.floating]
 PERSISTENCE = 0.8
@@ -135,8 +144,7 @@ class AttentionTable:
     def __post_init__(self) -> None:
         wrong = [f"rank {rank} has {repr(v)[:40]}" for rank, v in enumerate(self.values, 1) if not _is_weight(v)]
         if wrong:
-            more = f" and {len(wrong) - MAX_FAULTS:,} more" if len(wrong) > MAX_FAULTS else ""
-            raise EvenrankError(f"attention: {', '.join(wrong[:MAX_FAULTS])}{more} ({_WEIGHTS})")
+            raise EvenrankError(f"attention: {listed(wrong, MAX_FAULTS)} ({_WEIGHTS})")
         if not self.values or self.values[0] < LEAST_FIRST:
             raise EvenrankError(f"attention: rank 1 has {self.values[0] if self.values else 'no weight'} ({_FIRST})")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.ranking.notes import SHOWN_TOPICS, _named
+from evenrank.ranking.notes import _named
 
 
 def test_one_topic_and_several() -> None:
@@ -15,5 +15,5 @@ def test_a_query_is_named_by_its_title() -> None:
 
 
 def test_many_topics_are_counted() -> None:
-    text = _named(dict.fromkeys(range(SHOWN_TOPICS + 3), "1"))
-    assert text.endswith(f"{SHOWN_TOPICS - 1} (1) and 3 more")
+    text = _named(dict.fromkeys(range(11), "1"))
+    assert text.endswith("7 (1) and 3 more")

@@ -17,7 +17,7 @@ from evenrank.assessment.judged import judged_only as without_unjudged
 from evenrank.assessment.judged import judged_pages
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection, given_run
-from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.errors import EvenrankError, WrongTypeError, listed
 from evenrank.evaluation.intervals import Interval, intervals
 from evenrank.evaluation.protocol_settings import (
     ProtocolSettings,
@@ -26,7 +26,7 @@ from evenrank.evaluation.protocol_settings import (
 )
 from evenrank.evaluation.ranked_pages import RankedPages, align_pages, scored_pages
 from evenrank.evaluation.results import Results, RunResult
-from evenrank.evaluation.run_notes import listed, run_notes, value_notes
+from evenrank.evaluation.run_notes import run_notes, value_notes
 from evenrank.evaluation.topic_truth import DENSE_TARGET, TopicTruth, topic_view
 from evenrank.formats.runs import read_runs
 from evenrank.metrics.measure import Measure
@@ -62,9 +62,9 @@ def evaluate(
     `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
     changed by name; `depth` and `rankings` set the scored depth of both tasks.
     """
-    listed, named = given_runs(runs), joined_groups(groups)
+    given, named = given_runs(runs), joined_groups(groups)
     opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in listed]
+    loaded = [given_run(opened, run) for run in given]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)
@@ -231,19 +231,19 @@ def _mean(values: list[float]) -> float:
 def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
     """The runs as a list, whether one or several are given."""
     is_one = isinstance(runs, (Run, str, os.PathLike)) or not isinstance(runs, Iterable)
-    listed: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
-    for run in listed:
+    given: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
+    for run in given:
         if not isinstance(run, (Run, str, os.PathLike)):
             raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
-    return listed
+    return given
 
 
 def joined_groups(groups: str | Iterable[str]) -> str:
     """Names of dimensions, joined by commas."""
-    listed = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
-    if not listed or not all(isinstance(name, str) for name in listed):
+    names = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    if not names or not all(isinstance(name, str) for name in names):
         raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
-    return ",".join(listed)
+    return ",".join(names)
 
 
 def score_files(

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, listed
 from evenrank.evaluation.protocol_settings import settle_protocol
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.records import Run, Split, Task, Topic
 from evenrank.rng import derive
-
-SHOWN_TOPICS = 8
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,9 @@ class Oracle:
         """Where relevant pages run out; empty when they suffice."""
         if not self.ends:
             return ""
-        listed = [f"{topic} (about rank {rank})" for topic, rank in list(self.ends.items())[:SHOWN_TOPICS]]
-        more = f" and {len(self.ends) - SHOWN_TOPICS} more" if len(self.ends) > SHOWN_TOPICS else ""
-        topics = "topics" if len(self.ends) > 1 else "topic"
-        return f"relevant pages run out, and other pages follow, in {topics} {', '.join(listed)}{more}"
+        ends = [f"{topic} (about rank {rank})" for topic, rank in self.ends.items()]
+        topics = "topics" if len(ends) > 1 else "topic"
+        return f"relevant pages run out, and other pages follow, in {topics} {listed(ends)}"
 
 
 def oracle_run(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
+from evenrank.errors import listed
 from evenrank.evaluation.ranked_pages import count_repeats
 from evenrank.metrics.measure import Measure
 from evenrank.protocol import PROTOCOLS, Protocol
@@ -15,7 +16,6 @@ from evenrank.records import Run
 
 FEWEST_TOPICS = 5
 """With fewer topics a bootstrap interval says little."""
-SHOWN_TOPICS = 8
 STRANGE_SHARE = 0.5
 """With more than this share of ranked pages outside the collection, the run is most likely one of another."""
 OF_UNLISTED = {"no group": "they give no exposure", "unknown": "they count as unknown", "dropped": "they are left out"}
@@ -53,12 +53,6 @@ def value_notes(scores: Mapping[int, Mapping[str, float]], measures: Sequence[Me
         n_topics = f"{len(scores)} topic{'s' * (len(scores) != 1)}"
         notes.append(f"only {n_topics}: an interval needs at least {FEWEST_TOPICS} to say much")
     return notes
-
-
-def listed(topics: Sequence[int]) -> str:
-    """Topic ids, the first few of them."""
-    shown = ", ".join(map(str, topics[:SHOWN_TOPICS]))
-    return shown + (f" and {len(topics) - SHOWN_TOPICS} more" if len(topics) > SHOWN_TOPICS else "")
 
 
 def _missing_rankings(run: Run, protocol: Protocol, topics: Sequence[int]) -> list[str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from evenrank.errors import listed
 from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.ranking.job import RankingJob, TopicRankings
 from evenrank.targets.choice import FINER
-
-SHOWN_TOPICS = 8
-"""Topics that a note names before it only counts."""
 
 
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
@@ -28,8 +26,7 @@ def _named(details: Mapping[int, str], titles: Mapping[int, str] | None = None) 
     ]
     counted = "in topic" if len(details) == 1 else "in topics"
     where = "for" if all(topic in titles for topic in details) else counted
-    more = f" and {len(named) - SHOWN_TOPICS} more" if len(named) > SHOWN_TOPICS else ""
-    return f"{where} {', '.join(named[:SHOWN_TOPICS])}{more}"
+    return f"{where} {listed(named)}"
 
 
 def _short(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
