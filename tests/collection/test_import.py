@@ -23,6 +23,7 @@ from evenrank.errors import DamagedCollectionError, EvenrankError, InputError
 from evenrank.evaluation.ranked_pages import align_pages
 from evenrank.formats import name_lists
 from evenrank.formats.corpus import text_of_html
+from evenrank.protocol import OFFICIAL_2022
 from evenrank.records import WORK_ORDER
 
 PAGES = [
@@ -437,7 +438,7 @@ def test_files_of_2022_are_taken_as_they_are(tmp_path: Path) -> None:
     assert collection.quality_score.tolist() == [0.75, 0.25]
     assert collection.topics[0].homepage == "https://example.org/t"
     assert collection.manifest.counted == ("sub-region", "source-region")
-    shares = align_pages(collection, np.array([0, 1]), collection.space("source-region"), [True], missing=0)
+    shares = align_pages(collection, np.array([0, 1]), collection.space("source-region"), OFFICIAL_2022)
     assert shares.total(np.array([1.0, 0.0]))[[0, 19]].tolist() == [0.25, 0.75]
     assert shares.total(np.array([0.0, 1.0]))[0] == 1.0
     assert collection.size_bytes is not None
