@@ -49,10 +49,7 @@ def annotate_wikis(
     wikis are not written again.
     """
     settings = settings or AnnotateSettings()
-    quality_model(settings)
-    wikidata = shared_dump(inputs)
-    for wanted in inputs.values():
-        check_inputs(wanted)
+    wikidata = check_wikis(inputs, settings)
     with only_run(folder / "wikis"):
         work = work_folder(folder / "wikis", is_fresh)
         entities = WorkStore(work / "rows.sqlite")
@@ -76,14 +73,17 @@ def annotate_wikis(
     return reports
 
 
-def shared_dump(inputs: Mapping[str, Inputs]) -> Path:
-    """The Wikidata dump that all wikis name."""
+def check_wikis(inputs: Mapping[str, Inputs], settings: AnnotateSettings) -> Path:
+    """The Wikidata dump that all wikis name; an error when files or settings of a wiki cannot be used."""
+    quality_model(settings)
     dumps = {files.wikidata for files in inputs.values()}
     dump = dumps.pop() if len(dumps) == 1 else None
     if dump is None:
         raise EvenrankError("several wikis are annotated from one Wikidata dump: name the same one for each of them")
     if not dump.is_file():
         raise input_error(dump, 0, "no such file", "check the name")
+    for wanted in inputs.values():
+        check_inputs(wanted)
     return dump
 
 

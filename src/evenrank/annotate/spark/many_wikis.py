@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenrank.annotate.labeller import check_inputs, only_run, quality_model, work_folder
-from evenrank.annotate.many_wikis import entities_stage, output_of, purpose_of, shared_dump
+from evenrank.annotate.labeller import only_run, work_folder
+from evenrank.annotate.many_wikis import check_wikis, entities_stage, output_of, purpose_of
 from evenrank.annotate.settings import AnnotateSettings, Inputs
 from evenrank.annotate.spark.annotate import annotate_on_spark, check_purpose, read_tables
 from evenrank.annotate.write import Report
@@ -34,10 +34,7 @@ def annotate_wikis_on_spark(
     crash the same call resumes with the first wiki that is missing.
     """
     settings = settings or AnnotateSettings()
-    quality_model(settings)
-    wikidata = shared_dump(inputs)
-    for wanted in inputs.values():
-        check_inputs(wanted)
+    wikidata = check_wikis(inputs, settings)
     with only_run(folder / "wikis"):
         work = work_folder(folder / "wikis", is_fresh)
         check_purpose(work, purpose_of(inputs, settings))
