@@ -120,19 +120,11 @@ def test_reading_goes_on_after_any_batch(tmp_path: Path, pack: Callable[[bytes],
         assert later.faults == faults.faults[len(faults.faults) - len(later.faults) :]
 
 
-def test_progress_adds_up_to_the_size_of_the_file(tmp_path: Path) -> None:
-    class Bar:
-        n = 0.0
-
-        def update(self, n: float = 1) -> None:
-            self.n += n
-
-        def close(self) -> None: ...
-
+def test_batches_know_how_much_of_the_file_was_read(tmp_path: Path) -> None:
     path = write(tmp_path, b"".join(line(article(number)) for number in range(1, 500)))
-    bar = Bar()
-    list(read_parsed(path, FaultLog(), size=2000, progress=bar))
-    assert bar.n == open_articles(path).size_bytes
+    n_bytes = [batch.n_file_bytes for batch in read_parsed(path, FaultLog(), size=2000)]
+    assert n_bytes == sorted(n_bytes)
+    assert n_bytes[-1] == open_articles(path).size_bytes
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"\x00\x01", b"a,b,c\n"])

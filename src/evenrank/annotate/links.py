@@ -39,7 +39,7 @@ ENGLISH = Namespaces()
 
 
 def site_names(site: Site) -> Namespaces:
-    """What the wiki of a dump calls files and categories, by its own list and by its language."""
+    """What a wiki calls files and categories: a dump lists it, and its language suggests it."""
     names = dict(site.namespaces)
     return Namespaces.local(names.get(6, "File"), names.get(14, "Category"), site.language)
 

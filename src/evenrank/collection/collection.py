@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from evenrank.formats.name_lists import PageNames
 from evenrank.records import Topic
 from evenrank.text_ids import FILE_NAME as IDS_FILE
 from evenrank.text_ids import TextIds, load_text_ids
+
+if TYPE_CHECKING:
+    from evenrank.formats.articles import ArticleFile
 
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 SUBJECTS = "subjects.jsonl"
@@ -168,11 +171,6 @@ class Collection:
         except DAMAGE as error:
             raise damaged(self.data, error) from error
 
-    @property
-    def ids_folder(self) -> Path | None:
-        """Where readers of the corpus find the numbers of ids that are text; None where ids are numbers."""
-        return self.data if self.manifest.has_text_ids else None
-
     def shown_id(self, page_id: int) -> int | str:
         """The id of a page as its files have it: the number itself, or text."""
         return int(page_id) if self.text_ids is None else self.text_ids.text(int(page_id))
@@ -194,6 +192,15 @@ class Collection:
         """The corpus file; None when the collection was made without one."""
         source = self.manifest.sources.get("corpus")
         return None if source is None else self.path / source.path
+
+    def open_corpus(self) -> ArticleFile:
+        """The articles of the corpus, under the numbers that the collection gives them."""
+        from evenrank.formats.articles import open_articles
+
+        if self.corpus is None:
+            raise EvenrankError(f"{self.path}: no corpus (import the collection with --corpus)")
+        ids_folder = self.data if self.manifest.has_text_ids else None
+        return open_articles(self.corpus, ids_folder=ids_folder, language=self.manifest.language)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:

@@ -16,7 +16,7 @@ from evenrank.formats.corpus import parse_corpus
 from evenrank.formats.dump import PAGE_END, Site, parse_dump, read_site
 from evenrank.formats.faults import FaultLog
 from evenrank.parallel import map_batches
-from evenrank.progress import Progress, progress_bar
+from evenrank.progress import progress_bar
 from evenrank.records import Article
 from evenrank.spark import map_on_spark
 from evenrank.text_ids import ALL_OF_A_KIND, loaded_text_ids
@@ -37,7 +37,7 @@ class ArticleFile:
     kind: Literal["corpus", "dump"]
     """JSON lines of the track, or MediaWiki XML."""
     site: Site
-    """The wiki that a dump comes from."""
+    """The wiki that the articles come from, as far as it is known."""
     size_bytes: int
     """Size on disk: the total for a progress bar."""
     has_text_ids: bool = False
@@ -63,17 +63,22 @@ class ArticleFile:
 
 
 def open_articles(
-    path: str | os.PathLike[str], *, has_text_ids: bool = False, ids_folder: Path | None = None
+    path: str | os.PathLike[str],
+    *,
+    has_text_ids: bool = False,
+    ids_folder: Path | None = None,
+    language: str = "en",
 ) -> ArticleFile:
     """The file as corpus or dump, inferred from its content; InputError if it is neither.
 
-    Ids are text with `has_text_ids`, or with an `ids_folder`, which has their numbers.
+    Ids are text with `has_text_ids`, or with an `ids_folder`, which has their numbers. A dump says what language its
+    wiki is in; that of a corpus is `language`.
     """
     start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
     size_bytes = Path(path).stat().st_size
     if start.startswith(b"{"):
         has_text_ids = has_text_ids or ids_folder is not None
-        return ArticleFile(str(path), "corpus", Site(), size_bytes, has_text_ids, ids_folder)
+        return ArticleFile(str(path), "corpus", Site(language=language), size_bytes, has_text_ids, ids_folder)
     if start.startswith((b"<mediawiki", b"<?xml", b"<page")):
         if has_text_ids or ids_folder is not None:
             raise input_error(
@@ -86,33 +91,21 @@ def open_articles(
 
 
 def read_articles(
-    path: str | os.PathLike[str],
-    faults: FaultLog,
-    *,
-    start: Position = START,
-    progress: Progress | None = None,
-    ids_folder: Path | None = None,
+    source: ArticleFile | str | os.PathLike[str], faults: FaultLog, *, start: Position = START
 ) -> Iterator[Article]:
     """The articles of a corpus or dump in the file's order; broken records are skipped and go to `faults`."""
-    for batch in read_parsed(path, faults, start=start, progress=progress, ids_folder=ids_folder):
+    for batch in read_parsed(source, faults, start=start):
         yield from batch.articles
 
 
 def read_parsed(
-    path: str | os.PathLike[str],
-    faults: FaultLog,
-    *,
-    start: Position = START,
-    size: int = BATCH,
-    progress: Progress | None = None,
-    ids_folder: Path | None = None,
+    source: ArticleFile | str | os.PathLike[str], faults: FaultLog, *, start: Position = START, size: int = BATCH
 ) -> Iterator[ParsedBatch]:
     """As `read_articles`, batch by batch; `start` at a batch's `end` resumes after it."""
-    source = open_articles(path, ids_folder=ids_folder)
-    n_file_bytes = 0
-    for raw in source.raw_batches(faults, start, size):
-        batch = source.parse(raw)
-        n_file_bytes = _report(batch, faults, progress, n_file_bytes)
+    opened = source if isinstance(source, ArticleFile) else open_articles(source)
+    for raw in opened.raw_batches(faults, start, size):
+        batch = opened.parse(raw)
+        faults.merge(batch.faults)
         yield batch
 
 
@@ -145,7 +138,9 @@ def map_articles(
     n_file_bytes = 0
     with closing(progress_bar(source.size_bytes, label, "B", scale=True)) as bar:
         for batch, result, n_articles in mapped:
-            n_file_bytes = _report(batch, faults, bar, n_file_bytes)
+            faults.merge(batch.faults)
+            bar.update(batch.n_file_bytes - n_file_bytes)
+            n_file_bytes = batch.n_file_bytes
             yield MappedBatch(result, n_articles, batch.end)
 
 
@@ -159,11 +154,3 @@ class _ParseAndCall(Generic[R]):
     def __call__(self, raw: RawBatch) -> tuple[ParsedBatch, R, int]:
         batch = self.source.parse(raw)
         return batch._replace(articles=()), self.function(batch.articles), len(batch.articles)
-
-
-def _report(batch: ParsedBatch, faults: FaultLog, progress: Progress | None, n_before: int) -> int:
-    """Bytes of the file read so far, reported to `progress`; the batch's faults go to `faults`."""
-    faults.merge(batch.faults)
-    if progress is not None:
-        progress.update(batch.n_file_bytes - n_before)
-    return batch.n_file_bytes

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import EvenrankError
 from evenrank.formats.articles import read_articles
 from evenrank.formats.faults import FaultLog
 from evenrank.records import Split
@@ -64,9 +63,7 @@ class CollectionDataset:
 
     def docs_iter(self) -> Iterator[Doc]:
         """Articles in the order of the corpus; broken records are skipped."""
-        if self.collection.corpus is None:
-            raise EvenrankError(f"{self.collection.path}: no corpus (import the collection with --corpus)")
-        for article in read_articles(self.collection.corpus, FaultLog(), ids_folder=self.collection.ids_folder):
+        for article in read_articles(self.collection.open_corpus(), FaultLog()):
             yield Doc(article.key or str(article.page_id), article.title, article.text, article.url)
 
     def docs_count(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from evenrank.alignment.groups import UNKNOWN_MASK
 from evenrank.alignment.occupation import OCCUPATION
-from evenrank.annotate.links import ENGLISH, Namespaces, site_names
+from evenrank.annotate.links import ENGLISH, Namespaces
 from evenrank.annotate.templates import infobox_names
 from evenrank.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 from evenrank.collection.collection import Collection
@@ -38,11 +37,6 @@ class PageFields(NamedTuple):
 def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH) -> list[PageFields]:
     """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
     return [_fields(article, namespaces) for article in articles]
-
-
-def namespaces_of(source: ArticleFile, language: str) -> Namespaces:
-    """The names of the wiki that a corpus comes from: a dump lists them, the language of other files suggests them."""
-    return site_names(source.site if source.kind == "dump" else replace(source.site, language=language))
 
 
 def _fields(article: Article, namespaces: Namespaces) -> PageFields:

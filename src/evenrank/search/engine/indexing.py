@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from evenrank.annotate.links import site_names
 from evenrank.collection.checksums import write_checksums
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_collection
 from evenrank.errors import EvenrankError, reason_of
-from evenrank.formats.articles import MappedBatch, map_articles, open_articles
+from evenrank.formats.articles import MappedBatch, map_articles
 from evenrank.formats.content import START, Position
 from evenrank.formats.faults import FaultLog
 from evenrank.formats.locking import only_writer
@@ -36,7 +37,6 @@ from evenrank.search.engine.index_pages import (
     PreparedPages,
     is_plain,
     latest_pages,
-    namespaces_of,
     page_fields,
     prepare_pages,
     with_metadata,
@@ -106,7 +106,6 @@ def _build(
     on_commit: Callable[[int], None],
     spark: SparkSession | None,
 ) -> Engine:
-    assert collection.corpus is not None
     opened, state = _open_or_create(collection, engine, n_threads)
     if spark is not None and not isinstance(opened, PreparingEngine):
         opened.close()
@@ -116,9 +115,9 @@ def _build(
         return opened
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
-    source = open_articles(collection.corpus, ids_folder=collection.ids_folder)
+    source = collection.open_corpus()
     n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else n_threads
-    fields = partial(page_fields, namespaces=namespaces_of(source, collection.manifest.language))
+    fields = partial(page_fields, namespaces=site_names(source.site))
     path = collection.path.absolute()
     function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
     mapped: Generator[MappedBatch[Any]] = map_articles(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.collection.collection import Collection
-from evenrank.formats.articles import map_articles, open_articles
+from evenrank.formats.articles import map_articles
 from evenrank.formats.atomic import atomic_file
 from evenrank.formats.faults import FaultLog
 from evenrank.records import WORK_ORDER
@@ -67,7 +67,7 @@ def save_facts(
     corpus, path = collection.corpus, facts_path(collection, folder)
     if path.is_file() or corpus is None or not corpus.is_file() or len(collection) > max_articles:
         return
-    counts = count_articles(collection, corpus, n_workers)
+    counts = count_articles(collection, n_workers)
     with atomic_file(path) as file:
         np.save(file, counts)
 
@@ -80,12 +80,11 @@ def enough_of(counts: NDArray[np.int32], quality_class: NDArray[np.integer]) -> 
     return np.asarray(np.ceil(SHARE * np.median(counts[is_good], axis=0)), np.float64)
 
 
-def count_articles(collection: Collection, corpus: Path, n_workers: int | None = None) -> NDArray[np.int32]:
+def count_articles(collection: Collection, n_workers: int | None = None) -> NDArray[np.int32]:
     """Counts of each page row, from one pass over the corpus."""
     counts = np.full((len(collection), len(KINDS)), -1, np.int32)
-    source = open_articles(corpus, ids_folder=collection.ids_folder)
     count, label = partial(count_batch, language=collection.manifest.language), "counting what articles have"
-    for batch in map_articles(count, source, FaultLog(), label=label, n_workers=n_workers):
+    for batch in map_articles(count, collection.open_corpus(), FaultLog(), label=label, n_workers=n_workers):
         page_ids, found = batch.result
         rows = collection.rows_of(page_ids)
         counts[rows[rows >= 0]] = found[rows >= 0]
