@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import orjson
 import pytest
+from click.testing import CliRunner, Result
 
 import evenrank as package
+from evenrank.cli.main import cli
 from evenrank.cli.outputs import json_parts
 from evenrank.cli.score import render_scores
+from evenrank.errors import EvenrankError
 
 
 def evenrank(*words: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -91,3 +95,72 @@ def test_rerank_writes_over_none_of_its_inputs(files: Path, name: str) -> None:
     assert ended.returncode == 2
     assert "one of the files to read, which would be lost" in ended.stderr
     assert (files / name).read_bytes() == before
+
+
+RECIPES = "query,item,score\nu1,pasta al forno,0.9\nu1,tom yum,0.4\nu1,ceviche,0.3\n"
+CUISINES = "item,cuisine\npasta al forno,Italian\ntom yum,Thai\nceviche,Peruvian\n"
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> Path:
+    (tmp_path / "run.csv").write_text(RECIPES)
+    (tmp_path / "groups.csv").write_text(CUISINES)
+    (tmp_path / "liked.csv").write_text("query,item,grade\nu1,tom yum,1\n")
+    return tmp_path
+
+
+def both(folder: Path, command: str, *options: str) -> Result:
+    files = ["--run", str(folder / "run.csv"), "--groups", str(folder / "groups.csv")]
+    return CliRunner().invoke(cli, [command, *files, *options])
+
+
+def test_rerank_writes_what_the_ending_of_its_output_says(recipes: Path) -> None:
+    for ending, first in (("csv", "query,ranking,rank,item"), ("tsv", "query\tranking\trank\titem"), ("json", "{")):
+        out = recipes / f"fair.{ending}"
+        assert both(recipes, "rerank", "-o", str(out)).exit_code == 0
+        assert out.read_text().startswith(first)
+    scored = CliRunner().invoke(
+        cli, ["score", "--run", str(recipes / "fair.csv"), "--groups", str(recipes / "groups.csv")]
+    )
+    assert scored.exit_code == 0
+
+
+def test_an_id_with_a_blank_is_never_written_as_two_columns(recipes: Path) -> None:
+    answer = both(recipes, "rerank", "-o", str(recipes / "fair.trec"))
+    assert isinstance(answer.exception, EvenrankError)
+    assert "item id 'pasta al forno' has a blank" in str(answer.exception)
+    assert not (recipes / "fair.trec").exists()
+
+
+def test_a_score_of_another_name_is_not_passed_over_in_silence(recipes: Path) -> None:
+    (recipes / "run.csv").write_text(RECIPES.replace("score", "points"))
+    liked = ["--qrels", str(recipes / "liked.csv")]
+    for answer in (both(recipes, "score", *liked), both(recipes, "rerank", "--format", "csv")):
+        assert answer.exit_code == 0
+        assert "no column score or rank, so items are ranked as they are listed (not used: points)" in answer.output
+    (recipes / "run.csv").write_text(re.sub(r",[^,]*$", "", RECIPES, flags=re.MULTILINE))
+    assert "note" not in both(recipes, "score", *liked).output, "rows in order are a form of their own"
+
+
+def test_groups_that_differ_in_capitals_only_are_named(recipes: Path) -> None:
+    (recipes / "groups.csv").write_text(CUISINES.replace("Peruvian", "THAI "))
+    for answer in (both(recipes, "score", "--target", "equal"), both(recipes, "rerank", "--format", "csv")):
+        assert "cuisine: 'THAI' and 'Thai' are different groups (spell them alike to join them)" in answer.output
+
+
+def test_what_is_wrong_comes_with_what_to_do(recipes: Path) -> None:
+    (recipes / "run.csv").write_text("query;item;score\nu1;a;0,5\nu1;b;\n")
+    told = str(both(recipes, "score", "--target", "equal").exception)
+    assert "line 2: score is not a finite number: '0,5' (write a decimal point instead of the comma)" in told
+    assert "line 3: score is not a finite number: '' (give a number, or leave the row out)" in told
+    (recipes / "run.csv").write_text("query,item,score\n")
+    assert "run.csv: nothing is ranked (give a row" in str(both(recipes, "score", "--target", "equal").exception)
+    (recipes / "run.csv").write_text(RECIPES + "u1,tom yum,0.2\nu1,ceviche,0.9\n")
+    told = str(both(recipes, "score", "--target", "equal").exception)
+    assert told.index("line 4: item appears") < told.index("line 5: item appears"), "in the order of the file"
+
+
+def test_relevant_items_under_other_ids_are_told(recipes: Path) -> None:
+    (recipes / "liked.csv").write_text("query,item,grade\nu1,tom_yum,1\n")
+    told = str(both(recipes, "score", "--qrels", str(recipes / "liked.csv")).exception)
+    assert "no relevant item is ranked, of 1 (are the ids the same in both?)" in told

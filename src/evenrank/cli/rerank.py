@@ -15,6 +15,7 @@ from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, refuse_input, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
+from evenrank.errors import EvenrankError
 from evenrank.settings import read_pairs
 
 FORMATS = ("trec", "csv", "tsv", "json")
@@ -48,7 +49,7 @@ FORMATS = ("trec", "csv", "tsv", "json")
 )
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="trec", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by the ending of the output, else trec]")
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
 @click.option("-o", "--output", metavar="FILE", type=TABLE, default=Path("-"), help="File; - is standard output.")
 def command(
@@ -61,7 +62,7 @@ def command(
     relevance: str,
     pairs: tuple[str, ...],
     seed: int,
-    form: str,
+    form: str | None,
     force: bool,
     output: Path,
 ) -> None:
@@ -83,7 +84,8 @@ def command(
         settings=read_pairs(pairs),
         seed=seed,
     )
-    write_text(render_rankings(found, form), output, force=force)
+    ending = output.suffix[1:].casefold()
+    write_text(render_rankings(found, form or (ending if ending in FORMATS else "trec")), output, force=force)
     for note in found.notes:
         say(f"note: {note}")
     say(repr(found).strip("<>"))
@@ -102,6 +104,7 @@ def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:
         )
         return
     if form == "trec":
+        refuse_blanks(found)
         lines = _trec_lines(found)
         while some := "".join(islice(lines, ENTRIES_AT_ONCE)):
             yield some
@@ -111,6 +114,15 @@ def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:
         text = io.StringIO()
         csv.writer(text, delimiter="," if form == "csv" else "\t", lineterminator="\n").writerows(entries)
         yield text.getvalue()
+
+
+def refuse_blanks(found: evenrank.Reranked) -> None:
+    """EvenrankError for an id that would be two columns of a TREC run."""
+    for query, lists in found.rankings.pairs():
+        for kind, name in (("query", query), *(("item", item) for items in lists for item in items)):
+            if len(str(name).split()) != 1:
+                fix = "write CSV (--format csv), or give ids without blanks"
+                raise EvenrankError(f"{kind} id {str(name)[:60]!r} has a blank, which a TREC run cannot hold ({fix})")
 
 
 def _trec_lines(found: evenrank.Reranked) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from evenrank.items.faults import Faults
 from evenrank.items.tables import ItemTable, Objects, objects_of
 from evenrank.items.text_numbers import ArrowTexts
 
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 LARGEST = 1e100
 """Largest share, grade or expected relevance: sums of their squares are numbers still."""
 
@@ -96,7 +98,11 @@ def numbers_of(
     except (TypeError, ValueError):
         values = np.array([as_number(value) for value in np.asarray(column, object).tolist()])
     wrong = ~np.isfinite(values) | _has_odd_digits(column)
-    faults.add_rows(table, f"{what} is not a finite number:", np.flatnonzero(wrong), column)
+    rows = np.flatnonzero(wrong)
+    has_comma = np.array([bool(_DECIMAL_COMMA.fullmatch(str(column[row]))) for row in rows.tolist()], bool)
+    kind = f"{what} is not a finite number:"
+    faults.add_rows(table, kind, rows[has_comma], column, "write a decimal point instead of the comma")
+    faults.add_rows(table, kind, rows[~has_comma], column, "give a number, or leave the row out")
     if low is not None:
         below = values < low
         faults.add_rows(table, f"{what} is below {low:g}:", np.flatnonzero(below), column)

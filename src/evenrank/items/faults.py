@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,11 +55,14 @@ class Faults:
             place = place if len(place) <= MAX_PLACE else f"{place[:MAX_PLACE]}…"
             places.shown.append((place, "" if value is NOTHING else repr(value)[:60]))
 
-    def add_rows(self, table: ItemTable, kind: str, rows: Sequence[int] | NDArray[Any], values: Any) -> None:
+    def add_rows(
+        self, table: ItemTable, kind: str, rows: Sequence[int] | NDArray[Any], values: Any, fix: str = ""
+    ) -> None:
         """The same fault in many rows of a table; `values` is the column in which it was found."""
         for row in rows[:SHOWN_PER_KIND]:
             value = values[int(row)]
-            self.add(table.name, kind, table.place(int(row)), value.item() if isinstance(value, np.generic) else value)
+            value = value.item() if isinstance(value, np.generic) else value
+            self.add(table.name, kind, table.place(int(row)), value, fix)
         if len(rows) > SHOWN_PER_KIND:
             self.n_more += len(rows) - SHOWN_PER_KIND
 
@@ -79,10 +83,16 @@ class Faults:
         listed = [
             Fault(f"{table}, {place}", 0, f"{kind} {value}".strip(), fix)
             for (table, kind, fix), places in self.rows.items()
-            for place, value in places.shown
+            for place, value in sorted(places.shown, key=_line_number)
         ]
         n_found = self.n_more + sum(places.n_found for places in self.rows.values())
         raise InputError(listed[:MAX_SHOWN], n_found - min(len(listed), MAX_SHOWN))
+
+
+def _line_number(shown: tuple[str, str]) -> int:
+    """The number that a place ends with: rows that were sorted are reported in the order of the file."""
+    number = re.search(r"(?:row|line) (\d+)$", shown[0])
+    return int(number[1]) if number else 0
 
 
 def unreadable(value: object, what: str, wanted: str) -> WrongTypeError:

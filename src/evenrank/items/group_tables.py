@@ -66,7 +66,7 @@ def _check_twice(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faul
     is_first = np.zeros(len(encoded), bool)
     is_first[first] = True
     rows = [row for row in np.flatnonzero(~is_first).tolist() if ids[row] is not None]
-    faults.add_rows(table, "item appears twice:", rows, ids)
+    faults.add_rows(table, "item appears twice:", rows, ids, "keep one of them")
 
 
 def _long_columns(table: ItemTable, encoded: NDArray[np.intp], ids: Objects, faults: Faults) -> dict[str, ItemShares]:

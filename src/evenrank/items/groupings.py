@@ -58,6 +58,20 @@ class Groupings:
     def space(self) -> GroupSpace:
         return GroupSpace(tuple(part.dimension() for part in self.parts))
 
+    def notes(self) -> list[str]:
+        """A note on groups whose names differ in nothing but capitals and blanks: they may be meant as one."""
+        found = []
+        for part in self.parts:
+            alike: dict[str, list[str]] = {}
+            for group in part.groups:
+                alike.setdefault(" ".join(str(group).casefold().split()), []).append(str(group))
+            same = [" and ".join(map(repr, names)) for names in alike.values() if len(names) > 1]
+            if same:
+                more = f" and {len(same) - 5:,} more" if len(same) > 5 else ""
+                listed = f"{'; '.join(same[:5])}{more}"
+                found.append(f"{part.name}: {listed} are different groups (spell them alike to join them)")
+        return found
+
     def joint(self) -> Alignment:
         """Shares over intersections of groups; an item that is unknown in one grouping is unknown altogether.
 

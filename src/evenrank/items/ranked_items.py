@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class RankedItems:
     """Items of all rankings by number."""
     scores: NDArray[np.float64] | None
     """Scores beside the items; None when none were given."""
+    notes: tuple[str, ...] = ()
+    """What readers of results should know of how they were read."""
 
     @property
     def starts(self) -> Ints:
@@ -80,12 +82,12 @@ def _check_repeated(number: Ints, items: Ints, ids: Objects, table: ItemTable, f
     order = np.lexsort([np.arange(len(items)), items, number])
     again = (items[order][1:] == items[order][:-1]) & (number[order][1:] == number[order][:-1])
     rows = [row for row in np.sort(order[1:][again]).tolist() if ids[row] is not None]
-    faults.add_rows(table, "item appears twice in one ranking:", rows, ids)
+    faults.add_rows(table, "item appears twice in one ranking:", rows, ids, "keep one of them")
 
 
 def named(part: RankedItems, name: str) -> RankedItems:
     systems = (name,) if len(part.systems) == 1 else tuple(f"{name} {one}" for one in part.systems)
-    return RankedItems(systems, part.queries, part.system, part.query, part.lengths, part.items, part.scores)
+    return replace(part, systems=systems)
 
 
 def joined(parts: Sequence[RankedItems]) -> RankedItems:
@@ -102,4 +104,5 @@ def joined(parts: Sequence[RankedItems]) -> RankedItems:
         lengths=np.concatenate([part.lengths for part in parts]),
         items=np.concatenate([part.items for part in parts]),
         scores=np.concatenate(scores) if len(scores) == len(parts) else None,
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Number
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,12 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
     raise unreadable(value, name, WANTED)
 
 
+def source_name(value: object, name: str) -> str:
+    """What messages call rankings: their files, else `name`."""
+    paths = list(value.values()) if isinstance(value, Mapping) else [value]
+    return ", ".join(map(str, paths)) if all(isinstance(one, (str, os.PathLike)) for one in paths) and paths else name
+
+
 def _is_system(value: object) -> bool:
     """Whether a value of a mapping is the rankings of a whole system: a table, or a mapping to lists."""
     value = from_to_dict(value)
@@ -86,7 +93,7 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
     order = _order(table, values, of_system, query, ranking, faults)
     encoded = items.encode(present(ids))
     placed = PlacedTable(table.name, {}, where=lambda row: table.place(int(order[row])))
-    return ranked_items(
+    found = ranked_items(
         tuple(map(str, systems.names)) or (system,),
         of_system[order],
         queries,
@@ -98,6 +105,16 @@ def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults
         placed,
         faults,
     )
+    return replace(found, notes=_order_notes(table)) if scores is None else found
+
+
+def _order_notes(table: ItemTable) -> tuple[str, ...]:
+    """A note where rows keep their order although the table may well have a score under another name."""
+    others = table.without_meaning()
+    if table.get("rank") is not None or not others:
+        return ()
+    shown = ", ".join(name[:60] for name in others[:5]) + (", …" if len(others) > 5 else "")
+    return (f"{table.name}: no column score or rank, so items are ranked as they are listed (not used: {shown})",)
 
 
 def _texts(column: Any, table: ItemTable, what: str, faults: Faults) -> list[str] | ArrowTexts:

@@ -119,8 +119,8 @@ def rerank(
     queries = _queries(given, shape, has_target)
     rankings, certificates = _result(given, _rank_all(job, queries, len(given.queries), workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
-    notes = (f"queries without a target: {', '.join(without)}",) if without else ()
-    return Reranked(rankings, certificates, policy, notes)
+    notes = [f"queries without a target: {', '.join(without)}"] if without else []
+    return Reranked(rankings, certificates, policy, (*given.notes, *notes))
 
 
 def _policy_of(name: str, n_rankings: int) -> type[Policy]:

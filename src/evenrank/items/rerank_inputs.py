@@ -16,7 +16,7 @@ from evenrank.items.groupings import Groupings
 from evenrank.items.mapped_rankings import ITEMS
 from evenrank.items.query_results import Id
 from evenrank.items.ranked_items import RankedItems
-from evenrank.items.rankings import read_rankings
+from evenrank.items.rankings import read_rankings, source_name
 from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import RelevantItems
 from evenrank.items.vocabulary import Vocabulary
@@ -50,6 +50,7 @@ class RerankInputs:
     scores: NDArray[np.float64]
     groupings: Groupings
     targets: Sequence[GroupTarget]
+    notes: tuple[str, ...] = ()
 
 
 def read_inputs(items: object, groups: object, target: object | None, relevance: str) -> RerankInputs:
@@ -65,7 +66,7 @@ def read_inputs(items: object, groups: object, target: object | None, relevance:
     wanted = targets_of("relevant" if target is None else target, grouped, expected, ranked.queries, faults)
     faults.raise_if_any()
     if not len(ranked.items):
-        raise EvenrankError("items: nothing to rank")
+        raise EvenrankError(f"{source_name(items, 'items')}: nothing to rank (give a row for each item)")
     if not any(_has_known_group(part.alignment, ranked.items) for part in grouped.parts):
         raise EvenrankError("groups: none of the items to rank has a known group (are the ids the same in both?)")
     return RerankInputs(
@@ -78,6 +79,7 @@ def read_inputs(items: object, groups: object, target: object | None, relevance:
         scores=believed if ranked.scores is None else ranked.scores,
         groupings=grouped,
         targets=wanted,
+        notes=(*ranked.notes, *grouped.notes()),
     )
 
 

@@ -11,7 +11,7 @@ from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.fairness import OF_FAIRNESS
 from evenrank.items.faults import Faults, check_count
 from evenrank.items.ranked_items import RankedItems
-from evenrank.items.rankings import read_rankings
+from evenrank.items.rankings import read_rankings, source_name
 from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import read_relevance
 from evenrank.items.scored_rows import scored_rows
@@ -65,7 +65,7 @@ def score(
     wanted = None if grouped is None else targets_of(target, grouped, judged, ranked.queries, faults)
     faults.raise_if_any()
     if not len(ranked.items):
-        raise EvenrankError("rankings: nothing is ranked")
+        raise EvenrankError(f"{source_name(rankings, 'rankings')}: nothing is ranked (give a row for each ranked item)")
     wished = [measures] if isinstance(measures, str) else measures
     if wished is not None and not isinstance(wished, Iterable):
         raise WrongTypeError(measures, "measures", "a name, or a list of names")

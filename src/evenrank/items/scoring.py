@@ -34,9 +34,10 @@ class Scoring:
     def results(self) -> ItemScores:
         columns: dict[str, Floats] = {}
         is_scored = np.ones(len(self.view.query), bool)
-        notes: list[str] = []
+        notes = [*self.ranked.notes, *(self.groupings.notes() if self.groupings is not None else ())]
         if self.relevance is not None:
             columns |= self._relevance()
+            self._note_strangers(notes)
             is_scored &= self._note_unjudged(notes)
         shares: list[GroupShare] = []
         if self.groupings is not None and self.targets is not None:
@@ -107,6 +108,13 @@ class Scoring:
         if len(unranked):
             notes.append(f"queries with relevant items and without a ranking, left out: {self._listed(unranked)}")
         return has_relevant
+
+    def _note_strangers(self, notes: list[str]) -> None:
+        """A note where not one relevant item is ranked: ids of two systems, most likely."""
+        assert self.relevance is not None
+        relevant = np.unique(self.relevance.item)
+        if len(relevant) and not np.isin(relevant, self.view.item).any():
+            notes.append(f"no relevant item is ranked, of {len(relevant):,} (are the ids the same in both?)")
 
     def _note(self, notes: list[str], chosen: NDArray[np.bool_], text: str) -> None:
         queries = np.unique(self.view.query[chosen])

@@ -71,6 +71,11 @@ class ItemTable:
         by_folded = {name.casefold(): name for name in self.columns}
         return next((by_folded[name] for name in NAMES[meaning] if name in by_folded), None)
 
+    def without_meaning(self) -> list[str]:
+        """The names of the columns that no reader takes for anything."""
+        known = {self.find(meaning) for meaning in NAMES}
+        return [name for name in self.columns if name not in known]
+
     def get(self, meaning: str) -> Any:
         """The column of a meaning; None when the table has none."""
         name = self.find(meaning)
