@@ -169,8 +169,8 @@ def test_a_coordinator_brings_articles_and_works_on_the_list(
     page, other = open_page(size, scheme, has_script), open_page()
     page.goto("/lists/new?title=Chess&keywords=chess")
     page.get_by_role("button", name="Make the list").click()
-    page.locator(".articles a.title").nth(40).wait_for()
-    titles = page.locator(".articles a.title").all_inner_texts()[:40]
+    page.locator(".articles .title").nth(40).wait_for()
+    titles = page.locator(".articles .title").all_inner_texts()[:40]
 
     page.goto("/lists/new?title=Our+own&keywords=chess&best=FA")
     page.locator("summary", has_text="Your own articles").click()

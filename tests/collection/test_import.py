@@ -475,3 +475,19 @@ def test_relevant_pages_without_metadata_are_counted(tmp_path: Path) -> None:
     assert f"relevant pages of training topics that are not in the metadata: 1 of 3; {end}" in notes
     asked = f"{end} (are these judgments of another collection?)"
     assert f"relevant pages of evaluation topics that are not in the metadata: 2 of 3; {asked}" in notes
+
+
+def test_topics_whose_judgments_have_another_name_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "meta.jsonl").write_text('{"page_id": 1, "geographic_locations": ["Asia"]}\n')
+    (tmp_path / "topics.jsonl").write_text('{"id": 1, "title": "Soups", "keywords": [], "relevant": [1]}\n')
+    notes: list[str] = []
+    files = ImportFiles(tmp_path / "meta.jsonl", eval_topics=(tmp_path / "topics.jsonl",))
+    import_collection(tmp_path / "c", files, warn=notes.append)
+    wanted = "no evaluation topic has relevant pages (rel_docs, or --qrels), so no run can be scored on them"
+    assert wanted in notes
+
+
+def test_a_page_id_of_another_name_is_told_with_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "meta.jsonl").write_text('{"pageid": 1, "geographic_locations": ["Asia"]}\n')
+    with pytest.raises(InputError, match="no page_id; the record has geographic_locations, pageid"):
+        import_collection(tmp_path / "c", ImportFiles(tmp_path / "meta.jsonl"))

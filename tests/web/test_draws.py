@@ -348,3 +348,22 @@ def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None
         for kind in np.unique(wanted):
             needs = work[chosen[kinds[chosen] == kind]]
             assert (np.diff(needs) <= 0).all()
+
+
+def test_a_draw_says_how_many_of_its_articles_came_before(desk: Desk, client: TestClient) -> None:
+    question = replace(CHESS, within=("geography=Oceania",))
+    search = make_search(desk, question)
+    path = f"/searches/{save_search(desk.store, search, '')}"
+    few = f"The search has {len(search.page_ids)} articles; each can come again until it is marked."
+    assert len(search.page_ids) < 200
+    assert few in client.get(path).text
+    seen: set[int] = set()
+    for number in (1, 2, 3):
+        drawn = {
+            article["page_id"] for article in client.get(f"{posted(client, f'{path}/draws')}.json").json()["articles"]
+        }
+        html = client.get(f"{path}/draws/{number}").text
+        n_again = len(drawn & seen)
+        assert (f"{n_again} of these articles were in earlier draws." in html) == (n_again > 1)
+        seen |= drawn
+    assert few in html

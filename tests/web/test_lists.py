@@ -16,7 +16,7 @@ from evenrank.exposure import discounts
 from evenrank.metrics.awrf import awrf
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
-from evenrank.web.desk import Desk
+from evenrank.web.desk import Desk, Recent
 from evenrank.web.lists.work_list import load_list, make_list
 from evenrank.web.request.question import Question
 
@@ -26,7 +26,7 @@ SHARED_ROWS = replace(PAPER_2021, normalised="all")
 
 
 def titles_in(html: str) -> list[str]:
-    return re.findall(r'<a class="title"[^>]*>([^<]*)</a>', html)
+    return re.findall(r'<(?:a|span) class="title"[^>]*>([^<]*)</(?:a|span)>', html)
 
 
 def token_of(path: str) -> str:
@@ -41,12 +41,28 @@ def test_a_list_has_a_thousand_articles_on_ten_pages(client: TestClient, list_pa
     assert len({article["page_id"] for article in exported}) == 1000
 
 
-def test_a_page_shows_what_a_row_needs(client: TestClient, list_path: str) -> None:
-    html = client.get(list_path).text
-    row = html[html.index('<tbody role="rowgroup">') : html.index("</tr>", html.index('<tbody role="rowgroup">'))]
-    assert "https://en.wikipedia.org/wiki/" in row
+def first_row(html: str) -> str:
+    return html[html.index('<tbody role="rowgroup">') : html.index("</tr>", html.index('<tbody role="rowgroup">'))]
+
+
+def test_titles_lead_to_the_wiki_of_the_articles(desk: Desk) -> None:
+    """Those of a generated collection are not on Wikipedia, and lead nowhere unless a wiki is named."""
+    elsewhere = replace(desk, settings=replace(desk.settings, wiki_url="https://wiki.example/wiki/"), cells=Recent())
+    client = client_of(elsewhere)
+    html = client.get(posted(client, "/lists", QUESTION)).text
+    row = first_row(html)
+    assert "https://wiki.example/wiki/" in row
     assert "Talk:" in row
     assert "action=history" in row
+    assert "Links lead to wiki.example." in html
+    synthetic = client_of(desk)
+    html = synthetic.get(posted(synthetic, "/lists", QUESTION)).text
+    assert "href" not in first_row(html)
+    assert "These articles are synthetic, so nothing links to a wiki." in html
+
+
+def test_a_page_shows_what_a_row_needs(client: TestClient, list_path: str) -> None:
+    row = first_row(client.get(list_path).text)
     for label in ("Class", "Size", "What is missing", "Region", "Why it is here"):
         assert f'data-label="{label}"' in row
     assert "Chess" in row

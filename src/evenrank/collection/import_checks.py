@@ -67,7 +67,10 @@ def warn_of_judgments(topics: list[Topic], page_ids: NDArray[np.int32], warn: Ca
     """Say how many relevant pages the metadata do not have; most of them missing means that files do not belong."""
     pages = PageRows(page_ids)
     for split, of_split in {"train": "training", "eval": "evaluation"}.items():
-        judged = [topic.rel_docs for topic in topics if topic.split == split and len(topic.rel_docs)]
+        named = [topic for topic in topics if topic.split == split]
+        judged = [topic.rel_docs for topic in named if len(topic.rel_docs)]
+        if named and not judged:
+            warn(f"no {of_split} topic has relevant pages (rel_docs, or --qrels), so no run can be scored on them")
         n_judged = sum(map(len, judged))
         n_missing = n_judged - sum(int(pages.contain(each).sum()) for each in judged)
         if n_missing:

@@ -30,7 +30,8 @@ def page_id_of(record: dict[str, Any], ids: TextIds | None) -> int:
     if ids is not None:
         return ids.number(check_text_id(value))
     if value is None:
-        raise ValueError("no page_id")
+        has = ", ".join(sorted(map(str, record))[:8])[:120]
+        raise ValueError(f"no page_id; the record has {has or 'no field'}")
     if type(value) is not int or not 0 <= value <= MAX_PAGE_ID:
         raise ValueError(f"page_id is {_shown(value)}, not a whole number from 0 to {MAX_PAGE_ID}")
     return value

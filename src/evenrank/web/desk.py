@@ -166,6 +166,13 @@ class Desk:
         return data_age(self.collection, self.settings.data_of)
 
     @cached_property
+    def wiki_name(self) -> str:
+        """The site that titles lead to; empty for a synthetic collection, whose titles are not on Wikipedia."""
+        if self.age.is_synthetic and self.settings.wiki_url == WebSettings().wiki_url:
+            return ""
+        return urlsplit(self.settings.wiki_url).netloc or self.settings.wiki_url
+
+    @cached_property
     def numbers(self) -> Numbers:
         return count_collection(self.collection)
 

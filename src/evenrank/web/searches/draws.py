@@ -150,6 +150,13 @@ def load_draw(connection: Connection, search: SavedSearch, number: int) -> Draw 
     return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"], row["name"])
 
 
+def n_drawn_before(connection: Connection, search: SavedSearch, draw: Draw) -> int:
+    """How many articles of a draw were in one before it."""
+    query = "SELECT pages FROM draw WHERE search = ? AND number < ?"
+    before = int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, draw.number))))
+    return int(np.isin(draw.page_ids, before).sum())
+
+
 def all_draws(connection: Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Pages of all draws of a search, and the exposure of each draw (draw by group)."""
     query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"

@@ -21,6 +21,7 @@ from evenrank.web.searches.draws import (
     draw_articles,
     draws_of,
     make_draw,
+    n_drawn_before,
     requested_draw,
     requested_search,
 )
@@ -30,6 +31,8 @@ from evenrank.web.searches.saved_search import SavedSearch, load_search, make_se
 
 N_DRAWS = 50
 """Draws that are linked on one page of a search."""
+FEW_DRAWS = 4
+"""Searches with fewer articles than this many draws have say that articles come again."""
 
 
 def ask_for_search(request: Request) -> Response:
@@ -61,6 +64,7 @@ def show_search(request: Request) -> Response:
         "search.html",
         search=search,
         draws=draws,
+        few_articles=FEW_DRAWS * desk.settings.draw_length,
         has_older=bool(draws) and draws[-1]["number"] > 1,
         marks=count_marks(desk.store, search),
         progress=search_progress(desk, search),
@@ -91,6 +95,7 @@ def show_draw(request: Request) -> Response:
         "draw.html",
         search=search,
         draw=draw,
+        n_again=n_drawn_before(desk.store.connection, search, draw),
         articles=draw_articles(desk, search, draw).articles(),
         marks=marks_seen_by(desk.store, search, visitor_of(request)),
         no_mark=NO_MARK,
