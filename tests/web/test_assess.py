@@ -331,3 +331,18 @@ def test_texts_are_taken_once_and_anew_after_the_collection_changed(
     assert isinstance(texts.find(page), ArticleContent)
     assert texts.find(GONE) is Absence.GONE
     texts.close()
+
+
+@pytest.mark.parametrize(("language", "key", "shown"), [("en", "ArrowRight", "→"), ("ar", "ArrowLeft", "←")])
+def test_the_arrow_for_the_next_article_points_where_the_language_goes(
+    judge: TestClient, judging: JudgingFiles, language: str, key: str, shown: str
+) -> None:
+    page = judge.get(start(judge, f"/judge/{judging.secrets['Ada']}"), headers={"Accept-Language": language}).text
+    link = re.search(rf'data-key="{key}">[^<]*<kbd>(.)</kbd>', page)
+    assert link is not None
+    assert link[1] == shown
+
+
+def test_french_colons_have_their_space(judge: TestClient, judging: JudgingFiles) -> None:
+    page = judge.get(start(judge, f"/judge/{judging.secrets['Ada']}"), headers={"Accept-Language": "fr"}).text
+    assert "<strong>Pertinent</strong>\u00a0: le sujet" in page

@@ -181,3 +181,11 @@ def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
     sentence = "plain search would give 9.6 % of the attention, this list gives 9.0 %, and the goal is 14 %."
     assert f"Women: {sentence}" in farther
     assert "<strong>Closer to the goal:</strong> Men: plain search would give 27 %" in nearer
+
+
+@pytest.mark.parametrize("name", ["style.css", "assess.css"])
+def test_styles_follow_the_direction_of_the_language(name: str) -> None:
+    """Start and end, never left and right: what is on the left in English is on the right in Arabic."""
+    text = (Path(__file__).parents[2] / "src/evenrank/web/static" / name).read_text()
+    wrong = r"(?:margin|padding|border)-(?:left|right)\b|(?:float|text-align):\s*(?:left|right)\b"
+    assert re.findall(wrong, text) == []
