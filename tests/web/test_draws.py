@@ -183,7 +183,7 @@ def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: P
     desk = open_desk(generated.path, settings)
     question = Question("Chess", ("chess", "pawns", "players", "game"))
     found = desk.source.find(question.topic())
-    titles = desk.titles_of(found.page_ids.tolist())
+    titles = desk.collection.titles_of(found.page_ids.tolist())
     evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
     matches_well = found.scores >= 2 * 0.15 * found.scores.max()
     is_about = evidence.in_lead | (evidence.in_text & matches_well)

@@ -17,7 +17,7 @@ ALL = {"best": "FA", "dimension-geography": "1"}
 def titles_in(desk: Desk, group: int, n: int = 12) -> str:
     """Titles of articles that are in one region alone."""
     rows = np.flatnonzero(np.asarray(desk.collection.masks["geography"]) == 1 << group)[:n]
-    return "\n".join(desk.titles_of(desk.collection.page_ids[rows].tolist()))
+    return "\n".join(desk.collection.titles_of(desk.collection.page_ids[rows].tolist()))
 
 
 def test_the_goal_is_about_the_articles_that_are_brought(desk: Desk, client: TestClient) -> None:

@@ -27,7 +27,9 @@ Q15,Tricky ]] [[Title,chess,1
 @pytest.fixture
 def subjects(desk: Desk, tmp_path: Path) -> Path:
     path = tmp_path / "subjects.csv"
-    path.write_text(TABLE.format(title=f'"{desk.titles_of(desk.collection.page_ids[:1].tolist())[0]}"'), "utf-8")
+    path.write_text(
+        TABLE.format(title=f'"{desk.collection.titles_of(desk.collection.page_ids[:1].tolist())[0]}"'), "utf-8"
+    )
     return path
 
 

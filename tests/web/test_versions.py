@@ -129,7 +129,7 @@ def test_a_list_says_what_changed_against_plain_search(client: TestClient, desk:
     path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
     kept = loaded(desk, path)
     assert kept.comparison is not None
-    came_in = desk.titles_of(kept.comparison.came_in[:1])
+    came_in = desk.collection.titles_of(kept.comparison.came_in[:1])
     html = client.get(path).text
     assert "<strong>Closer to the goal:</strong>" in html
     assert "plain search would give" in html

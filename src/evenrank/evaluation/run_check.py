@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from evenrank.collection.collection import Collection
 from evenrank.errors import Fault
 from evenrank.evaluation.protocol_settings import settle_protocol
-from evenrank.formats.faults import first_faults
 from evenrank.formats.run_rows import RunRows, read_rows
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 
@@ -53,9 +53,8 @@ def check_run(
     n_more = rows.n_more_faults
     sizes: Iterator[Fault] = iter(()) if rows.is_cut else check.sizes()
     for faults in (check.ids(), check.repeated(), iter(interleaved), sizes):
-        kept, n_left_out = first_faults(faults, MAX_OF_A_KIND)
-        found += kept
-        n_more += n_left_out
+        found += islice(faults, MAX_OF_A_KIND)
+        n_more += sum(1 for _ in faults)
     rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
     ordered = sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
     return CheckedRun([*of_file, *ordered, *rest], notes)

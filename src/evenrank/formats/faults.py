@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from evenrank.errors import Fault, InputError
 
 MAX_COUNTED = 100_000
 """After so many faults a file is not read further: it is not what it should be, and counting on takes long."""
-
-
-def first_faults(faults: Iterable[Fault], limit: int) -> tuple[list[Fault], int]:
-    """The first `limit` faults, and how many there are beyond them."""
-    kept: list[Fault] = []
-    n_more = 0
-    for fault in faults:
-        if len(kept) < limit:
-            kept.append(fault)
-        else:
-            n_more += 1
-    return kept, n_more
 
 
 @dataclass(slots=True)

@@ -95,11 +95,6 @@ def _line_number(shown: tuple[str, str]) -> int:
     return int(number[1]) if number else 0
 
 
-def unreadable(value: object, what: str, wanted: str) -> WrongTypeError:
-    """The error for a value of a type that no reader takes."""
-    return WrongTypeError(value, what, wanted)
-
-
 def check_count(name: str, value: object, most: int | None = None) -> None:
     """EvenrankError for a number of things that is no whole number from 1 on; None is left alone."""
     if value is None:

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from evenrank.errors import WrongTypeError
 from evenrank.items.columns import as_number, ids_of, present
-from evenrank.items.faults import Faults, unreadable
+from evenrank.items.faults import Faults
 from evenrank.items.ranked_items import PlacedTable, RankedItems, ranked_items
 from evenrank.items.tables import (
     ItemTable,
@@ -50,7 +51,7 @@ def mapping_rows(value: Mapping[Any, Any], name: str, faults: Faults) -> _Rows:
                     faults.add(name, "score is not a finite number:", f"{where}, item {item!r}", score)
             rankings = [[item for item, _ in ordered]]
         elif not _is_listed(listed):
-            raise unreadable(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
+            raise WrongTypeError(listed, f"ranking of {where}", "a list of items, or a dict of item → score")
         else:
             without.append(where)
             found = list(listed)

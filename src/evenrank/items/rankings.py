@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.errors import WrongTypeError
 from evenrank.formats.runs import run_name
 from evenrank.items.columns import ids_of, numbers_of, present
-from evenrank.items.faults import Faults, unreadable
+from evenrank.items.faults import Faults
 from evenrank.items.mapped_rankings import mapping_rows, rankings_from_rows
 from evenrank.items.ranked_items import PlacedTable, RankedItems, joined, named, ranked_items
 from evenrank.items.tables import (
@@ -53,7 +54,7 @@ def read_rankings(value: object, items: Vocabulary, faults: Faults, name: str = 
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return rankings_from_rows(mapping_rows({ONLY_QUERY: list(value)}, name, faults), name, items, faults)
-    raise unreadable(value, name, WANTED)
+    raise WrongTypeError(value, name, WANTED)
 
 
 def source_name(value: object, name: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, WrongTypeError
 from evenrank.items.columns import ids_of, present
-from evenrank.items.faults import Faults, unreadable
+from evenrank.items.faults import Faults
 from evenrank.items.group_cells import shares_of_items
 from evenrank.items.group_tables import table_columns
 from evenrank.items.groupings import Groupings
@@ -33,7 +33,7 @@ def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "g
     elif isinstance(value, Mapping):
         columns = _mapping_columns(value, items, name, faults)
     else:
-        raise unreadable(value, "groups", WANTED)
+        raise WrongTypeError(value, "groups", WANTED)
     name = name if table is None else table.name
     if not columns:
         raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.errors import WrongTypeError
 from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
-from evenrank.items.faults import Faults, unreadable
+from evenrank.items.faults import Faults
 from evenrank.items.mapped_rankings import query_ids
 from evenrank.items.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
 from evenrank.items.text_numbers import ArrowTexts
@@ -51,7 +52,7 @@ def read_relevance(
     elif isinstance(value, Mapping):
         query_ids, item_ids, grades = _mapping_parts(value, name, faults)
     else:
-        raise unreadable(value, "relevance", WANTED)
+        raise WrongTypeError(value, "relevance", WANTED)
     query = number_names(query_ids, queries)
     item = items.encode(item_ids)
     if table is not None:
@@ -107,7 +108,9 @@ def _pairs(judged: object, query: object) -> list[tuple[Any, float]]:
     if isinstance(judged, Mapping):
         return [(item, as_number(grade)) for item, grade in judged.items()]
     if isinstance(judged, str) or not isinstance(judged, Iterable):
-        raise unreadable(judged, f"relevance of query {query!r}", "a list of relevant items, or a dict of item → grade")
+        raise WrongTypeError(
+            judged, f"relevance of query {query!r}", "a list of relevant items, or a dict of item → grade"
+        )
     listed = list(judged)
     with suppress(TypeError):  # what has no hash is no id, and reported with the others
         listed = list(dict.fromkeys(listed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -212,10 +212,6 @@ class Desk:
         from evenrank.wiki.settings import WikiSettings
 
         return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
-
-    def titles_of(self, page_ids: Iterable[int]) -> list[str]:
-        """Titles of pages; the id of a page that has none."""
-        return self.collection.titles_of(page_ids)
 
     def asked(self, fields: Mapping[str, Any]) -> Question:
         """The question of a form or of JSON; see `parse_question`."""

@@ -110,7 +110,7 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
     comparison = work_list.comparison
     if comparison is None:
         return {"changes": [], "came_in": [], "went_out": [], "n_moved": 0}
-    titles = desk.titles_of
+    titles = desk.collection.titles_of
     return {
         "changes": changes(
             desk.collection,

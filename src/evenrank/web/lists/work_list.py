@@ -112,7 +112,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         brought=brought.to_json() if brought else None,
         data=desk.data,
         quality=candidates.quality_class[positions],
-        titles_then=orjson.dumps(desk.titles_of(page_ids.tolist())).decode(),
+        titles_then=orjson.dumps(desk.collection.titles_of(page_ids.tolist())).decode(),
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
     )
 

@@ -107,7 +107,7 @@ def show_changes(request: Request) -> Response:
 def _titled(request: Request, found: Difference, before: WorkList) -> list[tuple[str, list[str]]]:
     """Headings of the difference with the titles below them; what is deleted has the title that it had."""
     names = dict(zip(before.page_ids.tolist(), before.earlier_titles(), strict=True))
-    titles = desk_of(request).titles_of
+    titles = desk_of(request).collection.titles_of
     parts = {
         "New on the list": found.added,
         "Improved": tuple(page_id for page_id, _, _ in found.improved),
