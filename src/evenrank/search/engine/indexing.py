@@ -80,21 +80,26 @@ def build_index(
 @contextmanager
 def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
     """A block in which no other process builds this index; a finished one needs no lock, so it may be read-only."""
-    found = read_state(index_folder(collection))
-    wanted = address or (found.engine if found else DEFAULT_ADDRESS)
-    state = BuildState(sources_of(collection), wanted, layout_of(collection), is_complete=True)
+    found, finished = _states(collection, address)
     lock = collection.path / ".index.lock"
     with ExitStack() as stack:
-        if found == state and lock.exists():  # a process was killed when its work was done
+        if found == finished and lock.exists():  # a process was killed when its work was done
             with suppress(EvenrankError, OSError), only_writer(lock, index_folder(collection)):
                 pass
-        if found != state:
+        if found != finished:
             try:
                 stack.enter_context(only_writer(lock, index_folder(collection)))
             except OSError as error:
                 text = f"{collection.path}: could not be written: {reason_of(error)}"
                 raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
         yield
+
+
+def _states(collection: Collection, address: str | None) -> tuple[BuildState | None, BuildState]:
+    """The state of the index as it is, if there is one, and as it is to be when it is finished."""
+    found = read_state(index_folder(collection))
+    engine = address or (found.engine if found else DEFAULT_ADDRESS)
+    return found, BuildState(sources_of(collection), engine, layout_of(collection), is_complete=True)
 
 
 def _build(
@@ -142,18 +147,16 @@ def _build(
 def _open_or_create(collection: Collection, address: str | None, n_threads: int) -> tuple[Engine, BuildState]:
     """The index as far as it is, and its state; a new one when there is none that can be resumed."""
     folder = index_folder(collection)
-    found = read_state(folder)
-    address = address or (found.engine if found else DEFAULT_ADDRESS)
-    kind = engine_kind(address)
-    state = BuildState(sources_of(collection), address, layout_of(collection))
+    found, finished = _states(collection, address)
+    kind, state = engine_kind(finished.engine), replace(finished, is_complete=False)
     if found is not None and replace(found, is_complete=False) == state:
-        opened = kind.open(address, folder, state.layout, n_threads)
+        opened = kind.open(state.engine, folder, state.layout, n_threads)
         if found.is_complete or opened.mark():
             return opened, found
         opened.close()
     _ = collection.classes  # if they are damaged, the index stays as it is
     shutil.rmtree(folder, ignore_errors=True)
-    created = kind.create(address, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
+    created = kind.create(state.engine, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
     write_state(folder, state)
     return created, state
 
