@@ -51,6 +51,18 @@ def test_a_dump_that_is_cut_off_is_refused(inputs, out, name, compress):
     assert left_behind(out) == []
 
 
+def test_no_output_is_written_over_a_dump(inputs, out, tmp_path):
+    before = {path: path.read_bytes() for path in inputs.files().values()}
+    for path in before:
+        with pytest.raises(InputError, match="one of the files to read, which would be lost"):
+            annotate(path, inputs, n_workers=1)
+        with pytest.raises(InputError, match="one of the files to read, which would be lost"):
+            annotate(out, inputs, n_workers=1, subjects=path)
+    with pytest.raises(InputError, match="a folder, where a file is to be written"):
+        annotate(tmp_path, inputs, n_workers=1)
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_broken_lines_are_counted_and_named(inputs, out):
     lines = dump_bytes(ENTITIES).split(b"\n")
     lines[3:3] = [b"no entity,", dump_line(ENTITIES[0])[:200] + b","]
@@ -181,11 +193,12 @@ def test_a_full_disk_is_told_and_the_output_is_not_half_written(inputs, out, n_b
 
 
 def test_an_output_that_cannot_be_written_does_not_cost_the_work(inputs, out):
-    out.mkdir(parents=True)
-    with pytest.raises(InputError, match="could not be written"):
+    out.parent.mkdir(parents=True)
+    out.write_bytes(b"SQLite format 3\0")  # a store, which no result may replace
+    with pytest.raises(InputError, match="a database, which the result would replace"):
         annotate(out, inputs, n_workers=1)
     assert left_behind(out) == [".metadata.json.gz.work", "metadata.json.gz"]
-    out.rmdir()
+    out.unlink()
     inputs.dump.write_bytes(b"x" * inputs.dump.stat().st_size)  # would be refused if it were read again
     assert annotate(out, inputs, n_workers=1).n_pages == 11
 

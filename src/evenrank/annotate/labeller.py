@@ -35,7 +35,7 @@ from evenrank.annotate.write import (
     write_about,
 )
 from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, input_error, reason_of
-from evenrank.formats.atomic import atomic_file
+from evenrank.formats.atomic import atomic_file, refuse_input
 from evenrank.formats.compressed import LINE_LIMIT
 from evenrank.formats.content import BATCH, RawBatch
 from evenrank.formats.dump import PAGE_END, read_site
@@ -75,7 +75,7 @@ def annotate(
     is taken from `entities` where it was read before (`annotate_wikis`). `subjects` names a file for the items that
     have an article in another Wikipedia and none in this one (`formats.subjects`).
     """
-    out = Path(out)
+    out, subjects = Path(out), None if subjects is None else Path(subjects)
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))
     settings = settings or AnnotateSettings()
     if subjects is not None:
@@ -83,7 +83,7 @@ def annotate(
             raise EvenrankError("subjects without an article come from Wikidata: name its dump too (--wikidata)")
         settings = replace(settings, with_subjects=True)
     model = quality_model(settings)
-    check_inputs(inputs)
+    check_inputs(inputs, *filter(None, (out, subjects)))
     to_do = stages(inputs, settings, batch_bytes)
     with only_run(out):
         work = work_folder(out, is_fresh)
@@ -92,7 +92,7 @@ def annotate(
             _read(to_do, store, n_workers, entities, settings.wiki)
             report = _write(out, store, inputs, settings, model, n_workers)
             if subjects is not None:
-                report = report._replace(n_subjects=write_subjects(Path(subjects), store))
+                report = report._replace(n_subjects=write_subjects(subjects, store))
         finally:
             store.close()
         shutil.rmtree(work)
@@ -147,9 +147,14 @@ def stages(inputs: Inputs, settings: AnnotateSettings, batch_bytes: int = BATCH)
     ]
 
 
-def check_inputs(inputs: Inputs) -> None:
-    """InputError when a file is missing."""
-    missing = [path for path in inputs.files().values() if not path.is_file()]
+def check_inputs(inputs: Inputs, *outputs: Path) -> None:
+    """InputError when a file is missing, or when an output is a folder or one of the files."""
+    files = inputs.files().values()
+    for out in outputs:
+        if out.is_dir():
+            raise input_error(out, 0, "a folder, where a file is to be written", "name a file in it")
+        refuse_input(out, files)
+    missing = [path for path in files if not path.is_file()]
     if missing:
         raise InputError(Fault(str(path), 0, "no such file", "check the name") for path in missing)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.outputs import refuse_input
 from evenrank.cli.spark_options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
@@ -112,10 +110,7 @@ def command(
         _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
-    _refuse_output(out, files.files().values())
     settings = replace(settings, wiki=name)
-    if subjects is not None:
-        _refuse_output(subjects, files.files().values())
     if engine == "spark":
         if subjects is not None:
             raise click.UsageError("--subjects needs --engine local")
@@ -164,13 +159,6 @@ def _print_reports(folder: Path, reports: dict[str, Report]) -> None:
     for name, report in reports.items():
         click.echo(name)
         _print_report(output_of(folder, name), report)
-
-
-def _refuse_output(out: Path, inputs: Iterable[Path]) -> None:
-    """InputError when OUT is a folder, or one of the files that are read."""
-    if out.is_dir():
-        raise input_error(out, 0, "a folder, where a file is to be written", "name a file in it")
-    refuse_input(out, inputs)
 
 
 def _settings(caps: tuple[str, ...], gender: bool, places: bool, coordinates: bool, **choices: Any) -> AnnotateSettings:

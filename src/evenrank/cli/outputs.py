@@ -11,7 +11,7 @@ import click
 import orjson
 
 from evenrank.collection.collection import Collection
-from evenrank.errors import ExistingFileError, input_error
+from evenrank.errors import ExistingFileError
 
 STDOUT = Path("-")
 """Standard output."""
@@ -69,12 +69,6 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     """ExistingFileError when a file would be overwritten; devices, pipes and `-` are written to as they are."""
     if not force and path != STDOUT and path.is_file():
         raise ExistingFileError(f"{path}: exists already (overwrite it with --force, or name another file)")
-
-
-def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
-    """InputError when a result would be written over one of the files it is made from."""
-    if path.is_file() and any(one.exists() and path.samefile(one) for one in inputs):
-        raise input_error(path, 0, "one of the files to read, which would be lost", "name another file")
 
 
 def refuse_foreign(folder: Path, *, force: bool) -> None:

@@ -12,10 +12,10 @@ import click
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import FiniteRange, InputFile
-from evenrank.cli.outputs import refuse_input
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
 from evenrank.cli.talk import say
+from evenrank.formats.atomic import refuse_input
 
 if TYPE_CHECKING:
     from evenrank.assessment.pool import Pool

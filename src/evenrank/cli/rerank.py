@@ -12,10 +12,11 @@ import click
 
 import evenrank
 from evenrank.cli.option_types import SEED
-from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, refuse_input, write_text
+from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
 from evenrank.errors import EvenrankError
+from evenrank.formats.atomic import refuse_input
 from evenrank.settings import read_pairs
 
 FORMATS = ("trec", "csv", "tsv", "json")

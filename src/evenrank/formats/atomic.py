@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -64,6 +64,12 @@ def _refuse_database(path: Path) -> None:
         return
     if is_database:
         raise input_error(path, 0, "a database, which the result would replace", "name another file")
+
+
+def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    """InputError when a result would be written over one of the files it is made from."""
+    if path.is_file() and any(one.exists() and path.samefile(one) for one in inputs):
+        raise input_error(path, 0, "one of the files to read, which would be lost", "name another file")
 
 
 @contextmanager

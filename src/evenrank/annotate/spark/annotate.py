@@ -63,7 +63,7 @@ def annotate_on_spark(
 
     settings = settings or AnnotateSettings()
     model = quality_model(settings)
-    check_inputs(inputs)
+    check_inputs(inputs, out)
     with only_run(out):
         work = work_folder(out, is_fresh)
         check_purpose(work, {"inputs": inputs.facts(), "settings": settings.facts(), "rows": ROWS_VERSION})
