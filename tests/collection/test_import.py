@@ -491,3 +491,19 @@ def test_a_page_id_of_another_name_is_told_with_what_is_there(tmp_path: Path) ->
     (tmp_path / "meta.jsonl").write_text('{"pageid": 1, "geographic_locations": ["Asia"]}\n')
     with pytest.raises(InputError, match="no page_id; the record has geographic_locations, pageid"):
         import_collection(tmp_path / "c", ImportFiles(tmp_path / "meta.jsonl"))
+
+
+def test_articles_that_come_twice_or_have_other_ids_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "meta.jsonl").write_text('{"page_id": 1, "geographic_locations": ["Asia"]}\n')
+    files = ImportFiles(tmp_path / "meta.jsonl", corpus=tmp_path / "corpus.jsonl")
+    article = '{"id": 1, "title": "%s", "url": "", "text": "broth"}\n'
+    files.corpus.write_text(article % "Leek soup" + article % "Onion soup")
+    notes: list[str] = []
+    collection = import_collection(tmp_path / "c", files, warn=notes.append)
+    assert f"{files.corpus}: 1 record has the id of one before; the last of each counts" in notes
+    assert collection.manifest.counts["corpus_pages"] == 1
+    assert collection.titles is not None
+    assert collection.titles[0] == "Onion soup"
+    files.corpus.write_text(article.replace("1", "2", 1) % "Leek soup")
+    import_collection(tmp_path / "c", files, warn=notes.append)
+    assert f"{files.corpus}: no article has metadata (are the ids the same in both?)" in notes

@@ -24,9 +24,11 @@ class CorpusFacts:
     titles: list[bytes]
     size_bytes: NDArray[np.int32]
     n_pages: int
-    """Articles in the corpus."""
+    """Articles in the corpus, each once."""
     n_unlisted: int
     """Articles without metadata."""
+    n_repeated: int
+    """Records of pages with metadata that had a record before."""
     faults: FaultLog
     """Records that could not be read."""
 
@@ -39,7 +41,8 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds
     titles = [b""] * len(page_ids)
     sizes = np.zeros(len(page_ids), np.int32)
     faults = FaultLog()
-    n_pages = n_unlisted = 0
+    n_pages = n_unlisted = n_repeated = 0
+    is_seen = np.zeros(len(page_ids), bool)
     source = open_articles(path, has_text_ids=text_ids is not None)
     n_workers = 1 if source.size_bytes <= READ_BY_ONE else None
     for batch in map_articles(article_facts, source, faults, label="corpus", n_workers=n_workers):
@@ -51,9 +54,14 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds
         sizes[rows[is_listed]] = size_bytes[is_listed]
         for index in np.flatnonzero(is_listed):
             titles[rows[index]] = names[index]
-        n_pages += len(ids)
+        found = np.unique(rows[is_listed])
+        n_new = len(found) - int(is_seen[found].sum())
+        is_seen[found] = True
+        n_again = int(is_listed.sum()) - n_new
+        n_repeated += n_again
+        n_pages += len(ids) - n_again
         n_unlisted += len(ids) - int(is_listed.sum())
-    return CorpusFacts(titles, sizes, n_pages, n_unlisted, faults)
+    return CorpusFacts(titles, sizes, n_pages, n_unlisted, n_repeated, faults)
 
 
 def article_facts(

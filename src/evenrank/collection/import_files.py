@@ -223,6 +223,11 @@ def _save_corpus_facts(
     np.save(folder / "size_bytes.npy", facts.size_bytes)
     if report := facts.faults.report():
         warn(report)
+    if facts.n_repeated:
+        records = "1 record has" if facts.n_repeated == 1 else f"{facts.n_repeated:,} records have"
+        warn(f"{corpus}: {records} the id of one before; the last of each counts")
+    if facts.n_unlisted == facts.n_pages:
+        warn(f"{corpus}: no article has metadata (are the ids the same in both?)")
     return {"corpus_pages": facts.n_pages, "corpus_pages_without_metadata": facts.n_unlisted}
 
 

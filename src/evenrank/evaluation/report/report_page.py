@@ -60,7 +60,7 @@ def page_html(
         "protocol": escape(results.protocol.name),
         "groups": escape(results.groups),
         "summary": f"{escape(results.protocol.name)}: {escape(results.protocol.summary)}.",
-        "care": " ".join(_care(results, exposures, is_synthetic)),
+        "care": _care_section(_care(results, exposures, is_synthetic)),
         "synthetic": SYNTHETIC if is_synthetic else "",
         "report_command": f"<p>This report:</p>{_command(report_command)}" if report_command else "",
         "settings": _settings(results),
@@ -113,11 +113,19 @@ def _care(results: Results, exposures: Sequence[GroupExposure], is_synthetic: bo
         said.append(GENDER_CARE)
     if any(dimension.is_personal for dimension in dimensions):
         said.append("The numbers here are totals over groups of articles, never statements about a person.")
-    if any(dimension.has_unknown for dimension in dimensions):
-        said.append("Pages of which no group is known are many in most collections; the table of exposure shows them.")
+    unknown = [dimension.name for dimension in dimensions if dimension.has_unknown]
+    if any(one.margins[name][0][0] > 0.0 for one in exposures for name in unknown):
+        said.append("Of some pages no group is known, and seldom by chance.")
     if 2 in results.tasks:
         said.append(LOSS_CARE)
     return said
+
+
+def _care_section(said: Sequence[str]) -> str:
+    if not said:
+        return ""
+    heading = '<h2 id="care-heading">Read with care</h2>'
+    return f'<section aria-labelledby="care-heading">\n{heading}\n<p>{" ".join(said)}</p>\n</section>'
 
 
 def _by_attribute(table: Table, task: Task) -> str:
