@@ -20,6 +20,7 @@ from evenrank.search.encode.encoder import EncoderSettings
 from evenrank.search.engine.engines import index_folder, open_index
 from evenrank.search.engine.protocol import Restriction
 from evenrank.search.features import FeatureExtractor
+from evenrank.search.find import search_pages
 from evenrank.search.hybrid import HybridModel
 from evenrank.search.learn.learned_model import LearnedModel, UsedEncoder
 from evenrank.search.learn.model_file import model_path, save
@@ -34,7 +35,6 @@ from evenrank.search.model_choice import (
     use_encoder,
 )
 from evenrank.search.query.explain import explain
-from evenrank.search.query.search_pages import search_pages
 from evenrank.search.relevance import LexicalModel
 
 from .small_collection import make_small

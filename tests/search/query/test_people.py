@@ -8,9 +8,9 @@ from tests.search.conftest import MakeEngine, page
 
 from evenrank.records import Topic
 from evenrank.search.engine.protocol import Restriction
+from evenrank.search.find import search_pages
 from evenrank.search.query.explain import explain
 from evenrank.search.query.people import are_biographies, leaning
-from evenrank.search.query.search_pages import search_pages
 from evenrank.search.query.topic_query import QuerySettings
 from evenrank.search.relevance import LexicalModel, SearchSettings
 
@@ -46,7 +46,7 @@ def test_a_keyword_that_names_people_does_not(model: LexicalModel) -> None:
 
 def test_a_search_for_few_pages_finds_the_same(model: LexicalModel) -> None:
     topic = Topic(0, "Chess players")
-    assert search_pages(model, topic, 1, Restriction()).shown.page_ids[0] == model.score(topic, 10).page_ids[0]
+    assert search_pages(model, topic, 1, Restriction())[0].page_ids[0] == model.score(topic, 10).page_ids[0]
 
 
 def test_the_bonus_is_among_the_reasons(model: LexicalModel) -> None:
