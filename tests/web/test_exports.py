@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.desk_collections import HOSTILE_TITLES, QUESTION
-from tests.web.conftest import posted
+from tests.web.conftest import client_of, posted
 
 from evenrank.cli.publish import command as publish
 from evenrank.formats.runs import read_run
@@ -53,6 +54,29 @@ def test_formats_agree(client: TestClient, list_path: str, tmp_path: Path) -> No
     assert read_run(tmp_path / "list.run").pages.tolist() == ids
     assert client.get(f"{list_path}.list.wiki").text.count("\n# [[:") == 1000
     assert client.get(f"{list_path}.table.wiki").text.count("\n|-\n") == 1000
+
+
+def urls_of(client: TestClient) -> list[set[str]]:
+    """The addresses of articles in every format that has them, and in the JSON interface."""
+    work_list, search = posted(client, "/lists", QUESTION), posted(client, "/searches", QUESTION)
+    draw = posted(client, f"{search}/draws")
+    urls = []
+    for path in (work_list, draw):
+        urls.append({article["url"] for article in client.get(f"{path}.json").json()["articles"]})
+        for suffix, delimiter in {"csv": ",", "tsv": "\t"}.items():
+            rows = csv.DictReader(io.StringIO(client.get(f"{path}.{suffix}").text), delimiter=delimiter)
+            urls.append({row["url"] for row in rows})
+        urls.append({article["url"] for article in client.get(f"/api{path}").json()["articles"]})
+    return urls
+
+
+def test_articles_have_the_addresses_that_pages_lead_to(desk: Desk) -> None:
+    """Those of a generated collection are on no wiki, and have none unless a wiki is named."""
+    assert urls_of(client_of(desk)) == [{""}] * 8
+    settings = replace(desk.settings, wiki_url="https://wiki.example/wiki/")
+    for urls in urls_of(client_of(replace(desk, settings=settings))):
+        assert len(urls) >= 50
+        assert all(url.startswith("https://wiki.example/wiki/") for url in urls)
 
 
 def test_a_draw_is_a_task_2_run(client: TestClient, search_path: str, tmp_path: Path) -> None:

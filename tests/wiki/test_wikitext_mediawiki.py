@@ -14,13 +14,13 @@ from tests.mediawiki import BOT, MediaWiki
 from evenrank.web.articles.article import CLASSES, ListedArticle
 from evenrank.web.exports.listing import Listing
 from evenrank.web.exports.wikitext import numbered_list, sortable_table
-from evenrank.web.settings import WebSettings
 from evenrank.wiki.client import WikiClient
 from evenrank.wiki.idiom import PLAIN, idiom_of
 from evenrank.wiki.publish import draft, preview, publish_draft
 from evenrank.wiki.settings import WikiSettings
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
+WIKI_URL = "https://en.wikipedia.org/wiki/"
 HOSTILE = "~~~~ ~~~~~ __NOINDEX__ __NOTOC__ {{subst:PAGENAME}} {{{1}}} <nowiki> '''x''' [[y]] <!-- z --> &lt; {{x}}"
 
 
@@ -49,7 +49,7 @@ def listing(titles: list[str], text: str = "", **more: object) -> Listing:
     ]
     address = f"https://desk.example.org/lists/new?{urlencode({'title': text, 'scope': '~~~ __NOINDEX__'})}"
     fields = {"title": text or "Chess", "updated": "2026-11-15 12:00:00", "address": address, "edit_address": address}
-    return Listing(task=1, topic=1, repeat=1, articles=articles, settings=WebSettings(), **fields, **more)  # type: ignore[arg-type]
+    return Listing(task=1, topic=1, repeat=1, articles=articles, wiki_url=WIKI_URL, **fields, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("write", [sortable_table, numbered_list])
@@ -115,8 +115,6 @@ def test_class_and_importance_by_the_templates_of_the_wiki(bot: WikiClient, wiki
 
 
 def test_a_list_without_a_server_has_no_links_to_one() -> None:
-    text = sortable_table(
-        Listing("Chess", 1, 1, 1, "2026-11-15 12:00:00", "", "", listing(["A"]).articles, WebSettings())
-    )
+    text = sortable_table(Listing("Chess", 1, 1, 1, "2026-11-15 12:00:00", "", "", listing(["A"]).articles, WIKI_URL))
     assert "[http" not in text
     assert "Last updated 2026-11-15 12:00:00 UTC" in text

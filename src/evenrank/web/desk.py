@@ -165,12 +165,17 @@ class Desk:
     def age(self) -> DataAge:
         return data_age(self.collection, self.settings.data_of)
 
-    @cached_property
-    def wiki_name(self) -> str:
-        """The site that titles lead to; empty for a synthetic collection, whose titles are not on Wikipedia."""
+    @property
+    def wiki_url(self) -> str:
+        """What addresses of articles begin with; empty for a synthetic collection, which Wikipedia does not have."""
         if self.age.is_synthetic and self.settings.wiki_url == WebSettings().wiki_url:
             return ""
-        return urlsplit(self.settings.wiki_url).netloc or self.settings.wiki_url
+        return self.settings.wiki_url
+
+    @cached_property
+    def wiki_name(self) -> str:
+        """The site that titles lead to; empty when they lead nowhere."""
+        return urlsplit(self.wiki_url).netloc or self.wiki_url
 
     @cached_property
     def numbers(self) -> Numbers:

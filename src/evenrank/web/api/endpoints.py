@@ -180,8 +180,8 @@ def _head(kept: Kept) -> dict[str, Any]:
 
 
 def _articles(request: Request, articles: list[ListedArticle]) -> list[dict[str, Any]]:
-    settings = desk_of(request).settings
-    return [article_data(article, settings) for article in articles]
+    wiki_url = desk_of(request).wiki_url
+    return [article_data(article, wiki_url) for article in articles]
 
 
 def _draw(request: Request, search: SavedSearch, draw: Draw) -> dict[str, Any]:

@@ -154,6 +154,13 @@ class ArticleList:
         return list(zip(self.rows.tolist(), self.page_ids.tolist(), strict=True))
 
 
+def article_address(article: ListedArticle, wiki_url: str) -> str:
+    """Where an article is read: its id, if that is an address, else its page on the wiki; empty without a wiki."""
+    if article.address or not wiki_url:
+        return article.address
+    return wiki_url + quote(article.title.replace(" ", "_"), safe=_SAFE)
+
+
 def article_links(title: str, settings: WebSettings) -> dict[str, str]:
     """Addresses of the article, its talk page and its history on Wikipedia."""
     name = quote(title.replace(" ", "_"), safe=_SAFE)

@@ -6,12 +6,11 @@ from typing import Any
 
 import orjson
 
-from evenrank.web.articles.article import ListedArticle, article_links
+from evenrank.web.articles.article import ListedArticle, article_address
 from evenrank.web.exports.listing import Listing
-from evenrank.web.settings import WebSettings
 
 
-def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any]:
+def article_data(article: ListedArticle, wiki_url: str) -> dict[str, Any]:
     """One article for bots."""
     return {
         "rank": article.rank,
@@ -25,7 +24,7 @@ def article_data(article: ListedArticle, settings: WebSettings) -> dict[str, Any
         "missing": article.missing,
         "matched_words": list(article.reasons),
         "relevance": round(article.relevance, 4),
-        "url": article.address or article_links(article.title, settings)["article"],
+        "url": article_address(article, wiki_url),
     }
 
 
@@ -36,7 +35,7 @@ def json_text(listing: Listing) -> str:
         "updated": listing.updated,
         "address": listing.address,
         "edit_address": listing.edit_address,
-        "articles": [article_data(article, listing.settings) for article in listing.articles],
+        "articles": [article_data(article, listing.wiki_url) for article in listing.articles],
     }
     return orjson.dumps(record, option=orjson.OPT_INDENT_2).decode() + "\n"
 

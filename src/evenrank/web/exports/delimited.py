@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from evenrank.web.articles.article import ListedArticle, article_links
+from evenrank.web.articles.article import ListedArticle, article_address
 from evenrank.web.exports.listing import Listing
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
@@ -19,11 +19,7 @@ def guarded(text: str) -> str:
 
 def delimited_rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
     """The articles as rows of cells."""
-    settings = listing.settings
-    return [
-        _row(article, article.address or article_links(article.title, settings)["article"])
-        for article in listing.articles
-    ]
+    return [_row(article, article_address(article, listing.wiki_url)) for article in listing.articles]
 
 
 def csv_text(listing: Listing) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from evenrank.records import Task
 from evenrank.web.articles.article import ListedArticle
-from evenrank.web.settings import WebSettings
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,8 @@ class Listing:
     edit_address: str
     """Where its question can be changed; empty when it cannot."""
     articles: Sequence[ListedArticle]
-    settings: WebSettings
+    wiki_url: str
+    """What addresses of articles begin with; empty when they are on no wiki."""
     statuses: Mapping[int, str] | None = None
     """Page id → how far the work on an article is, in words; None for a list without this column."""
     importances: Mapping[int, str] = field(default_factory=dict)

@@ -72,7 +72,7 @@ def run_listing(collection: Collection, run: Run, topic: int | None = None, n_ro
             Reasons((), np.zeros(len(pages), np.uint16)),
             open_facts(collection),
         ).articles(),
-        settings=WebSettings(),
+        wiki_url=WebSettings().wiki_url,
     )
 
 

@@ -38,7 +38,7 @@ def listing_of(desk: Desk, work_list: WorkList, base: str, filters: Filters | No
         address=base and f"{base}{list_path(work_list.reader)}/refresh",
         edit_address=base and f"{base}/lists/new?from={work_list.reader}",
         articles=articles.articles((filters or Filters()).apply(articles)),
-        settings=desk.settings,
+        wiki_url=desk.wiki_url,
         statuses=list_statuses(desk.store, work_list),
         importances=work_list.importance,
     )

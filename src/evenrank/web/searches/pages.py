@@ -120,7 +120,7 @@ def export_draw(request: Request) -> Response:
         address=base + draw_path(search.reader, draw.number),
         edit_address=f"{base}/searches/new?from={search.reader}",
         articles=draw_articles(desk, search, draw).articles(),
-        settings=desk.settings,
+        wiki_url=desk.wiki_url,
     )
     return export_listing(listing, request.path_params["suffix"])
 
