@@ -27,3 +27,5 @@ def test_everything_stays_below_the_prefix(desk: Desk) -> None:
         links = LINK.findall(answer.text)
         assert links
         assert [link for link in links if not link.startswith("/evenrank/")] == [], path
+        if path != "/evenrank/":
+            assert client.get(f"{path}/").headers["location"] == path

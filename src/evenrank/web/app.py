@@ -34,6 +34,7 @@ from evenrank.web.middleware.csrf import RefuseForeignForms
 from evenrank.web.middleware.headers import SecurityHeaders
 from evenrank.web.middleware.hosts import KnownHosts, PathPrefix, host_name
 from evenrank.web.middleware.limits import Buckets, LimitBodies, LimitRates
+from evenrank.web.middleware.slashes import WithoutSlash
 from evenrank.web.pages.admin import keep_retention
 from evenrank.web.pages.admin import routes as admin
 from evenrank.web.pages.errors import HANDLERS, AnswerFailures
@@ -118,7 +119,8 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False
+    app.router.redirect_slashes = False  # it would name the host that the request named
+    app.router.default = WithoutSlash(app.router)
     app.state.desk = desk
     app.state.judging = open_judging(desk)
     app.state.counts = shared.counts
