@@ -327,9 +327,21 @@ def test_for_later_depths_only_the_difference_to_ranks_below_counts() -> None:
     assert nested_list._lasting_share(weights, 100, 1000) == 1.0
 
 
-def test_fairness_is_emphasised_between_the_first_screen_and_the_end() -> None:
-    powers = [nested_list._power(3.0, depth) for depth in (10, 20, 35, 50, 500)]
-    assert powers == [1.0, 1.0, 2.0, 3.0, 3.0]
+def test_fairness_is_emphasised_the_deeper_the_more() -> None:
+    powers = [nested_list._power(3.0, depth) for depth in (10, 20, 1000, 5000)]
+    assert powers == [1.0, 1.0, 3.0, 3.0]
+    between = [nested_list._power(3.0, depth) for depth in (20, 50, 100, 500, 1000)]
+    assert between == sorted(set(between))
+    assert between[1] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(1000 / 20))
+
+
+def test_emphasis_makes_the_end_fairer_and_a_list_for_one_depth_has_none() -> None:
+    candidates, request = make_candidates(1500, seed=5), Request(1, 1, 500)
+    plain, emphasised = (ranked(candidates, request, emphasis=value).certificate for value in (1.0, 4.0))
+    assert emphasised["AWRF"] > plain["AWRF"]
+    assert emphasised["relevance_share"] < plain["relevance_share"]
+    alone = [ranked(candidates, request, emphasis=value, depths=(500,), depth_weights=(1.0,)) for value in (1.0, 4.0)]
+    assert np.array_equal(alone[0].positions, alone[1].positions)
 
 
 def test_thorough_proofs_are_tighter() -> None:

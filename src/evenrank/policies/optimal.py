@@ -49,7 +49,7 @@ class Optimal:
     rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""
     precision_rank: int = 50
     """Task 1: rank up to which `min_precision` must be met."""
-    floor: float = 0.25
+    floor: float = 0.1
     """Task 1: a page fills a group down to one of the `depths` only if it is at least this many times as likely to be
     relevant as the page at that depth in the order by relevance (for a `fairness` above 1, divided by it). Below the
     ranks that relevant pages are expected to fill there are always four pages for each to choose from, and all pages
@@ -64,12 +64,13 @@ class Optimal:
     many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.03, 0.04, 0.03, 0.04, 0.86)
+    depth_weights: tuple[float, ...] = (0.025, 0.02, 0.02, 0.025, 0.91)
     """Task 1: share of people who stop at each of the depths."""
-    head_emphasis: float = 2.0
-    """Task 1: how much more fairness counts above the end of a list, where an estimated target is easily missed: fully
-    from depth 50 on, not at all down to depth 20; 1 maximises the measure as estimated at every depth. Bounds are
-    always those of the measure."""
+    emphasis: float = 2.0
+    """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
+    relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 1000 on.
+    1 maximises the measure as estimated, and so does a list for one depth alone. Bounds are always those of the
+    measure."""
     spread: float = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""
@@ -213,7 +214,7 @@ class Optimal:
             "that sum to 1": len(self.depth_weights) != len(self.depths)
             or not (weights >= 0.0).all()
             or abs(float(weights.sum()) - 1.0) > 1e-6,
-            f"head_emphasis is {self.head_emphasis}, but must be above 0": not self.head_emphasis > 0.0,
+            f"emphasis is {self.emphasis}, but must be above 0": not self.emphasis > 0.0,
             f"spread is {self.spread}, but must not be negative": not self.spread >= 0.0,
             f"include_above is {self.include_above}, but must not be negative": not self.include_above >= 0.0,
             f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,

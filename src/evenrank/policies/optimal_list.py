@@ -36,7 +36,7 @@ class ListSettings(Protocol):
     @property
     def depths(self) -> tuple[int, ...]: ...
     @property
-    def head_emphasis(self) -> float: ...
+    def emphasis(self) -> float: ...
     @property
     def depth_weights(self) -> tuple[float, ...]: ...
     @property
@@ -61,7 +61,7 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway
         limits[-1] = len(candidates)
     efforts = _efforts(settings, problem, mixture.depths)
-    best = make_nested_list(problem, mixture, efforts, limits, settings.head_emphasis)
+    best = make_nested_list(problem, mixture, efforts, limits, settings.emphasis)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 

@@ -37,9 +37,9 @@ BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
 TAIL_TOLERANCE, TAIL_ITERATIONS = 3e-5, 80
 """Of the relaxation of the last ranks: they are most of a long list, and a rough mixture of them rounds badly."""
-EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 50
-"""Depths between which the emphasis of fairness grows in proportion: the first ranks are fair enough without, and all
-later depths pay for relevance that they lack."""
+EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 1000
+"""Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
+without, and all later depths pay for relevance that they lack; the deeper, the less relevance is at stake."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def make_nested_list(
     """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
 
     Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
-    Above the end of the list, fairness counts `emphasis` times as much in the choice of pages, never in a bound.
+    Fairness counts up to `emphasis` times as much in the choice of pages, the deeper the more, and never in a bound; a
+    list for one depth alone is made for the measure itself.
     """
     rank_by_relevance = np.empty(len(problem.relevance), np.intp)
     rank_by_relevance[best_ranking(problem.relevance, len(problem.relevance))] = np.arange(len(problem.relevance))
@@ -128,7 +129,7 @@ def make_nested_list(
             later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
             is_open = rank_by_relevance < limits[number]
             is_end = number == len(free) - 1
-            power = 1.0 if is_end else _power(emphasis, mixture.depths[number])
+            power = _power(emphasis, mixture.depths[number]) if len(free) > 1 else 1.0
             lasting = _lasting_share(problem.discounts, len(head), mixture.depths[number])
             head = _extend(
                 solution, head, lasting * sum(later, np.zeros(len(problem.relevance))), is_open, power, is_end
@@ -139,9 +140,9 @@ def make_nested_list(
 
 
 def _power(emphasis: float, depth: int) -> float:
-    """How much more fairness counts at a depth above the end of a list."""
-    way = (depth - EMPHASISED_FROM) / (EMPHASISED_IN_FULL - EMPHASISED_FROM)
-    return 1.0 + (emphasis - 1.0) * min(max(way, 0.0), 1.0)
+    """How much more fairness counts at a depth of a list for several depths."""
+    way = np.log(depth / EMPHASISED_FROM) / np.log(EMPHASISED_IN_FULL / EMPHASISED_FROM)
+    return float(1.0 + (emphasis - 1.0) * np.clip(way, 0.0, 1.0))
 
 
 def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
