@@ -64,7 +64,7 @@ class Optimal:
     many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.025, 0.02, 0.02, 0.025, 0.91)
+    depth_weights: tuple[float, ...] = (0.03, 0.03, 0.02, 0.03, 0.89)
     """Task 1: share of people who stop at each of the depths."""
     emphasis: float = 2.0
     """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
