@@ -333,6 +333,8 @@ def test_fairness_is_emphasised_the_deeper_the_more() -> None:
     between = [nested_list._power(3.0, depth) for depth in (20, 50, 100, 500, 1000)]
     assert between == sorted(set(between))
     assert between[1] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(1000 / 20))
+    weights = [fairness * nested_list._power(3.0, 1000, fairness) for fairness in (0.1, 1.0, 10.0)]
+    assert weights == pytest.approx([0.3, 3.0, 12.0])
 
 
 def test_emphasis_makes_the_end_fairer_and_a_list_for_one_depth_has_none() -> None:

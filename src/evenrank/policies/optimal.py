@@ -68,9 +68,9 @@ class Optimal:
     """Task 1: share of people who stop at each of the depths."""
     emphasis: float = 2.0
     """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
-    relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 1000 on.
-    1 maximises the measure as estimated, and so does a list for one depth alone. Bounds are always those of the
-    measure."""
+    relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 1000 on
+    (to a `fairness` above 1 no more is added than to 1). 1 maximises the measure as estimated, and so does a list for
+    one depth alone. Bounds are always those of the measure."""
     spread: float = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""

@@ -129,7 +129,7 @@ def make_nested_list(
             later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
             is_open = rank_by_relevance < limits[number]
             is_end = number == len(free) - 1
-            power = _power(emphasis, mixture.depths[number]) if len(free) > 1 else 1.0
+            power = _power(emphasis, mixture.depths[number], problem.fairness) if len(free) > 1 else 1.0
             lasting = _lasting_share(problem.discounts, len(head), mixture.depths[number])
             head = _extend(
                 solution, head, lasting * sum(later, np.zeros(len(problem.relevance))), is_open, power, is_end
@@ -139,10 +139,13 @@ def make_nested_list(
     return NestedList(head, tuple(proofs))
 
 
-def _power(emphasis: float, depth: int) -> float:
-    """How much more fairness counts at a depth of a list for several depths."""
+def _power(emphasis: float, depth: int, fairness: float = 1.0) -> float:
+    """How much more fairness counts at a depth of a list for several depths.
+
+    To a weight of fairness above 1, no more is added than to 1: what is strong already needs no emphasis.
+    """
     way = np.log(depth / EMPHASISED_FROM) / np.log(EMPHASISED_IN_FULL / EMPHASISED_FROM)
-    return float(1.0 + (emphasis - 1.0) * np.clip(way, 0.0, 1.0))
+    return float(1.0 + (emphasis - 1.0) * np.clip(way, 0.0, 1.0) / max(fairness, 1.0))
 
 
 def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
