@@ -4,13 +4,13 @@ Task 1 under `paper-2021` at depths 10 to 1000 and under `official-2021`; Task 2
 unknown to the systems and known to the scorer. Collections are generated for each seed; evaluation topics of all seeds
 are pooled for paired tests. Times are processor times: run it with OPENBLAS_NUM_THREADS=1 for those of one core.
 
-    python benchmarks/people.py [--pages N] [--topics N] [--seeds 101,102,103] [--judgments pooled|complete] [--tasks 1,2]
-                                [--policy NAME]... [--folder DIR]
+    python benchmarks/people.py [--pages N] [--topics N] [--seeds 101,102,103] [--judgments pooled|complete]
+                                [--tasks 1,2] [--policy NAME]... [--folder DIR]
 
 `--folder` keeps collections and the scores of every policy, so that an interrupted run resumes; remove a file of scores
 to have it made again. Seeds 11 (pooled), 12 (complete), 31 to 33, 81 to 83 and 91 to 93 were used to choose the default
-settings of `optimal`; 41 to 43, 51 to 53 and 71 to 73 served earlier claims; 101 to 103 were fixed before any of them was
-looked at.
+settings of `optimal`; 41 to 43, 51 to 53 and 71 to 73 served earlier claims; 101 to 103 were fixed before any of them
+was looked at.
 """
 
 from __future__ import annotations
