@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import WrongTypeError
+from evenrank.errors import WrongTypeError, listed
 from evenrank.formats.runs import run_name
 from evenrank.items.columns import ids_of, numbers_of, present
 from evenrank.items.faults import Faults
@@ -114,8 +114,8 @@ def _order_notes(table: ItemTable) -> tuple[str, ...]:
     others = table.without_meaning()
     if table.get("rank") is not None or not others:
         return ()
-    shown = ", ".join(name[:60] for name in others[:5]) + (", …" if len(others) > 5 else "")
-    return (f"{table.name}: no column score or rank, so items are ranked as they are listed (not used: {shown})",)
+    unused = listed([name[:60] for name in others], 5)
+    return (f"{table.name}: no column score or rank, so items are ranked as they are listed (not used: {unused})",)
 
 
 def _texts(column: Any, table: ItemTable, what: str, faults: Faults) -> list[str] | ArrowTexts:
