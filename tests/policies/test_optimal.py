@@ -328,13 +328,23 @@ def test_for_later_depths_only_the_difference_to_ranks_below_counts() -> None:
 
 
 def test_fairness_is_emphasised_the_deeper_the_more() -> None:
-    powers = [nested_list._power(3.0, depth) for depth in (10, 20, 1000, 5000)]
-    assert powers == [1.0, 1.0, 3.0, 3.0]
-    between = [nested_list._power(3.0, depth) for depth in (20, 50, 100, 500, 1000)]
+    caution = nested_list.Caution(emphasis=3.0)
+    assert [caution.power(depth, 1.0) for depth in (10, 20, 100, 1000)] == [1.0, 1.0, 3.0, 3.0]
+    between = [caution.power(depth, 1.0) for depth in (20, 30, 50, 80, 100)]
     assert between == sorted(set(between))
-    assert between[1] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(1000 / 20))
-    weights = [fairness * nested_list._power(3.0, 1000, fairness) for fairness in (0.1, 1.0, 10.0)]
-    assert weights == pytest.approx([0.3, 3.0, 12.0])
+    assert between[2] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(100 / 20))
+    assert [caution.power(1000, fairness) for fairness in (0.1, 1.0, 10.0)] == pytest.approx([0.3, 3.0, 12.0])
+
+
+def test_a_power_of_relevance_keeps_what_is_surest_and_a_list_for_one_depth_has_none() -> None:
+    candidates, request = make_candidates(1500, seed=5), Request(1, 1, 500)
+    plain, surer = (ranked(candidates, request, relevance_power=value) for value in (1.0, 2.0))
+    likeliest = np.sort(candidates.relevance)[::-1][100]
+    n_likely = [int((candidates.relevance[of.positions[0, :100]] >= likeliest).sum()) for of in (plain, surer)]
+    assert n_likely[1] > n_likely[0]
+    one_depth = {"depths": (500,), "depth_weights": (1.0,)}
+    alone = [ranked(candidates, request, relevance_power=value, **one_depth) for value in (1.0, 2.0)]
+    assert np.array_equal(alone[0].positions, alone[1].positions)
 
 
 def test_emphasis_makes_the_end_fairer_and_a_list_for_one_depth_has_none() -> None:

@@ -12,15 +12,15 @@ from evenrank.exposure import LOG, Attention
 from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.certificate import certify_list
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.nested_list import DepthMixture, make_nested_list
+from evenrank.policies.optimisation.nested_list import Caution, DepthMixture, make_nested_list
 from evenrank.policies.policy import Candidates, Rankings, Request, rank_weights
 from evenrank.targets.target import EstimatedTarget
 
 LEAST_CHOICE = 4
 """Candidates that may be used for each rank below those which relevant pages are expected to fill, however unlikely
 they are: such ranks are filled with what is hardly relevant anyway (chosen on real topics with about seven pages)."""
-
-
+FLOORED_RANKS = 50
+"""Ranks of a list longer than relevant pages will fill down to which the floor holds: they are what most people see."""
 BRIEF_UP_TO = 3.0
 """Weight of fairness above which a brief relaxation stops too far from its optimum: lists of strong fairness were then
 less fair, and less relevant, than those of a weaker one."""
@@ -37,6 +37,8 @@ class ListSettings(Protocol):
     def depths(self) -> tuple[int, ...]: ...
     @property
     def emphasis(self) -> float: ...
+    @property
+    def relevance_power(self) -> float: ...
     @property
     def depth_weights(self) -> tuple[float, ...]: ...
     @property
@@ -59,9 +61,11 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     floor = settings.floor / max(settings.fairness, 1.0)
     limits = [n_above_floor(candidates.relevance, floor, depth) for depth in mixture.depths]
     if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway
-        limits[-1] = len(candidates)
+        is_floored = [depth <= FLOORED_RANKS and depth < length for depth in mixture.depths]
+        limits = [limit if floored else len(candidates) for limit, floored in zip(limits, is_floored, strict=True)]
     efforts = _efforts(settings, problem, mixture.depths)
-    best = make_nested_list(problem, mixture, efforts, limits, settings.emphasis)
+    caution = Caution(settings.emphasis, settings.relevance_power)
+    best = make_nested_list(problem, mixture, efforts, limits, caution)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
 
 

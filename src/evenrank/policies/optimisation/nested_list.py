@@ -3,7 +3,7 @@
 First each depth is solved for itself, which gives a bound that no ranking of that depth exceeds, and the worth of
 every page there. Then the list is made from the top: the ranks up to a depth are solved with the exposure and relevance
 of the head above them held constant, for the score at that depth and, to the first order, for those of later depths,
-at which a page that has no place here appears further below.
+at which a page that has no place here appears further below. At last pages are exchanged for all depths at once.
 """
 
 from __future__ import annotations
@@ -15,31 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimisation.assignment import lower_bounds
-from evenrank.policies.optimisation.bands import Effort, solve_bands
+from evenrank.policies.optimisation.bands import Effort
 from evenrank.policies.optimisation.certificate import ROUNDING_ERROR, BoundError, DepthProof
 from evenrank.policies.optimisation.compound import LEAST, Band, CompoundProblem
+from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths
 from evenrank.policies.optimisation.exchange_search import best_improved
 from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking, strongest_per_type
 from evenrank.policies.optimisation.relaxation import Relaxation, relax
-from evenrank.policies.optimisation.upper_bound import BandBounds
+from evenrank.policies.optimisation.single_depth import FreeSolution, solve_free
 
 N_STARTS = 3
-"""Rankings from which local search starts."""
+"""Rankings from which local search starts, in a list for one depth; below a head it is one."""
 SETTLED_RANKS = 50
 """With more ranks whole pages cost next to nothing, and assignments take long."""
-GROUPS_FIRST = 1e3
-"""Worth of a page of some group, when a ranking shows such pages first."""
-GROUPS_FIRST_SHARE = 0.1
-"""Share of that ranking in the mixture that a relaxation starts from, so that no group has no exposure."""
 BAND_BELOW_HEAD = 1.3
 """How far the total exposure of groups may be from that of the free optimum when the head of a list is fixed."""
 BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
-TAIL_TOLERANCE, TAIL_ITERATIONS = 3e-5, 80
-"""Of the relaxation of the last ranks: they are most of a long list, and a rough mixture of them rounds badly."""
-EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 1000
+TAIL_TOLERANCE, TAIL_ITERATIONS = 1e-4, 40
+"""Of the relaxation of the last ranks, which are most of a long list."""
+EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
 """Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
-without, and all later depths pay for relevance that they lack; the deeper, the less relevance is at stake."""
+without, and all later depths pay for relevance that they lack."""
 
 
 @dataclass(frozen=True)
@@ -68,39 +65,24 @@ class NestedList:
 
 
 @dataclass(frozen=True)
-class FreeSolution:
-    """The best that a depth alone allows."""
+class Caution:
+    """How far the choice of pages departs from the measure as estimated, because estimates are uncertain."""
 
-    problem: CompoundProblem
-    """Over all candidates."""
-    kept: NDArray[np.intp]
-    """Pages that the relaxations looked at: no others can be in a best ranking."""
-    relaxations: Sequence[Relaxation]
-    """None when fairness does not count, or no candidate is in a group."""
-    bounds: BandBounds | None
+    emphasis: float = 1.0
+    """How much more fairness counts deep in a list."""
+    relevance_power: float = 1.0
+    """Power of the probabilities of relevance that pages are worth."""
 
-    @property
-    def best(self) -> Relaxation:
-        return max(self.relaxations, key=lambda relaxation: relaxation.log_score)
+    def power(self, depth: int, fairness: float) -> float:
+        """The exponent of AWRF at a depth.
 
-    def awrf(self) -> float:
-        """Of the best mixture."""
-        log_relevance = np.log(max(float(self.best.mixture.outcome[-1]), LEAST))
-        return float(np.exp((self.best.log_score - log_relevance) / self.problem.fairness))
-
-    def slope(self) -> NDArray[np.float64]:
-        """What a unit of exposure of each page adds to the score, at the best mixture.
-
-        Divided by AWRF^(fairness − 1), so that depths are comparable whatever the weight of fairness.
+        To a weight of fairness above 1, no more is added than to 1: what is strong already needs no emphasis.
         """
-        return self.awrf() * self.problem.page_scores(self.best.tangent.price)
+        way = np.log(depth / EMPHASISED_FROM) / np.log(EMPHASISED_IN_FULL / EMPHASISED_FROM)
+        return float(fairness + (self.emphasis - 1.0) * np.clip(way, 0.0, 1.0) * min(fairness, 1.0))
 
-    def exposure(self) -> NDArray[np.float64]:
-        """Expected exposure of each page in the best mixture."""
-        exposure = np.zeros(len(self.problem.relevance))
-        for ranking, weight in zip(self.best.mixture.rankings, self.best.mixture.weights, strict=True):
-            exposure[self.kept[ranking]] += weight * self.problem.discounts
-        return exposure
+
+AS_ESTIMATED = Caution()
 
 
 def make_nested_list(
@@ -108,44 +90,49 @@ def make_nested_list(
     mixture: DepthMixture,
     efforts: Sequence[Effort],
     limits: Sequence[int],
-    emphasis: float = 1.0,
+    caution: Caution = AS_ESTIMATED,
 ) -> NestedList:
     """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
 
     Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
-    Fairness counts up to `emphasis` times as much in the choice of pages, the deeper the more, and never in a bound; a
-    list for one depth alone is made for the measure itself.
+    `caution` changes the choice of pages, never a bound; a list for one depth alone is made for the measure itself.
     """
-    rank_by_relevance = np.empty(len(problem.relevance), np.intp)
-    rank_by_relevance[best_ranking(problem.relevance, len(problem.relevance))] = np.arange(len(problem.relevance))
     free = [solve_free(problem.at_depth(depth), effort) for depth, effort in zip(mixture.depths, efforts, strict=True)]
-    head, proofs = np.empty(0, np.intp), []
-    for number, (solution, effort) in enumerate(zip(free, efforts, strict=True)):
-        if solution.bounds is None:
-            head = best_ranking(solution.problem.relevance, len(solution.problem.discounts))
-            bound = solution.problem.score(head)
-        else:
-            weights = np.array(mixture.weights[number:]) / (mixture.weights[number] or 1.0)
-            later = [weight * other.slope() for weight, other in zip(weights[1:], free[number + 1 :], strict=True)]
-            is_open = rank_by_relevance < limits[number]
-            is_end = number == len(free) - 1
-            power = _power(emphasis, mixture.depths[number], problem.fairness) if len(free) > 1 else 1.0
-            lasting = _lasting_share(problem.discounts, len(head), mixture.depths[number])
-            head = _extend(
-                solution, head, lasting * sum(later, np.zeros(len(problem.relevance))), is_open, power, is_end
-            )
-            bound = _bound(solution, head, effort)
-        proofs.append(_proof(solution, head, bound))
-    return NestedList(head, tuple(proofs))
+    if any(solution.bounds is None for solution in free):  # fairness does not count, or nothing is in a group
+        ranking = best_ranking(problem.relevance, len(problem.discounts))
+        bounds = [solution.problem.score(ranking[: len(solution.problem.discounts)]) for solution in free]
+    else:
+        caution = caution if len(free) > 1 else AS_ESTIMATED
+        ranking = _rank_head_first(free, mixture, limits, caution)
+        prefixes = [ranking[:depth] for depth in mixture.depths]
+        bounds = [_bound(*of_depth) for of_depth in zip(free, prefixes, efforts, strict=True)]
+    of_depths = zip(free, mixture.depths, bounds, strict=True)
+    return NestedList(ranking, tuple(_proof(solution, ranking[:depth], bound) for solution, depth, bound in of_depths))
 
 
-def _power(emphasis: float, depth: int, fairness: float = 1.0) -> float:
-    """How much more fairness counts at a depth of a list for several depths.
-
-    To a weight of fairness above 1, no more is added than to 1: what is strong already needs no emphasis.
-    """
-    way = np.log(depth / EMPHASISED_FROM) / np.log(EMPHASISED_IN_FULL / EMPHASISED_FROM)
-    return float(1.0 + (emphasis - 1.0) * np.clip(way, 0.0, 1.0) / max(fairness, 1.0))
+def _rank_head_first(
+    free: Sequence[FreeSolution], mixture: DepthMixture, limits: Sequence[int], caution: Caution
+) -> NDArray[np.intp]:
+    """The list, made from the top, then improved for all depths at once if there are several."""
+    measured, n_pages = free[-1].problem, len(free[-1].problem.relevance)
+    rank_by_relevance = np.empty(n_pages, np.intp)
+    rank_by_relevance[best_ranking(measured.relevance, n_pages)] = np.arange(n_pages)
+    valued = [solution.revalued(caution.relevance_power) for solution in free]
+    powers = [caution.power(depth, measured.fairness) for depth in mixture.depths]
+    head = np.empty(0, np.intp)
+    for number, solution in enumerate(valued):
+        weights = np.array(mixture.weights[number:]) / (mixture.weights[number] or 1.0)
+        later = [weight * other.slope() for weight, other in zip(weights[1:], valued[number + 1 :], strict=True)]
+        lasting = _lasting_share(measured.discounts, len(head), mixture.depths[number])
+        later_slope = lasting * sum(later, np.zeros(n_pages))
+        is_open = rank_by_relevance < limits[number]
+        head = _extend(solution, head, later_slope, is_open, powers[number], is_end=number == len(valued) - 1)
+    if len(valued) == 1:
+        return head
+    problems = [solution.problem for solution in valued]
+    return improve_at_all_depths(
+        [Depth(*of_depth) for of_depth in zip(problems, mixture.weights, powers, limits, strict=True)], head
+    )
 
 
 def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
@@ -158,42 +145,22 @@ def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> floa
     return float(1.0 - below.mean() / here.mean()) if len(below) else 1.0
 
 
-def solve_free(problem: CompoundProblem, effort: Effort) -> FreeSolution:
-    """Relaxations and bounds for one depth, whatever the list is like above or below."""
-    length = len(problem.discounts)
-    kept = strongest_per_type(problem.page_type, problem.relevance, length)
-    free = problem.restricted(kept)
-    by_relevance = best_ranking(free.relevance, length)
-    start = _start(free, by_relevance)
-    if problem.fairness <= 0.0 or not start.outcome[:-1].any():
-        return FreeSolution(problem, kept, (), None)
-    return FreeSolution(problem, kept, *solve_bands(free, start, effort, floor=free.score(by_relevance)))
-
-
-def _start(problem: CompoundProblem, by_relevance: NDArray[np.intp]) -> Mixture:
-    """Relevance order, and a share of the order that shows pages of some group first, so that none has no exposure."""
-    in_groups = problem.rows.sum(axis=1)[problem.page_type]
-    groups_first = best_ranking(problem.relevance + GROUPS_FIRST * in_groups, len(problem.discounts))
-    start = Mixture.of(by_relevance, problem.outcome(by_relevance))
-    return start.joined(groups_first, problem.outcome(groups_first), weight=GROUPS_FIRST_SHARE)
-
-
 def _extend(
     solution: FreeSolution,
     head: NDArray[np.intp],
     later: NDArray[np.float64],
     is_open: NDArray[np.bool_],
-    emphasis: float,
+    power: float,
     is_end: bool,
 ) -> NDArray[np.intp]:
     """The head with the ranks below it filled from pages that are open.
 
-    `later` is what a page's exposure adds to the scores of later depths; fairness counts `emphasis` times as much.
+    `later` is what a page's exposure adds to the scores of later depths; `power` is the exponent of AWRF at this one.
     """
     if not len(head) and not later.any() and is_open.all():
-        return solution.kept[_best_rounded(solution.problem.restricted(solution.kept), solution.relaxations)]
+        return solution.kept[_best_rounded(solution.problem.restricted(solution.kept), solution.relaxations, N_STARTS)]
     below = _with_later(solution, later).below(head)
-    below = replace(below, fairness=below.fairness * emphasis)
+    below = replace(below, fairness=below.fairness * power / solution.problem.fairness)
     is_free = is_open.copy()
     is_free[head] = False
     left = np.flatnonzero(is_free)
@@ -204,7 +171,7 @@ def _extend(
     banded = replace(below, band=Band(total / BAND_BELOW_HEAD, total * BAND_BELOW_HEAD))
     effort = (TAIL_TOLERANCE, TAIL_ITERATIONS) if is_end else (BELOW_TOLERANCE, BELOW_ITERATIONS)
     relaxation = relax(banded, start, *effort)
-    return np.concatenate([head, left[_best_rounded(below, [relaxation])]])
+    return np.concatenate([head, left[_best_rounded(below, [relaxation], n_starts=1)]])
 
 
 def _with_later(solution: FreeSolution, later: NDArray[np.float64]) -> CompoundProblem:
@@ -217,7 +184,8 @@ def _with_later(solution: FreeSolution, later: NDArray[np.float64]) -> CompoundP
     if not later.any():
         return problem
     worth = problem.relevance + later / max(solution.awrf(), LEAST)
-    share = float(solution.best.mixture.outcome[-1]) / max(float(worth @ solution.exposure()), LEAST)
+    exposure = solution.exposure()
+    share = float(problem.relevance @ exposure) / max(float(worth @ exposure), LEAST)
     return replace(problem, relevance=np.maximum(worth, 0.0), fairness=problem.fairness * share)
 
 
@@ -236,12 +204,12 @@ def _without_head(solution: FreeSolution, left: NDArray[np.intp], below: Compoun
     return Mixture(tuple(rankings), outcomes, solution.best.mixture.weights)
 
 
-def _best_rounded(problem: CompoundProblem, solved: Sequence[Relaxation]) -> NDArray[np.intp]:
+def _best_rounded(problem: CompoundProblem, solved: Sequence[Relaxation], n_starts: int) -> NDArray[np.intp]:
     """The best ranking after local search from the best roundings and the best rankings of the mixtures."""
     rounded = [ranking for relaxation in solved for ranking in _roundings(problem, relaxation)]
     starts = np.unique(np.array(rounded), axis=0)
     scores = problem.true_log_score(np.array([problem.outcome(ranking) for ranking in starts]))
-    return best_improved(problem, starts[best_ranking(scores, N_STARTS)])
+    return best_improved(problem, starts[best_ranking(scores, n_starts)])
 
 
 def _roundings(problem: CompoundProblem, relaxation: Relaxation) -> list[NDArray[np.intp]]:
