@@ -123,7 +123,7 @@ class _Search:
         return bool(is_moved.any())
 
     def _promising(self, n_offered: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Upper and lower places of the exchanges with the largest estimated gains."""
+        """Upper and lower places of the exchanges with the largest estimated gains, or of all if they are few."""
         upper, lower = self._offered(n_offered)
         slope, bend = self._slope_and_bend()
         above, below = self.discounts[:, upper], self.discounts[:, lower]
@@ -131,12 +131,15 @@ class _Search:
         gain = above.T @ up + down.T @ below - (above * down).sum(axis=0)[:, None] - (below * up).sum(axis=0)
         by_rank = self.rank_by_relevance[self.places]
         is_allowed = (upper[:, None] < lower) & (by_rank[lower] < self.limit[upper][:, None])
-        first, second = np.nonzero(is_allowed & (gain > 0.0))
+        are_few = np.count_nonzero(is_allowed) <= N_EVALUATED
+        first, second = np.nonzero(is_allowed if are_few else is_allowed & (gain > 0.0))
+        if are_few:
+            return upper[first], lower[second]
         gains, types = gain[first, second], self.problem.page_type[self.places]
         passed = above[:, first] - below[:, second]
         gains -= (passed**2 * bend[:, types[upper[first]], types[lower[second]]]).sum(axis=0)
         n_best = min(N_EVALUATED, len(gains))
-        best = np.argpartition(-gains, n_best - 1)[:n_best] if n_best else np.empty(0, np.intp)
+        best = np.argpartition(-gains, n_best - 1)[:n_best] if n_best else first
         best = best[gains[best] > 0.0]
         return upper[first[best]], lower[second[best]]
 
