@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -334,6 +335,37 @@ def test_fairness_is_emphasised_the_deeper_the_more() -> None:
     assert between == sorted(set(between))
     assert between[2] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(100 / 20))
     assert [caution.power(1000, fairness) for fairness in (0.1, 1.0, 10.0)] == pytest.approx([0.3, 3.0, 12.0])
+
+
+def test_stronger_fairness_is_fairer_on_the_first_screen_too() -> None:
+    """A sum over depths that grow by many powers is the largest of them: the head was given up for the end."""
+    request = Request(1, 1, 500)
+    by_strength = [
+        np.mean(
+            [
+                [found.certificate[f"AWRF@{depth}"] for depth in (10, 20, 50, 100, 500)]
+                for found in (ranked(make_candidates(1500, seed=seed), request, fairness=fairness) for seed in range(3))
+            ],
+            axis=0,
+        )
+        for fairness in (1.0, 10.0, 100.0, 1000.0)
+    ]
+    for weaker, stronger in pairwise(by_strength):
+        assert (stronger >= weaker - 0.01).all()
+
+
+@pytest.mark.parametrize("relevance_power", [0.0, -1.0, 11.0, np.inf, np.nan])
+def test_powers_of_relevance_that_cannot_be_are_refused(relevance_power: float) -> None:
+    with pytest.raises(EvenrankError, match=r"relevance_power is .* must be above 0 and at most 10"):
+        Optimal(relevance_power=relevance_power)
+
+
+def test_the_floor_holds_on_the_first_fifty_ranks_of_a_long_list() -> None:
+    """Pages of a wanted group are hardly relevant: they appear from rank 51 on, and not before."""
+    candidates = pages([LEFT] * 300 + [RIGHT] * 300, [*np.linspace(0.9, 0.3, 100), *[0.1] * 200, *[0.001] * 300])
+    found = ranked(candidates, Request(1, 1, 600), wanting(0.5, 0.5)).positions[0]
+    assert (found[:50] < 300).all()
+    assert (found[50:100] >= 300).any()
 
 
 def test_a_power_of_relevance_keeps_what_is_surest_and_a_list_for_one_depth_has_none() -> None:

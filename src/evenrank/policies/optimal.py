@@ -19,6 +19,8 @@ LEAST_FAIRNESS = 1e-6
 """Below this weight of fairness a list is the order by relevance."""
 MOST_FAIRNESS = 1e9
 """Largest weight of fairness; relevance counts for next to nothing long before."""
+MOST_POWER = 10.0
+"""Largest power of relevance; by then hardly anything but the likeliest pages counts."""
 KEEP_STEPS = 5
 """Bisection steps, on a logarithmic scale, towards the number of candidates at which `keep_relevance` is met."""
 FLOOR_STEPS = 10
@@ -53,8 +55,8 @@ class Optimal:
     """Task 1: a page fills a group down to one of the `depths` only if it is at least this many times as likely to be
     relevant as the page at that depth in the order by relevance (for a `fairness` above 1, divided by it). Below the
     ranks that relevant pages are expected to fill there are always four pages for each to choose from, and a list that
-    is longer than these is filled with any page from rank 51 on. Bounds hold for all pages, so gaps say what this
-    costs. 0 uses all pages."""
+    is longer than these may use any page below the last of the `depths` from 1 to 50. Bounds hold for all pages, so
+    gaps say what this costs. 0 uses all pages."""
     reach: float = 5.0
     """Task 2: only this many times the number of pages that are expected to be relevant, the most relevant ones, are
     used to fill a group (at least twice as many as a ranking has ranks); 0 uses them all."""
@@ -70,12 +72,12 @@ class Optimal:
     emphasis: float = 1.5
     """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
     relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 100 on
-    (to a `fairness` above 1 no more is added than to 1). 1 maximises the measure as estimated, and so does a list for
-    one depth alone. Bounds are always those of the measure."""
+    (to a `fairness` above 1 no more is added than to 1). 1 maximises the measure as estimated, and so does a list whose
+    only depth is its end. Bounds are always those of the measure."""
     relevance_power: float = 1.2
-    """Task 1: a page counts with this power of its probability of relevance. Pages that are unlikely to be relevant
-    are relevant where many are, and each is then a smaller part of nDCG, so above 1 they count for less. 1 counts
-    them as estimated, as does a list for one depth alone. Bounds are always those of the measure."""
+    """Task 1: a page counts with this power of its probability of relevance. An unlikely page tends to be relevant in
+    topics with many relevant pages, where each adds less to nDCG; above 1, such pages count for less. 1 counts pages as
+    estimated, and so does a list whose only depth is its end. Bounds are always those of the measure."""
     spread: float = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""
@@ -220,7 +222,9 @@ class Optimal:
             or not (weights >= 0.0).all()
             or abs(float(weights.sum()) - 1.0) > 1e-6,
             f"emphasis is {self.emphasis}, but must be above 0": not self.emphasis > 0.0,
-            f"relevance_power is {self.relevance_power}, but must be above 0": not self.relevance_power > 0.0,
+            f"relevance_power is {self.relevance_power}, but must be above 0 and at most {MOST_POWER:g}": not (
+                0.0 < self.relevance_power <= MOST_POWER
+            ),
             f"spread is {self.spread}, but must not be negative": not self.spread >= 0.0,
             f"include_above is {self.include_above}, but must not be negative": not self.include_above >= 0.0,
             f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,

@@ -20,7 +20,8 @@ LEAST_CHOICE = 4
 """Candidates that may be used for each rank below those which relevant pages are expected to fill, however unlikely
 they are: such ranks are filled with what is hardly relevant anyway (chosen on real topics with about seven pages)."""
 FLOORED_RANKS = 50
-"""Ranks of a list longer than relevant pages will fill down to which the floor holds: they are what most people see."""
+"""Deepest of the depths for which the floor holds in a list that is longer than relevant pages will fill: what is above
+is what most people see."""
 BRIEF_UP_TO = 3.0
 """Weight of fairness above which a brief relaxation stops too far from its optimum: lists of strong fairness were then
 less fair, and less relevant, than those of a weaker one."""

@@ -34,6 +34,8 @@ BELOW_TOLERANCE, BELOW_ITERATIONS = 2e-4, 20
 """Of the relaxation below a head, which starts near its optimum."""
 TAIL_TOLERANCE, TAIL_ITERATIONS = 1e-4, 40
 """Of the relaxation of the last ranks, which are most of a long list."""
+ROUNDING_OF_POWER = 1e-15
+"""Relative error of a score for each unit of the exponent of AWRF."""
 EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
 """Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
 without, and all later depths pay for relevance that they lack."""
@@ -95,7 +97,8 @@ def make_nested_list(
     """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
 
     Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
-    `caution` changes the choice of pages, never a bound; a list for one depth alone is made for the measure itself.
+    `caution` changes the choice of pages, never a bound; a list whose only depth is its end is made for the measure
+    itself.
     """
     free = [solve_free(problem.at_depth(depth), effort) for depth, effort in zip(mixture.depths, efforts, strict=True)]
     if any(solution.bounds is None for solution in free):  # fairness does not count, or nothing is in a group
@@ -130,9 +133,8 @@ def _rank_head_first(
     if len(valued) == 1:
         return head
     problems = [solution.problem for solution in valued]
-    return improve_at_all_depths(
-        [Depth(*of_depth) for of_depth in zip(problems, mixture.weights, powers, limits, strict=True)], head
-    )
+    depths = [Depth(*of_depth) for of_depth in zip(problems, mixture.weights, powers, limits, strict=True)]
+    return improve_at_all_depths(depths, head, rank_by_relevance)
 
 
 def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
@@ -228,14 +230,14 @@ def _bound(solution: FreeSolution, head: NDArray[np.intp], effort: Effort) -> fl
     if effort.assigns and len(head) <= SETTLED_RANKS:
         tangents = [relaxation.tangent for relaxation in solution.relaxations]
         lower_bounds(solution.bounds, tangents, solution.problem.score(head))
-    return solution.bounds.highest()[1]
+    return max(solution.bounds.highest()[1], 0.0)  # no score is negative; a bound may be, by rounding
 
 
 def _proof(solution: FreeSolution, ranking: NDArray[np.intp], bound: float) -> DepthProof:
     """The proof of one depth; an error when the ranking has a higher score than any can have."""
     problem = solution.problem
     score = problem.score(ranking)
-    if score > bound * (1.0 + ROUNDING_ERROR):
+    if score > bound * (1.0 + ROUNDING_ERROR + problem.fairness * ROUNDING_OF_POWER):
         raise BoundError(f"depth {len(ranking)}: the score {score!r} is above its proven bound {bound!r}")
     return DepthProof(
         depth=len(ranking),

@@ -63,7 +63,7 @@ class FreeSolution:
         """The best when pages are worth a power of their relevance; the bounds stay those of the measure."""
         if relevance_power == 1.0 or not self.relaxations:
             return self
-        worth = self.problem.relevance**relevance_power
+        worth = (self.problem.relevance / self.problem.relevance.max()) ** relevance_power
         worth /= support(worth, self.problem.discounts) or 1.0
         problem = replace(self.problem, relevance=worth)
         total, found = self.best.tangent.total, self.best.mixture
