@@ -7,7 +7,8 @@ seven relevant pages and 100 to 29,000 articles in that window, so candidates ar
 of the topics that are learned from: a rank among 1,700 articles says another thing than one among 63,576. Every second
 topic is ranked with what was learned on the others, and then the other way round; none was used to choose a setting of
 a policy, and some were looked at when search and its calibration were made. With seven relevant pages a true target is
-coarse: differences between policies are noisy, and P@50 cannot exceed 0.14.
+coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How much of what is missing comes from not
+knowing the target is shown beside: `optimal` with the target that the judgments give, which no system can know.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ import numpy as np
 
 from evenrank.collection.collection import Collection
 from evenrank.policies.registry import make_policy
-from evenrank.ranking.job import RankingJob, full_request
-from evenrank.ranking.sources import calibrate_scores
+from evenrank.ranking.build import make_candidates, target_of
+from evenrank.ranking.job import Prepared, RankingJob, full_request
+from evenrank.ranking.sources import Found, calibrate_scores
 from evenrank.records import Task, Topic, no_pages
 from evenrank.search.learn.calibration import JudgedScores
-from people import CURVE, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
+from evenrank.targets.target import EstimatedTarget
+from people import ALONE, CURVE, DEPTHS, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
 from policies import make_source
 
 
@@ -61,6 +64,21 @@ class WindowPart(Part):
         return job.learned()
 
 
+class TruePart(WindowPart):
+    """The same topics with the targets that their judgments give: what no system can know."""
+
+    @cached_property
+    def topics(self) -> list[Prepared]:
+        return [topic._replace(target=self._true_target(topic)) for topic in super().topics]
+
+    def _true_target(self, topic: Prepared) -> EstimatedTarget:
+        relevant = self.collection.topic_by_id[topic.candidates.topic_id].rel_docs
+        certain = np.ones(len(relevant))
+        space, found = topic.target.space, Found(relevant, certain, certain)
+        judged = make_candidates(self.collection, topic.candidates.topic_id, found, space, self.settings.divided)
+        return target_of(judged, self.task, space, replace(self.settings, sharpness=1.0, group_odds="none"))
+
+
 def _question(topic: Topic) -> Topic:
     """A topic as search sees it, without what is known of it."""
     return replace(topic, rel_docs=no_pages(), assessed_docs=None)
@@ -81,7 +99,9 @@ def main() -> None:
     sizes = [int(topic.was_judged(collection.page_ids).sum()) for topic in collection.topics]
     print(f"{len(sizes)} real topics, {np.median(sizes):.0f} articles in a window (median)")
     if 1 in options.tasks:
-        print_lists(scores_of(folds, 1, "known", LISTS))
+        scores = scores_of(folds, 1, "known", LISTS)
+        print_lists(scores)
+        print_with_true_target(folds, scores)
     if 2 in options.tasks:
         print_draws(scores_of(folds, 2, "known", (*DRAWS, *CURVE)), "all groups known")
         print_draws(scores_of(folds, 2, "unknown", (*DRAWS, *CURVE)), "gender unknown to the systems")
@@ -101,6 +121,17 @@ def scores_of(folds: Sequence[Collection], task: Task, information: str, names: 
     """Scores of every policy on all topics, each ranked while it was held out."""
     parts = [WindowPart(fold, 0, task, information) for fold in folds]
     return joined([{name: part.scores(name) for name in names} for part in parts])
+
+
+def print_with_true_target(folds: Sequence[Collection], scores: Scores) -> None:
+    """Score and AWRF of `optimal` if it knew the target of each topic, and its lead over what the others have."""
+    known = joined([{"optimal": TruePart(fold, 0, 1, "known").scores("optimal")} for fold in folds])["optimal"]
+    print("\noptimal with the target that the judgments give, against the best other policy, which estimates it:")
+    for depth in DEPTHS:
+        measure = f"Score@{depth}"
+        best = max(float(np.mean(scores[name][measure])) for name in LISTS if name not in ("optimal", ALONE))
+        score = float(np.mean(known[measure]))
+        print(f"  {measure}: {score:.3f} ({np.mean(known[f'AWRF@{depth}']):.3f}), {score / best - 1.0:+.1%}")
 
 
 if __name__ == "__main__":

@@ -67,8 +67,11 @@ class Optimal:
     many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.031, 0.037, 0.028, 0.117, 0.787)
-    """Task 1: share of people who stop at each of the depths."""
+    depth_weights: tuple[float, ...] = (0.14, 0.115, 0.055, 0.155, 0.535)
+    """Task 1: share of people who stop at each of the depths, before it is adapted to a topic."""
+    adapt_weights: bool = True
+    """Task 1: multiply the weight of each depth by the share of the expected relevance, weighted by attention, that the
+    order by relevance has down to it: where few pages are relevant, people stop early. False takes weights as given."""
     emphasis: float = 1.5
     """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
     relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 100 on

@@ -43,6 +43,8 @@ class ListSettings(Protocol):
     @property
     def depth_weights(self) -> tuple[float, ...]: ...
     @property
+    def adapt_weights(self) -> bool: ...
+    @property
     def proof(self) -> str: ...
     @property
     def log_base(self) -> float: ...
@@ -59,6 +61,8 @@ def rank_list(settings: ListSettings, candidates: Candidates, target: EstimatedT
     length = min(request.length, len(candidates))
     mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
     problem = list_problem(settings, candidates, target, length, request.attention)
+    if settings.adapt_weights:
+        mixture = mixture.adapted(candidates.relevance, problem.discounts)
     floor = settings.floor / max(settings.fairness, 1.0)
     limits = [n_above_floor(candidates.relevance, floor, depth) for depth in mixture.depths]
     if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway

@@ -69,8 +69,9 @@ def certify_list(proofs: Sequence[DepthProof], depth_weights: Sequence[float]) -
         "mixture_score": float(weights @ [proof.score for proof in proofs]),
         "mixture_bound": float(weights @ [proof.upper_bound for proof in proofs]),
     }
-    for proof in proofs:
+    for proof, weight in zip(proofs, weights, strict=True):
         certificate |= {
+            f"weight@{proof.depth}": float(weight),
             f"score@{proof.depth}": proof.score,
             f"upper_bound@{proof.depth}": proof.upper_bound,
             f"gap@{proof.depth}": proof.gap,

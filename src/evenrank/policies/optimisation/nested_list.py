@@ -39,6 +39,8 @@ ROUNDING_OF_POWER = 1e-15
 EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
 """Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
 without, and all later depths pay for relevance that they lack."""
+USUAL_DECLINE = 0.6
+"""Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,21 @@ class DepthMixture:
                 by_depth[min(depth, length)] = by_depth.get(min(depth, length), 0.0) + weight
         depths = tuple(sorted(by_depth))
         return DepthMixture(depths, tuple(by_depth[depth] for depth in depths))
+
+    def adapted(self, relevance: NDArray[np.float64], discounts: NDArray[np.float64]) -> DepthMixture:
+        """The mixture with each weight times the share of the relevance that the order by relevance has down to there.
+
+        Where little is left to find below the first ranks, more people stop there. However much is left, the first
+        ranks are what everybody sees, so no share counts for less than in topics whose relevance declines as usual.
+        """
+        ends, by_relevance = np.array(self.depths) - 1, np.sort(relevance)[::-1][: len(discounts)]
+        found = np.cumsum(by_relevance * discounts)[ends]
+        if found[-1] <= LEAST:
+            return self
+        attention = np.cumsum(discounts)[ends]
+        share = np.maximum(found / found[-1], (attention / attention[-1]) ** USUAL_DECLINE)
+        weights = np.array(self.weights) * share
+        return replace(self, weights=tuple((weights / weights.sum()).tolist()))
 
 
 @dataclass(frozen=True)
