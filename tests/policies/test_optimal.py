@@ -265,6 +265,24 @@ def test_head_depth_serves_the_first_ranks() -> None:
     assert headed.certificate["EE-L_full_depth"] >= plain.certificate["EE-L_lower_bound"] - 1e-9
 
 
+def test_probable_pages_of_two_groups_are_shown() -> None:
+    """Exposure of such a page counts in both groups, so where one of them has enough, fairness alone never shows it."""
+    rng = np.random.default_rng(4)
+    regions = np.where(np.arange(300) % 10 == 0, 0b11, np.where(rng.random(300) < 0.8, 0b01, 0b10)).astype(np.uint32)
+    genders = np.full(300, 0b10, np.uint32)
+    candidates, request = make_candidates(300, seed=4, masks=[regions, genders]), Request(2, 100, 20)
+    candidates = replace(candidates, relevance=np.full(300, 0.6))
+    values = np.zeros_like(target_of(candidates, request).values)
+    values[np.flatnonzero(candidates.alignment.dense()[regions == 0b10][0])] = 1.0
+    target = replace(target_of(candidates, request), values=values)
+    of_two = np.flatnonzero(regions == 0b11)
+    never = ranked(candidates, request, target, include_above=2.0)
+    shown = ranked(candidates, request, target)
+    assert np.isin(of_two, never.positions).mean() < 0.2
+    assert np.isin(of_two, shown.positions).mean() > 2.0 * np.isin(of_two, never.positions).mean()
+    assert shown.certificate["EE-L"] < never.certificate["EE-L"] + 0.02 * request.weights().sum() ** 2
+
+
 def test_a_list_is_fair_where_people_stop_reading() -> None:
     """A list for its end alone has an unfair head; the mixture over depths has not, and costs little at the end."""
     candidates = make_candidates(1500, seed=3)

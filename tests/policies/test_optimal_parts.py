@@ -128,7 +128,8 @@ def test_including_probable_pages_keeps_types_and_stays_a_mean_of_rankings(seed:
     exposure = project(rng.normal(size=30), weights).point
     page_type, relevance = rng.integers(0, 4, 30), rng.random(30)
     probable = np.flatnonzero(relevance > 0.4)
-    raised = include_probable(exposure, page_type, relevance, probable, 0.01, 0.25)
+    least = rng.uniform(0.005, 0.02, 30)
+    raised = include_probable(exposure, page_type, relevance, probable, least, 0.25)
     assert np.bincount(page_type, raised) == pytest.approx(np.bincount(page_type, exposure))
     assert (np.sort(raised)[::-1].cumsum() <= np.sort(exposure)[::-1].cumsum() + 1e-9).all()
     assert (raised[probable] > 0.0).sum() >= (exposure[probable] > 0.0).sum()

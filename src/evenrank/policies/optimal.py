@@ -86,7 +86,7 @@ class Optimal:
     kind."""
     include_above: float = 0.15
     """Task 2: pages at least this likely to be relevant are shown at least once, as far as a quarter of the exposure of
-    their kind allows; above 1 is off."""
+    their kind allows, and have a tenth of their fair exposure, as far as 2 % of all exposure allow; above 1 is off."""
     work_weight: float = 0.25
     """Task 2: how far the reward of a relevant page grows with the work it needs: 0 not, 1 in proportion."""
     relevant_only: bool = False

@@ -32,6 +32,9 @@ WORTH_OF_RELEVANCE = 0.0125
 MOST_MOVED = 0.25
 """Share of a page type's exposure that may move to probable pages that would not be shown otherwise, at a fairness of 1
 and above; below that, in proportion to its weight."""
+LEAST_PRESENCE, MOST_MOVED_BETWEEN = 0.1, 0.02
+"""Share of its fair exposure that a probable page gets, even if no page of its type fits the target, and share of all
+exposure that this may take: a page of two groups would otherwise hardly ever be shown where one of them has enough."""
 ROUGHLY = 10.0
 """How many times the tolerance is allowed where an exposure is only looked at."""
 LEAST_CHOICE = 2
@@ -81,6 +84,8 @@ class SequenceProblem:
     """How far the exposure of each page counts for its groups."""
     relevance: NDArray[np.float64]
     """Of each page."""
+    fair: NDArray[np.float64]
+    """What each page would get from an ideal policy."""
     unreachable: float
     """Part of the loss that no candidate can serve: groups with a target and without a page."""
 
@@ -139,7 +144,7 @@ def sequence_problem(
         discounts=weights,
     )
     unreachable = float(np.sum(wanted[~is_reached] ** 2))
-    return SequenceProblem(loss, alignment.page_type, rows, counted, candidates.relevance, unreachable)
+    return SequenceProblem(loss, alignment.page_type, rows, counted, candidates.relevance, fair, unreachable)
 
 
 def kept_relevance(
@@ -190,12 +195,23 @@ def _solve(
     best = least_loss(loss, tolerance, settings.max_iterations)
     n_above = 0 if above is None else above.shape[1]
     length = min(len(loss.discounts) + n_above, len(loss.gain))
-    probable = np.flatnonzero(problem.relevance >= settings.include_above)
-    least, most = float(loss.discounts[-1]) / n_rankings, MOST_MOVED * min(1.0, _weight(settings.fairness))
-    exposure = include_probable(best.exposure, problem.page_type, problem.relevance, probable, least, most)
+    exposure = _with_probable(settings, problem, best.exposure, n_rankings)
     shown = TypedPages.of(exposure, problem.counted, problem.page_type, problem.rows, length)
     positions = round_exposure(shown, loss.discounts, n_rankings, above)
     return positions, certify_sequence(problem.loss, problem.unreachable, positions, best)
+
+
+def _with_probable(
+    settings: SequenceSettings, problem: SequenceProblem, exposure: NDArray[np.float64], n_rankings: int
+) -> NDArray[np.float64]:
+    """Exposures with which every probable page is shown: at first at the cost of its own type, of which groups notice
+    nothing, then, a little, at that of all pages."""
+    probable = np.flatnonzero(problem.relevance >= settings.include_above)
+    once = np.full(len(exposure), float(problem.loss.discounts[-1]) / n_rankings)
+    weight, one_type = min(1.0, _weight(settings.fairness)), np.zeros_like(problem.page_type)
+    within = include_probable(exposure, problem.page_type, problem.relevance, probable, once, MOST_MOVED * weight)
+    present = np.maximum(once, LEAST_PRESENCE * problem.fair)
+    return include_probable(within, one_type, problem.relevance, probable, present, MOST_MOVED_BETWEEN * weight)
 
 
 def _head_first(
@@ -206,7 +222,7 @@ def _head_first(
     The certificate is that of the head.
     """
     depth, loss = settings.head_depth, problem.loss
-    of_head = replace(problem, loss=replace(loss, discounts=loss.discounts[:depth]))
+    of_head = replace(problem, loss=replace(loss, discounts=loss.discounts[:depth]), fair=np.zeros_like(problem.fair))
     head, certificate = _solve(settings, of_head, n_rankings)
     given = mean_exposure(head, loss.discounts[:depth], len(loss.gain))
     left = replace(

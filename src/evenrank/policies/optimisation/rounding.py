@@ -56,17 +56,17 @@ def include_probable(
     page_type: NDArray[np.intp],
     relevance: NDArray[np.float64],
     probable: NDArray[np.intp],
-    least: float,
+    least: NDArray[np.float64],
     most_moved: float,
 ) -> NDArray[np.float64]:
     """Exposures in which `probable` pages have at least `least`, taken from pages of the same type that have more.
 
-    The exposure of types, and so of groups, stays the same. Pages are served by falling relevance until a share
-    `most_moved` of the type's exposure has moved. It moves from pages with more to pages with less, so the result is
-    still the mean of some rankings.
+    The exposure of each type stays the same. Pages are served by falling relevance until a share `most_moved` of the
+    type's exposure has moved. It moves from pages that keep more than any page is given, so the result is still the
+    mean of some rankings.
     """
     missing = np.zeros_like(exposure)
-    missing[probable] = np.maximum(least - exposure[probable], 0.0)
+    missing[probable] = np.maximum(least - exposure, 0.0)[probable]
     order = np.lexsort((-relevance, page_type))
     types = page_type[order]
     of_type = np.bincount(page_type, exposure)
@@ -74,7 +74,7 @@ def include_probable(
     before = np.concatenate([[0.0], used])[np.searchsorted(types, types)]
     missing[order[used - before > most_moved * of_type[types]]] = 0.0
     raised = exposure + missing
-    surplus = np.where(missing > 0.0, 0.0, np.maximum(exposure - least, 0.0))
+    surplus = np.where(missing > 0.0, 0.0, np.maximum(exposure - least.max(), 0.0))
     available, needed = np.bincount(page_type, surplus), np.bincount(page_type, missing)
     share = np.where(needed <= available, needed / np.where(available > 0.0, available, 1.0), 0.0)
     raised = np.where((needed <= available)[page_type], raised, exposure)
