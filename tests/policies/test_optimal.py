@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError
-from evenrank.exposure import discounts
+from evenrank.exposure import discounts, parse_attention
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimisation import nested_list
 from evenrank.policies.optimisation.certificate import BoundError
@@ -334,6 +335,17 @@ def certified_awrf(candidates: Candidates, target: EstimatedTarget, found: Ranki
     weights = discounts(found.positions.shape[1])
     exposure = weights @ candidates.alignment.dense()[found.positions[0]]
     return float(1.0 - jensenshannon(exposure[1:], target.values[1:], base=2.0) ** 2)
+
+
+def test_ranks_that_nobody_reads_are_in_the_order_by_relevance(tmp_path: Path) -> None:
+    table = tmp_path / "attention.txt"
+    table.write_text("1\n0.5\n0.25\n")
+    candidates = make_candidates(200)
+    request = Request(1, 1, 100, attention=parse_attention(f"table:{table}"))
+    unread = ranked(candidates, request).positions[0, 3:]
+    assert (np.diff(candidates.relevance[unread]) <= 0.0).all()
+    left_out = np.setdiff1d(np.arange(200), ranked(candidates, request).positions[0])
+    assert candidates.relevance[left_out].max() <= candidates.relevance[unread].min()
 
 
 def test_every_depth_has_a_bound_of_its_own() -> None:

@@ -39,6 +39,8 @@ ROUNDING_OF_POWER = 1e-15
 EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
 """Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
 without, and all later depths pay for relevance that they lack."""
+UNREAD = 1e-5
+"""Attention of a rank, as a share of that of the first, at and below which nobody is expected to read it."""
 USUAL_DECLINE = 0.6
 """Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
 
@@ -123,7 +125,7 @@ def make_nested_list(
         bounds = [solution.problem.score(ranking[: len(solution.problem.discounts)]) for solution in free]
     else:
         caution = caution if len(free) > 1 else AS_ESTIMATED
-        ranking = _rank_head_first(free, mixture, limits, caution)
+        ranking = _unread_by_relevance(problem, _rank_head_first(free, mixture, limits, caution))
         prefixes = [ranking[:depth] for depth in mixture.depths]
         bounds = [_bound(*of_depth) for of_depth in zip(free, prefixes, efforts, strict=True)]
     of_depths = zip(free, mixture.depths, bounds, strict=True)
@@ -152,6 +154,16 @@ def _rank_head_first(
     problems = [solution.problem for solution in valued]
     depths = [Depth(*of_depth) for of_depth in zip(problems, mixture.weights, powers, limits, strict=True)]
     return improve_at_all_depths(depths, head, rank_by_relevance)
+
+
+def _unread_by_relevance(problem: CompoundProblem, ranking: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The ranking with the last ranks that hardly anybody reads filled by relevance; fairness knows no order there."""
+    n_read = int(np.count_nonzero(problem.discounts > UNREAD * problem.discounts[0]))
+    if n_read == len(ranking):
+        return ranking
+    by_relevance = best_ranking(problem.relevance, len(problem.relevance))
+    below = by_relevance[~np.isin(by_relevance, ranking[:n_read])]
+    return np.concatenate([ranking[:n_read], below[: len(ranking) - n_read]])
 
 
 def _lasting_share(weights: NDArray[np.float64], above: int, depth: int) -> float:
