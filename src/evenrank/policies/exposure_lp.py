@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import PageCount, Weight
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
@@ -49,7 +50,7 @@ def birkhoff(matrix: NDArray[np.float64]) -> list[tuple[float, NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
-class ExposureLP:
+class ExposureLP(CheckedPolicy):
     """Most expected relevance × work under fair group exposure; a candidate pool keeps the program small."""
 
     name: ClassVar[str] = "exposure-lp"
@@ -57,9 +58,9 @@ class ExposureLP:
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Singh and Joachims, Fairness of exposure in rankings, KDD 2018"
 
-    pool: int = 120
+    pool: PageCount = 120
     """Candidates in the program: the most useful ones, and of each group its most useful ones."""
-    penalty: float = 10.0
+    penalty: Weight = 10.0
     """What a unit of missed exposure of a group costs, in units of the best page's utility."""
 
     def rank(

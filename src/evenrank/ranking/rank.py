@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import Collected, EvenrankError
 from evenrank.exposure import Attention
 from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
@@ -18,7 +18,8 @@ from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
-from evenrank.ranking.make_job import Settings, make_job
+from evenrank.ranking.job_settings import Settings
+from evenrank.ranking.make_job import make_job
 from evenrank.ranking.notes import ranking_notes
 from evenrank.ranking.record import mean_certificate, run_from_topics, run_record
 from evenrank.records import Run, Task, Topic
@@ -114,8 +115,9 @@ def rank(
     same result; they see the collection under the same path.
     """
     opened = given_collection(collection)
-    asked = _asked(opened, query, title, candidates)
-    topic_ids = [topic.id for topic in asked] or choose_topics(opened, topics)
+    faults = Collected()
+    asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
+    topic_ids = [topic.id for topic in asked] or faults.check(lambda: choose_topics(opened, topics)) or []
     job = make_job(
         opened,
         task,
@@ -128,6 +130,7 @@ def rank(
         target=target,
         length=length,
         attention=attention,
+        found=faults,
     )
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)

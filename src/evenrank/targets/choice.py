@@ -196,13 +196,19 @@ def target_from(
     return np.asarray(wanted / wanted.sum())
 
 
+def table_faults(choice: TargetChoice, dimensions: tuple[str, ...]) -> list[str]:
+    """A fault where a table gives shares over other groups than those of the dimensions known to the system."""
+    if not choice.is_table or dimensions == choice.dimensions:
+        return []
+    return [
+        f"{choice.word} gives shares over {', '.join(choice.dimensions)}, but groups are those of "
+        f"{', '.join(dimensions)} (set information to {','.join(choice.dimensions)})"
+    ]
+
+
 def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
-    dimensions = tuple(dimension.name for dimension in space.dimensions)
-    if dimensions != choice.dimensions:
-        raise EvenrankError(
-            f"{choice.word} gives shares over {', '.join(choice.dimensions)}, but groups are those of "
-            f"{', '.join(dimensions)} (set information to {','.join(choice.dimensions)})"
-        )
+    if faults := table_faults(choice, tuple(dimension.name for dimension in space.dimensions)):
+        raise EvenrankError(faults[0])
     place = {name: index for index, name in enumerate(space.names)}
     values = np.zeros(space.n_groups)
     for group, share in choice.shares:
