@@ -81,7 +81,7 @@ class InformationCosts:
                 self.hidden: condition,
                 measure: value,
                 COMPANION[self.task]: relevance,
-                "cost": sign * (value - by_condition["known"][0]),
+                "cost": sign * (value - by_condition["known"][0]) + 0.0,  # never −0
             }
             for policy, by_condition in self.scores.items()
             for condition, (value, relevance) in by_condition.items()
