@@ -56,8 +56,9 @@ class BuildSettings:
     divided: tuple[str, ...] = ()
     """Dimensions in which a page is shared between its groups; in the others it counts fully in each, as in 2021."""
     scored: tuple[str, ...] = ("geography", "gender")
-    """Dimensions that the scorer looks at. What the system does not know of them is believed from totals of the
-    collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies."""
+    """Dimensions that the scorer looks at. What the system does not know of them (those that `information` lacks) is
+    inferred from totals of the collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies.
+    Nothing is taken away: to leave a dimension out of the target, leave it out of `information`."""
     undisclosed: tuple[str, ...] = ()
     """Share of the pages of a dimension whose group exists and is not in the data, such as gender:0.3. What unknown
     pages are is then believed from those whose group is known, and used as what is believed of `scored` dimensions."""

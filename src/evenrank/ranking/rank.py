@@ -21,7 +21,8 @@ from evenrank.ranking.job import Length, TopicRankings, rank_topics
 from evenrank.ranking.job_settings import Settings
 from evenrank.ranking.make_job import make_job
 from evenrank.ranking.notes import ranking_notes
-from evenrank.ranking.record import mean_certificate, run_from_topics, run_record
+from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
+from evenrank.ranking.setting_notes import setting_notes
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
 from evenrank.targets.choice import TargetChoice
@@ -44,7 +45,7 @@ class RankedTopics:
     """Settings, versions and the certificate of each topic, as the file beside a run holds them."""
     topics: tuple[TopicRankings, ...]
     notes: tuple[str, ...] = ()
-    """What is odd about the rankings, such as topics with few candidates."""
+    """What is odd about the settings or the rankings, such as topics with few candidates."""
 
     @property
     def certificate(self) -> dict[str, float]:
@@ -134,13 +135,12 @@ def rank(
     )
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
-    results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
+    results = tuple(legible(one, job.policy) for one in track(ranked, "topics", len(topic_ids), "topic"))
     if asked and not any(one.page_ids.size for one in results):
         raise EvenrankError(f"nothing found for {query!r} (try other or more general words)")
     record = run_record(job, results, command or sys.argv)
-    return RankedTopics(
-        run_from_topics(job, name or job.policy.name, results), record, results, ranking_notes(results, job)
-    )
+    notes = (*setting_notes(job, settings or {}), *ranking_notes(results, job))
+    return RankedTopics(run_from_topics(job, name or job.policy.name, results), record, results, notes)
 
 
 def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:
