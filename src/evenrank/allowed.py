@@ -1,4 +1,4 @@
-"""What settings may be: conditions declared with a field's type, and all that is wrong with the values of an object.
+"""What settings may be: limits declared with a field's type, and all that is wrong with the values of an object.
 
 balance: Annotated[float, Range(least=0.0, most=1.0)] = 0.5
 """
@@ -21,7 +21,7 @@ SHOWN = 60
 
 
 @runtime_checkable
-class Condition(Protocol):
+class SettingLimit(Protocol):
     """What a value must fulfil; `str` says it in words that follow "must be"."""
 
     def faults(self, name: str, value: Any) -> Iterator[str]:
@@ -71,40 +71,40 @@ def setting_faults(settings: Any) -> list[str]:
     owner: Any = type(settings)
     return [
         fault
-        for name, (hint, conditions) in _declared(owner).items()
-        for fault in _faults_of(name, getattr(settings, name), hint, conditions)
+        for name, (hint, limits) in _declared(owner).items()
+        for fault in _faults_of(name, getattr(settings, name), hint, limits)
     ]
 
 
-def conditions_of(owner: type) -> dict[str, tuple[Condition, ...]]:
-    """The conditions that each field of a settings dataclass declares."""
-    return {name: conditions for name, (_, conditions) in _declared(owner).items()}
+def limits_of(owner: type) -> dict[str, tuple[SettingLimit, ...]]:
+    """The limits that each field of a settings dataclass declares."""
+    return {name: limits for name, (_, limits) in _declared(owner).items()}
 
 
-def _faults_of(name: str, value: Any, hint: Any, conditions: tuple[Condition, ...]) -> Iterator[str]:
+def _faults_of(name: str, value: Any, hint: Any, limits: tuple[SettingLimit, ...]) -> Iterator[str]:
     if not is_dataclass(hint):  # a dataclass checks itself
         try:
             check_value(value, hint, name)
         except ValueError as error:
             yield str(error)
             return
-    for condition in conditions:
-        yield from condition.faults(name, value)
+    for limit in limits:
+        yield from limit.faults(name, value)
 
 
 @cache
-def _declared(owner: type) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
-    """Field name → its plain type and its conditions; nothing for a class without fields."""
+def _declared(owner: type) -> dict[str, tuple[Any, tuple[SettingLimit, ...]]]:
+    """Field name → its plain type and its limits; nothing for a class without fields."""
     if not is_dataclass(owner):
         return {}
     plain, full = get_type_hints(owner), get_type_hints(owner, include_extras=True)
-    return {field.name: (plain[field.name], _conditions(full[field.name])) for field in fields(owner)}
+    return {field.name: (plain[field.name], _limits(full[field.name])) for field in fields(owner)}
 
 
-def _conditions(hint: Any) -> tuple[Condition, ...]:
+def _limits(hint: Any) -> tuple[SettingLimit, ...]:
     if get_origin(hint) is not Annotated:
         return ()
-    return tuple(extra for extra in get_args(hint)[1:] if isinstance(extra, Condition))
+    return tuple(extra for extra in get_args(hint)[1:] if isinstance(extra, SettingLimit))
 
 
 def _shown(value: float) -> str:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import evenrank
-from evenrank.allowed import MOST_PAGES, Range, conditions_of
+from evenrank.allowed import MOST_PAGES, Range, limits_of
 from evenrank.cli.main import cli, main
 from evenrank.collection.collection import Collection
 from evenrank.errors import MAX_REPORTED, EvenrankError, UnknownNameError
@@ -30,7 +30,7 @@ def numeric(owner: Any) -> list[str]:
 def outside(owner: Any, name: str) -> list[str]:
     """Texts just outside the range of a setting; −1 where the policy checks its settings in another way."""
     kind = get_type_hints(owner)[name]
-    ranges = [one for one in conditions_of(owner)[name] if isinstance(one, Range)]
+    ranges = [one for one in limits_of(owner)[name] if isinstance(one, Range)]
     texts = [] if ranges else ["-1"]
     for one in ranges:
         lower = one.above if one.least is None else one.least - 1
@@ -74,7 +74,7 @@ def test_a_number_out_of_range_ends_the_program_with_2_and_is_named(
 def test_every_number_declares_a_lower_and_an_upper_end(policy: str) -> None:
     owner: Any = POLICIES[policy]
     for name in numeric(owner):
-        (one,) = (one for one in conditions_of(owner)[name] if isinstance(one, Range))
+        (one,) = (one for one in limits_of(owner)[name] if isinstance(one, Range))
         assert (one.least is None) != (one.above is None), name
         assert (one.most is None) != (one.below is None), name
         assert getattr(owner(), name) in one
@@ -201,6 +201,21 @@ def test_a_table_over_other_groups_than_the_system_knows_is_refused_at_once(
 
 
 def test_pages_of_the_candidates_have_limits() -> None:
-    declared = conditions_of(BuildSettings)
+    declared = limits_of(BuildSettings)
     assert declared["n_candidates"] == (Range(least=1, most=MOST_PAGES),)
     assert BuildSettings().n_candidates in Range(least=1, most=MOST_PAGES)
+
+
+def test_a_target_can_be_given_in_python(
+    golden_collection: Collection, golden_runs: list[Path], tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("Africa,0.5\nAsia,0.5\n")
+    targets: list[Any] = [table, {"Africa": 0.5, "Asia": 0.5}, {"geography": {"Africa": 0.5, "Asia": 0.5}}]
+    runs = [
+        evenrank.rank(golden_collection, 1, "deficit", candidates=golden_runs[0], target=target, workers=1).run.pages
+        for target in targets
+    ]
+    assert all(pages.tolist() == runs[0].tolist() for pages in runs)
+    with pytest.raises(evenrank.InputError, match="no group 'Atlantis'"):
+        evenrank.pareto(golden_collection, 1, candidates=golden_runs[0], target={"Atlantis": 1.0})

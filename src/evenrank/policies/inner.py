@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from evenrank.allowed import conditions_of
+from evenrank.allowed import limits_of
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Policy
 
@@ -38,8 +38,8 @@ def inner_policies(policy: Policy) -> dict[str, tuple[str, ...]]:
     """The policies that a policy runs, as texts, by the setting that names them."""
     return {
         name: _texts(getattr(policy, name))
-        for name, conditions in conditions_of(type(policy)).items()
-        if any(isinstance(condition, NamesPolicies) for condition in conditions)
+        for name, limits in limits_of(type(policy)).items()
+        if any(isinstance(limit, NamesPolicies) for limit in limits)
     }
 
 

@@ -20,8 +20,7 @@ from evenrank.ranking.groups import is_within
 from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.records import Task
 from evenrank.settings import make_settings, parse_each
-from evenrank.targets.choice import TargetChoice, choose_target, table_faults
-from evenrank.types import FilePath
+from evenrank.targets.choice import Target, TargetChoice, choose_target, table_faults
 
 Settings = Mapping[str, object]
 """Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
@@ -56,10 +55,10 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def build_settings(
+def candidate_settings(
     collection: Collection,
     texts: Mapping[str, str],
-    target: str | FilePath | TargetChoice,
+    target: Target,
     wanted: Mapping[str, object],
     n_ranks: int,
 ) -> BuildSettings:

@@ -15,13 +15,13 @@ from evenrank.policies.policy import Policy, Request
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Length, RankingJob, forget_collection
-from evenrank.ranking.job_settings import Settings, build_settings, configure_policy, divide_settings
+from evenrank.ranking.job_settings import Settings, candidate_settings, configure_policy, divide_settings
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
 from evenrank.records import Run, Task
 from evenrank.search.engine.engines import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.targets.choice import TargetChoice
+from evenrank.targets.choice import Target
 from evenrank.types import FilePath
 
 
@@ -35,7 +35,7 @@ def make_job(
     candidates: Run | FilePath | None = None,
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     length: Length = "full",
     attention: object = None,
     found: Collected | None = None,
@@ -57,7 +57,8 @@ def make_job(
     of_build, of_policy = divide_settings(settings or {}, policy)
     if attention is not None and (model_text := faults.check(lambda: str(parse_attention(attention)))):
         of_build["attention"] = model_text
-    build = faults.check(lambda: build_settings(collection, of_build, target, served.candidates, served.request.length))
+    n_ranks = served.request.length
+    build = faults.check(lambda: candidate_settings(collection, of_build, target, served.candidates, n_ranks))
     configured = faults.check(lambda: configure_policy(policy, task, of_policy, served.policy))
     faults.raise_any()
     assert build is not None

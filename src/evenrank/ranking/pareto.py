@@ -25,7 +25,7 @@ from evenrank.ranking.make_job import make_job
 from evenrank.records import Run, Task
 from evenrank.rng import derive
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.targets.choice import TargetChoice
+from evenrank.targets.choice import Target
 from evenrank.targets.target import EstimatedTarget
 from evenrank.types import FilePath
 
@@ -121,7 +121,7 @@ def pareto(
     topics: TopicChoice = "eval",
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
     workers: int | None = None,

@@ -25,7 +25,7 @@ from evenrank.ranking.record import legible, mean_certificate, run_from_topics, 
 from evenrank.ranking.setting_notes import setting_notes
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
-from evenrank.targets.choice import TargetChoice
+from evenrank.targets.choice import Target
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def rank(
     title: str = "",
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     length: Length = "full",
     attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
@@ -105,15 +105,16 @@ def rank(
 
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
     filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
-    from: track (half the field, half the world), field, equal, world, or the path of a table of shares. `length` is the
-    protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people read,
-    by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights. `settings`
-    sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words,
-    and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked fairly, and the
-    others follow below them as far as the length asks for them (the setting `keep_to_subject`). The same seed gives the
-    same rankings on any number of workers. `name` is the name of the run, by default that of the policy; `command` is
-    kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank the topics, with the
-    same result; they see the collection under the same path.
+    from: track (half the field, half the world), field, equal, world, the path of a table of shares, or a dict: group →
+    share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length` is
+    the protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people
+    read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
+    `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
+    its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
+    fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
+    same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of the
+    policy; `command` is kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank
+    the topics, with the same result; they see the collection under the same path.
     """
     opened = given_collection(collection)
     faults = Collected()
