@@ -19,7 +19,7 @@ from evenrank.metrics.measure import Measure
 from evenrank.metrics.registry import MEASURES
 from evenrank.policies.registry import POLICIES
 from evenrank.protocol import PROTOCOLS, Protocol
-from evenrank.settings import describe_settings
+from evenrank.settings import Setting, describe_settings
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
@@ -122,9 +122,15 @@ def policies_page() -> str:
         lines += [f"- Source: {policy.citation}", ""]
         if settings := describe_settings(policy):
             lines += ["| setting | default | meaning |", "|---|---|---|"]
-            lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)} |" for s in settings]
+            lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
             lines.append("")
     return "\n".join(lines)
+
+
+def _allowed(setting: Setting) -> str:
+    """What values may be, in brackets; nothing where the explanation or the type says it all."""
+    allowed = " or ".join(f"`{choice}`" for choice in setting.choices) or setting.allowed
+    return f" ({allowed})" if allowed else ""
 
 
 def dimensions_page() -> str:

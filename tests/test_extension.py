@@ -164,7 +164,7 @@ def test_policy(scratch: Scratch) -> None:
         scratch.evenrank("rank", "c", "--task", task, "--policy", "shuffle", "--workers", 1, "-o", f"shuffle{task}.tsv")
         scratch.evenrank("run", "check", "c", f"shuffle{task}.tsv")
     assert "shuffle" in scratch.names("policies")
-    assert "| `n_pages` | `2000` | Pages that take part. |" in scratch.reference("policies.md")
+    assert "| `n_pages` | `2000` | Pages that take part. (from 1 to 100,000,000) |" in scratch.reference("policies.md")
     assert scratch.invariants("tests/policies/test_registry.py", "shuffle") > 0
 
 

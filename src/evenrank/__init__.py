@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from evenrank.search.engine.indexing import build_index
     from evenrank.search.find import SearchResults, search
     from evenrank.search.learn.learn import Learned, learn
+    from evenrank.targets.choice import TargetChoice
     from evenrank.web.exports.publish_list import Publication, publish
 
     __version__: str
@@ -101,6 +102,7 @@ _HOME_OF = {
     "Run": "records",
     "RunResult": "evaluation.results",
     "SearchResults": "search.find",
+    "TargetChoice": "targets.choice",
     "Topic": "records",
     "TopicTargets": "evaluation.topic_targets",
     "build_index": "search.engine.indexing",
@@ -172,6 +174,7 @@ __all__ = [
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
+    "TargetChoice",
     "Topic",
     "TopicTargets",
     "__version__",

@@ -16,13 +16,20 @@ EvenrankError
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 MAX_FOUND = 1000
 """Characters that are quoted of what was found; a file may consist of one value."""
 MAX_CHOICES = 60
 """Names listed after "choose from"; longer lists are cut."""
+MAX_LINE = 2000
+"""Characters of one fault that are reported beside others."""
+MAX_REPORTED = 60
+"""Faults of one request that are reported; the others are counted."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,6 +76,35 @@ class InputError(EvenrankError):
         if n_more:
             lines.append(f"… and {n_more:,} more faults of these kinds")
         super().__init__("\n".join(lines))
+
+
+class Collected:
+    """The errors of several checks of one request, raised as one, so that every fault is reported at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[EvenrankError] = []
+
+    def add(self, faults: Iterable[str]) -> None:
+        """Note faults that were found."""
+        self._errors += map(EvenrankError, faults)
+
+    def check(self, function: Callable[[], T]) -> T | None:
+        """What the function returns; its error is noted instead, and None returned."""
+        try:
+            return function()
+        except EvenrankError as error:
+            self._errors.append(error)
+            return None
+
+    def raise_any(self) -> None:
+        """Raise what was noted, a lone error as it is; nothing when there is none."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            lines = list(dict.fromkeys(line for error in self._errors for line in str(error).splitlines()))
+            more = [f"… and {len(lines) - MAX_REPORTED:,} more faults"] if len(lines) > MAX_REPORTED else []
+            shown = (line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…" for line in lines[:MAX_REPORTED])
+            raise EvenrankError("\n".join([*shown, *more]))
 
 
 class UnknownNameError(EvenrankError):

@@ -10,15 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import Collected, EvenrankError, UnknownNameError
 
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 WANTED = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
 """What a value of a type is called in messages."""
+SHOWN = 200
+"""Characters of a text that a message repeats."""
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,21 @@ class Setting:
     choices: tuple[str, ...]
     """Allowed words; empty when the setting is a number or free text."""
     explanation: str
+    allowed: str = ""
+    """What its values must be, such as `from 0 to 1`; empty when the type says it all."""
 
 
 def describe_settings(owner: type) -> list[Setting]:
     """The fields of a settings dataclass with their defaults and the line under each."""
     explanations = _lines_under_fields(owner)
-    hints = get_type_hints(owner)
+    hints, full = get_type_hints(owner), get_type_hints(owner, include_extras=True)
     return [
         Setting(
             name=field.name,
             default=None if field.default is MISSING else field.default,
             choices=get_args(hints[field.name]) if get_origin(hints[field.name]) is Literal else (),
             explanation=explanations.get(field.name, ""),
+            allowed=" and ".join(filter(None, map(str, getattr(full[field.name], "__metadata__", ())))),
         )
         for field in fields(owner)
     ]
@@ -71,6 +78,14 @@ def read_pairs(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
 
 def parse_settings(owner: type, texts: Mapping[str, str]) -> dict[str, Any]:
     """Settings from text, each as its field's type; all faults are reported in one EvenrankError."""
+    values, faults = parse_each(owner, texts)
+    if faults:
+        raise EvenrankError("\n".join(faults))
+    return values
+
+
+def parse_each(owner: type, texts: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """The settings that can be read from text, each as its field's type, and what is wrong with the others."""
     hints = get_type_hints(owner)
     names = [field.name for field in fields(owner)]
     values = {}
@@ -82,10 +97,22 @@ def parse_settings(owner: type, texts: Mapping[str, str]) -> dict[str, Any]:
         try:
             values[name] = parse_value(text, hints[name])
         except ValueError as error:
-            faults.append(f"{name}={text}: {error}")
-    if faults:
-        raise EvenrankError("\n".join(faults))
-    return values
+            faults.append(f"{name}={text[:SHOWN]}{'…' * (len(text) > SHOWN)}: {error}")
+    return values, faults
+
+
+def make_settings(owner: type[S], texts: Mapping[str, str], defaults: Mapping[str, Any] | None = None) -> S:
+    """The settings object that texts give; names, types, choices and what the object checks itself, all at once.
+
+    `defaults` take the place of the fields' own where a text says nothing, or nothing that can be read.
+    """
+    values, faults = parse_each(owner, texts)
+    found = Collected()
+    found.add(faults)
+    made = found.check(lambda: owner(**{**(defaults or {}), **values}))
+    found.raise_any()
+    assert made is not None
+    return made
 
 
 def parse_value(text: str, hint: Any) -> Any:

@@ -112,7 +112,7 @@ def test_calibration_on_the_training_topics_of_the_run(golden_collection: Collec
         (["--policy", "deficit", "--set", "information=age"], "unknown dimension 'age'; choose from geography, gender"),
         (["--policy", "deficit", "--set", "scored=mood"], "unknown dimension 'mood'; choose from geography, gender"),
         (["--policy", "deficit", "--set", "divided=x"], "unknown dimension 'x'; choose from geography, gender"),
-        (["--policy", "deficit", "--set", "n_candidates=0"], "n_candidates is 0, but must be at least 1"),
+        (["--policy", "deficit", "--set", "n_candidates=0"], "n_candidates is 0, but must be from 1 to 100,000,000"),
         (["--policy", "deficit", "--set", "sharpness=-1"], "sharpness is -1, but must be from 0 to 20"),
         (["--policy", "deficit", "--set", "sharpness=1e9"], "sharpness is 1e+09, but must be from 0 to 20"),
         (["--policy", "deficit", "--set", "odds=1"], "odds: 1 given, but give one for each of the 32 groups"),

@@ -97,6 +97,14 @@ def test_a_run_made_for_another_protocol_is_named_as_such(golden_collection, gol
     assert not [note for note in result.notes if "made for" in note]
 
 
+def test_a_policy_that_serves_no_protocol_is_made_for_none(golden_collection, golden_runs, tmp_path) -> None:
+    path = tmp_path / golden_runs[0].name
+    path.write_bytes(golden_runs[0].read_bytes())
+    path.with_name(f"{path.name}.json").write_text('{"protocol": "paper-2021", "policy": "relevance"}')
+    (result,) = evaluate(golden_collection, path, "official-2021").runs
+    assert not [note for note in result.notes if "made for" in note]
+
+
 def test_measures_without_any_value_are_named_together(golden_collection: Collection) -> None:
     """AWRF-OD needs groups in an order, which continents and genders have not; a mean of nothing is never silent."""
     run = oracle_run(golden_collection, 1, 0.5).run

@@ -130,6 +130,27 @@ def test_the_linear_program_meets_a_target_that_can_be_met() -> None:
     assert found.certificate["decomposed"] > 0.99
 
 
+@pytest.mark.parametrize("share, penalty", [(0.4, 10.0), (1.0, 0.2), (0.4, 0.0)])
+def test_the_linear_program_records_what_it_proves(share: float, penalty: float) -> None:
+    """Its rankings cost what the record says, and hardly more than the program's least cost."""
+    candidates = pages([LEFT] * 20 + [RIGHT] * 20, np.linspace(0.9, 0.5, 40))
+    target = wanting(share, 1.0 - share)
+    found = ExposureLP(penalty=penalty).rank(candidates, target, TASK2, derive(1))
+    weights, utility = discounts(10), candidates.utility(2)
+    shown = np.mean([weights @ candidates.alignment.dense()[row] for row in found.positions], axis=0)
+    missed = float(np.abs(target.values * weights.sum() - shown).sum())
+    worth = float(np.mean([weights @ utility[row] for row in found.positions]))
+    proven = found.certificate
+    assert proven["missed_exposure"] == pytest.approx(missed, abs=1e-9)
+    assert proven["objective"] == pytest.approx(penalty * missed - worth)
+    assert 0.0 <= proven["gap"] == pytest.approx(proven["objective"] - proven["lower_bound"], abs=1e-9)
+    assert proven["gap"] < 0.02 * abs(proven["objective"])
+    anything = Relevance().rank(candidates, target, TASK2, derive(1)).positions
+    of_relevance = float(np.mean([weights @ utility[row] for row in anything]))
+    off = np.abs(target.values * weights.sum() - weights @ candidates.alignment.dense()[anything[0]]).sum()
+    assert proven["lower_bound"] <= penalty * off - of_relevance + 1e-9
+
+
 def test_best_of_takes_the_better_list() -> None:
     candidates = make_candidates(300)
     target = target_of(candidates, TASK1)

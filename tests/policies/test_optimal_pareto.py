@@ -126,7 +126,7 @@ def test_command_writes_figures_and_numbers(
     "arguments, said",
     [
         (["-o", "frontier.doc"], "give a name that ends in .tsv, .json, .pdf, .svg, .png"),
-        (["--weights", "1,many"], "not a list of numbers"),
+        (["--weights", "1,many"], "must be numbers from 0 to 1e+09: 'many' is not"),
         (["--weights", "-1"], "from 0 to"),
     ],
 )

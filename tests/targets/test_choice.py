@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
-from evenrank.errors import EvenrankError, InputError
-from evenrank.targets.choice import TARGET_WORDS, advice, choose_target, concentrations, target_from
+from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
+from evenrank.targets.choice import TARGET_WORDS, TargetChoice, advice, choose_target, concentrations, target_from
 from evenrank.targets.target import group_target
 
 PLACES = GroupSpace((GEOGRAPHY,))
@@ -135,3 +136,63 @@ def test_a_topic_in_one_place_is_noticed_and_something_is_proposed() -> None:
     )
     assert concentrations(mass(3), BOTH, threshold=0.99) == ()
     assert concentrations(np.zeros(32), BOTH) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"Africa": 0.5, "asia": 0.3, "Europe": 0.2},
+        {"geography": {"Africa": 0.5, "Asia": 0.3, "Europe": 0.2}},
+        {"Africa": np.float32(0.5), "Asia": 0.301, "Europe": 0.2},
+    ],
+)
+def test_a_mapping_means_what_a_table_means(given: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "target.csv"
+    path.write_text("Africa,0.5\nAsia,0.3\nEurope,0.2\n")
+    table, choice = choose_target(path), choose_target(given)
+    assert choice.dimensions == table.dimensions == ("geography",)
+    assert [group for group, _ in choice.shares] == [group for group, _ in table.shares]
+    assert [share for _, share in choice.shares] == pytest.approx([share for _, share in table.shares], abs=0.001)
+    assert sum(share for _, share in choice.shares) == pytest.approx(1.0)
+    assert choose_target(choice) is choice
+
+
+def test_shares_of_several_dimensions_are_multiplied() -> None:
+    places, people = {"Africa": 0.25, "Asia": 0.75}, {"female": 0.5, "male": 0.5}
+    choice = choose_target({"geography": places, "gender": people})
+    joint = choose_target({f"{a}|{b}": x * y for a, x in places.items() for b, y in people.items()})
+    assert choice == joint
+    assert choice.dimensions == ("geography", "gender")
+    assert dict(choice.shares)["Asia|female"] == 0.375
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"Africa": 0.5, "Atlantis": 0.5}, ["target: no group 'Atlantis' (choose from Unknown, Africa"]),
+        ({"Africa": -2, "Asia": "much", "africa": True}, ["Africa is -2", "Asia is 'much'", "africa again", "is True"]),
+        ({"Africa": 0.5}, ["the shares sum to 0.5 (they must sum to 1)"]),
+        ({}, ["target: no groups"]),
+        ({"geography": {}}, ["target, geography: no groups"]),
+        ({"place": {"Africa": 1.0}, "gender": 3}, ["no dimension 'place'", "target, gender: 3 is no dict"]),
+        ({"geography": {"Mars": 1.0}, "gender": {"male": 0.5}}, ["no group 'Mars'", "gender: the shares sum to 0.5"]),
+        ({"Africa": float("nan")}, ["the share of Africa is nan"]),
+    ],
+)
+def test_a_wrong_mapping_has_the_errors_of_a_table(given: dict[str, Any], said: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        choose_target(given)
+    assert [part for part in said if part not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    "given, kind", [(3, WrongTypeError), (None, WrongTypeError), (TargetChoice("fair"), UnknownNameError)]
+)
+def test_what_is_no_target_is_refused(given: Any, kind: type[EvenrankError]) -> None:
+    with pytest.raises(kind):
+        choose_target(given)
+
+
+def test_a_choice_made_in_python_is_checked() -> None:
+    with pytest.raises(InputError, match="no group 'Mars'"):
+        choose_target(TargetChoice("mine", ("geography",), (("Mars", 1.0),)))

@@ -63,7 +63,6 @@ def command(
     Relevance and fairness are the policy's own estimates: no judgment is looked at.
     """
     check_outputs(outputs)
-    swept = parse_weights(weights) if weights else None
     collection = evenrank.Collection.open(folder)
     check_output(collection, *outputs)
     for path in outputs:
@@ -71,7 +70,7 @@ def command(
     found = evenrank.pareto(
         collection,
         cast(Task, int(task)),
-        **({} if swept is None else {"weights": swept}),
+        **({"weights": weights} if weights else {}),
         candidates=candidates,
         topics=topics,
         model=chosen_model(collection, model, encoder, pooling, device),
@@ -94,14 +93,6 @@ def check_outputs(outputs: Sequence[Path]) -> None:
         raise click.BadParameter(f"{', '.join(wrong)}: give a name that ends in {endings}", param_hint="-o")
     if any(path.suffix[1:] in FORMATS for path in outputs):
         require_matplotlib()
-
-
-def parse_weights(text: str) -> tuple[float, ...]:
-    """Weights of fairness from text."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a list of numbers", param_hint="--weights") from None
 
 
 def write_outputs(found: evenrank.Frontiers, outputs: Sequence[Path]) -> None:

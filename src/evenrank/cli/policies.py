@@ -47,8 +47,8 @@ def _lines(policy: dict[str, Any]) -> Iterator[str]:
 
 
 def _explained(setting: dict[str, Any]) -> str:
-    choices = f" ({' or '.join(setting['choices'])})" if setting["choices"] else ""
-    return " ".join(setting["explanation"].split()) + choices
+    allowed = " or ".join(setting["choices"]) or setting["allowed"]
+    return " ".join(setting["explanation"].split()) + (f" ({allowed})" if allowed else "")
 
 
 def _shown(value: object) -> str:

@@ -118,9 +118,11 @@ def command(
 ) -> None:
     """Rank pages fairly and write a run, with a record of all settings and proofs beside it (RUN.json).
 
-    Settings of the candidates: information (geography,gender or geography), n_candidates, keep_unknown, sharpness,
-    group_odds, divided, scored, undisclosed (such as gender:0.3), within (such as geography=Africa), keep_to_subject
-    (false also lets pages fill groups that are not about the subject of --query).
+    Settings of the candidates: information (dimensions of the target, which the system knows: geography,gender, or
+    geography), scored (dimensions that the scorer looks at: what the system does not know of them is inferred, for
+    `optimal` in Task 2 and for `inferred`), n_candidates, keep_unknown, sharpness, group_odds, divided, undisclosed
+    (such as gender:0.3), within (such as geography=Africa), keep_to_subject (false also lets pages fill groups that are
+    not about the subject of --query).
 
     With a --spark option, the executors of a Spark cluster rank the topics; they see DIR under the same path.
     """

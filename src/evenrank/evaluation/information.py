@@ -23,7 +23,8 @@ from evenrank.policies.registry import make_policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.make_job import Settings, make_job
+from evenrank.ranking.job_settings import Settings
+from evenrank.ranking.make_job import make_job
 from evenrank.ranking.record import run_from_topics
 from evenrank.records import Task
 from evenrank.rng import derive
@@ -80,7 +81,7 @@ class InformationCosts:
                 self.hidden: condition,
                 measure: value,
                 COMPANION[self.task]: relevance,
-                "cost": sign * (value - by_condition["known"][0]),
+                "cost": sign * (value - by_condition["known"][0]) + 0.0,  # never −0
             }
             for policy, by_condition in self.scores.items()
             for condition, (value, relevance) in by_condition.items()

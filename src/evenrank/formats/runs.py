@@ -21,6 +21,8 @@ from evenrank.text_ids import TextIds
 from evenrank.types import FilePath
 
 MAX_FAULTS = 50
+SERVE_NO_PROTOCOL = ("relevance", "mmr", "epsilon-greedy")
+"""Policies that look at no group: their rankings are the same whatever scorer they are made for."""
 
 
 def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
@@ -36,7 +38,8 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
         raise InputError(rows.faults[:MAX_FAULTS], n_more)
     record = read_record(path)
     protocol = record.get("protocol")
-    made_for = protocol if isinstance(protocol, str) else None
+    serves = isinstance(protocol, str) and record.get("policy") not in SERVE_NO_PROTOCOL
+    made_for = protocol if serves else None
     return replace(run_from_rows(rows, run_name(path)), made_for=made_for, titles=_titles(record))
 
 

@@ -25,7 +25,7 @@ from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import POLICIES
 from evenrank.records import Task
 from evenrank.rng import derive
-from evenrank.settings import parse_settings
+from evenrank.settings import make_settings
 from evenrank.targets.target import EstimatedTarget
 
 QUERIES_AT_ONCE = 8
@@ -109,7 +109,7 @@ def rerank(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise WrongTypeError(seed, "seed", "a whole number")
     owner = _policy_of(policy, n_rankings)
-    chosen = owner(**parse_settings(owner, {name: _text(value) for name, value in (settings or {}).items()}))
+    chosen = make_settings(owner, {name: _text(value) for name, value in (settings or {}).items()})
     given = read_inputs(items, groups, target, relevance)
     refuse_large_queries(given)
     parts = given.groupings.parts

@@ -7,15 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.policies.inner import InnerPolicies
 from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import counted_rows
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)
-class BestOf:
+class BestOf(CheckedPolicy):
     """Topic by topic the list with the highest expected nDCG × AWRF among those of several rankers."""
 
     name: ClassVar[str] = "best-of"
@@ -23,7 +24,7 @@ class BestOf:
     paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair_list", "2step_pair_list")
     citation: ClassVar[str] = "the track's overview: the '_list' runs choose the better of two rankers' lists"
 
-    rankers: tuple[str, ...] = ("filter", "union")
+    rankers: InnerPolicies = ("filter", "union")
     """Policies to choose from, by what is expected from candidates and target, never from judgments: names, or
     name:setting=value."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import Range, Weight
 from evenrank.policies.plackett_luce import plackett_luce
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
@@ -25,7 +26,7 @@ def control_terms(exposure: NDArray[np.float64], merit: NDArray[np.float64]) -> 
 
 
 @dataclass(frozen=True)
-class Controller:
+class Controller(CheckedPolicy):
     """Relevance × work needed plus control × lag of the page's groups; one Plackett–Luce sample per ranking."""
 
     name: ClassVar[str] = "controller"
@@ -40,11 +41,11 @@ class Controller:
         "Morik et al., Controlling fairness and bias in dynamic learning-to-rank (FairCo), SIGIR 2020"
     )
 
-    control: float = 0.6
+    control: Weight = 0.6
     """Weight of the control term, λ of the formula; the track's runs used 0.6, 0.8 and 0.92."""
-    temperature: float = 0.1
+    temperature: Weight = 0.1
     """Randomness of a ranking: Plackett–Luce weights are exp(value / temperature); 0 sorts by value."""
-    floor: float = 0.001
+    floor: Annotated[float, Range(above=0.0, most=1.0)] = 0.001
     """Smallest share of merit of a group, so that a group of almost no merit does not steer everything."""
 
     def rank(

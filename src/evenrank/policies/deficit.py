@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import PageCount, PageCountOrAll, Weight
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import counted_rows
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -44,7 +45,7 @@ class OwedPages:
 
 
 @dataclass(frozen=True)
-class Deficit:
+class Deficit(CheckedPolicy):
     """The page with the highest sum of relevance, debt to its groups and, in Task 2, work needed."""
 
     name: ClassVar[str] = "deficit"
@@ -54,13 +55,13 @@ class Deficit:
         "the track's overview, 'iteratively selecting documents by combining relevance, fairness and quality'"
     )
 
-    weight: float = 1.0
+    weight: Weight = 1.0
     """Value of a whole window of owed pages against the best page's relevance."""
-    window: int = 20
+    window: PageCount = 20
     """Ranks whose pages are counted as owed together, row by row."""
-    n_windows: int = 1
+    n_windows: PageCountOrAll = 1
     """Windows of a ranking in which groups are owed pages, row by row (the track's run: 1); 0 is all of them."""
-    quality: float = 0.25
+    quality: Weight = 0.25
     """Task 2: value of the work a page needs against its relevance."""
     order: Literal["column", "row"] = "column"
     """Task 2: fill rank 1 of all rankings, then rank 2 of all (column), or ranking after ranking (row)."""

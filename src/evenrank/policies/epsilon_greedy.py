@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import PageCount, Share
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy:
+class EpsilonGreedy(CheckedPolicy):
     """Each rank shows a random candidate with probability ε, else the best that is left; groups are not looked at."""
 
     name: ClassVar[str] = "epsilon-greedy"
@@ -22,14 +22,10 @@ class EpsilonGreedy:
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Feng and Shah, Has CEO gender bias really been fixed?, AAAI 2022 (ε-greedy)"
 
-    epsilon: float = 0.1
+    epsilon: Share = 0.1
     """Probability of a random page at a rank."""
-    pool: int = 500
+    pool: PageCount = 500
     """Random pages are drawn from this many of the most useful candidates (never fewer than a ranking is long)."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise EvenrankError(f"epsilon-greedy: epsilon is {self.epsilon}, but must be from 0 to 1")
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import Share, Weight
 from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.policy import Candidates, Rankings, Request, TrainingTopic
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, TrainingTopic
 from evenrank.policies.shares import (
     background_share,
     counted_rows,
@@ -58,7 +59,7 @@ def best_background(
 
 
 @dataclass(frozen=True)
-class ExposureDisparity:
+class ExposureDisparity(CheckedPolicy):
     """Wanted exposure is a mix of the world and of the candidates' relevance by group."""
 
     name: ClassVar[str] = "exposure-disparity"
@@ -69,9 +70,9 @@ class ExposureDisparity:
     citation: ClassVar[str] = "the track's overview; exposure as in Biega et al., Equity of attention, SIGIR 2018"
     reconstructed: ClassVar[bool] = True
 
-    weight: float = 0.1
+    weight: Weight = 0.1
     """Value of one unit of missing exposure against the best page's relevance."""
-    background: float = 0.5
+    background: Share = 0.5
     """Part of the wanted exposure that follows the world; the rest follows the relevance of the candidates."""
     learned: bool = False
     """Fit `background`, one number, on the training topics before ranking (least squares). The track's learned runs

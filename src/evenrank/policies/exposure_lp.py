@@ -12,7 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import PageCount, Weight
+from evenrank.errors import EvenrankError
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
@@ -49,17 +51,22 @@ def birkhoff(matrix: NDArray[np.float64]) -> list[tuple[float, NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
-class ExposureLP:
-    """Most expected relevance × work under fair group exposure; a candidate pool keeps the program small."""
+class ExposureLP(CheckedPolicy):
+    """Most expected relevance × work under fair group exposure; a candidate pool keeps the program small.
+
+    The certificate has the cost of the rankings (`objective`: `penalty` × missed exposure less utility, per ranking),
+    the least cost of any rankings of the pool (`lower_bound`, from the program), and the `gap` between them: what
+    rounding to whole rankings costs. It says nothing of pages outside of the pool.
+    """
 
     name: ClassVar[str] = "exposure-lp"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Singh and Joachims, Fairness of exposure in rankings, KDD 2018"
 
-    pool: int = 120
+    pool: PageCount = 120
     """Candidates in the program: the most useful ones, and of each group its most useful ones."""
-    penalty: float = 10.0
+    penalty: Weight = 10.0
     """What a unit of missed exposure of a group costs, in units of the best page's utility."""
 
     def rank(
@@ -71,13 +78,25 @@ class ExposureLP:
         pool = self._pool(candidates, length)
         weights = request.weights(length)
         wanted = target.values * float(request.weights().sum())
-        matrix = self._solve(candidates.utility(2)[pool], candidates.alignment.dense()[pool], wanted, weights)
+        utility, groups = candidates.utility(2)[pool], candidates.alignment.dense()[pool]
+        matrix, least = self._solve(utility, groups, wanted, weights)
         parts = birkhoff(matrix)
         shares = np.array([weight for weight, _ in parts])
         counts = _whole_numbers(shares / shares.sum(), request.n_rankings)
-        rankings = [pool[order[:length]] for count, (_, order) in zip(counts, parts, strict=True) for _ in range(count)]
-        positions = np.array(rankings, np.intp)[rng.permutation(request.n_rankings)]
-        return Rankings(positions, {"n_permutations": float(len(parts)), "decomposed": float(shares.sum())})
+        rankings = [order[:length] for count, (_, order) in zip(counts, parts, strict=True) for _ in range(count)]
+        places = np.array(rankings, np.intp)[rng.permutation(request.n_rankings)]
+        missed, relevance = _achieved(places, utility, groups, wanted, weights)
+        cost = self.penalty * missed - relevance
+        certificate = {
+            "objective": cost,
+            "lower_bound": min(least, cost),
+            "gap": max(cost - least, 0.0),
+            "missed_exposure": missed,
+            "n_pool": float(len(pool)),
+            "n_permutations": float(len(parts)),
+            "decomposed": float(shares.sum()),
+        }
+        return Rankings(pool[places], certificate)
 
     def _pool(self, candidates: Candidates, length: int) -> NDArray[np.intp]:
         """Half of the pool by utility alone, the other half round robin over page types."""
@@ -97,8 +116,11 @@ class ExposureLP:
         groups: NDArray[np.float64],
         wanted: NDArray[np.float64],
         weights: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """The marginal probabilities, page by rank; the ranks after the last are for pages that are not shown."""
+    ) -> tuple[NDArray[np.float64], float]:
+        """The marginal probabilities, page by rank, and the least cost.
+
+        The ranks after the last are for pages that are not shown.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
@@ -116,10 +138,24 @@ class ExposureLP:
             b_eq=np.concatenate([np.ones(n_ranks), wanted]),
             method="highs",
         )
+        if solved.x is None:
+            raise EvenrankError(f"exposure-lp: no solution found: {solved.message} (try a smaller penalty or pool)")
         shown = np.clip(solved.x[:n_cells].reshape(n_pages, n_ranks), 0.0, 1.0)
         n_unshown = n_pages - n_ranks
         hidden = np.repeat((1.0 - shown.sum(axis=1, keepdims=True)) / max(n_unshown, 1), n_unshown, axis=1)
-        return np.hstack([shown, np.maximum(hidden, 0.0)])
+        return np.hstack([shown, np.maximum(hidden, 0.0)]), float(solved.fun)
+
+
+def _achieved(
+    places: NDArray[np.intp],
+    utility: NDArray[np.float64],
+    groups: NDArray[np.float64],
+    wanted: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Missed group exposure and utility of rankings, per ranking, as the program counts them."""
+    exposure = np.bincount(places.reshape(-1), np.tile(weights, len(places)), minlength=len(utility)) / len(places)
+    return float(np.abs(wanted - exposure @ groups).sum()), float(exposure @ utility)
 
 
 def _whole_numbers(shares: NDArray[np.float64], total: int) -> NDArray[np.intp]:

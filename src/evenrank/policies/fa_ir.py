@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import Range
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
 from evenrank.records import Task
@@ -70,7 +70,7 @@ def order_with_minimum(is_protected: NDArray[np.bool_], least: NDArray[np.intp])
 
 
 @dataclass(frozen=True)
-class FaIr:
+class FaIr(CheckedPolicy):
     """Order by relevance, except where a prefix would have too few pages of groups that are shown less than wanted."""
 
     name: ClassVar[str] = "fa-ir"
@@ -78,15 +78,11 @@ class FaIr:
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Zehlike et al., FA*IR: a fair top-k ranking algorithm, CIKM 2017"
 
-    significance: float = 0.1
+    significance: Annotated[float, Range(above=0.0, below=1.0)] = 0.1
     """Probability with which a fair process would have fewer protected pages than a prefix must have."""
     adjusted: bool = False
     """Whether that is the probability for all prefixes together, as FA*IR corrects for testing each of them; minima are
     lower then. Takes about 0.2 s a topic."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.significance < 1.0:
-            raise EvenrankError(f"fa-ir: significance is {self.significance}, but must be between 0 and 1")
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator

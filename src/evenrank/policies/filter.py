@@ -8,7 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.policy import Candidates, Policy, Rankings, Request
+from evenrank.allowed import PageCount
+from evenrank.policies.inner import InnerPolicy
+from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -28,7 +30,7 @@ def rank_among(
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(CheckedPolicy):
     """The most relevant candidates, ranked by another policy."""
 
     name: ClassVar[str] = "filter"
@@ -36,10 +38,10 @@ class Filter:
     paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair",)
     citation: ClassVar[str] = "the track's overview, 'a filtering approach to select top ranked documents'"
 
-    keep: int = 1500
+    keep: PageCount = 1500
     """How many candidates stay (never fewer than a ranking is long). The track's run kept 4500 of a whole corpus; with
     the usual 2000 candidates and more for groups that would keep them all."""
-    then: str = "swap"
+    then: InnerPolicy = "swap"
     """Policy that ranks them: a name, or name:setting=value,…"""
 
     def rank(

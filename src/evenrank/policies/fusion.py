@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import GroupSpace
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import PageCountOrAll
+from evenrank.policies.inner import InnerPolicy
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
@@ -50,7 +52,7 @@ def by_dimension(candidates: Candidates, target: EstimatedTarget) -> Iterator[tu
 
 
 @dataclass(frozen=True)
-class Fusion:
+class Fusion(CheckedPolicy):
     """The same policy once per dimension, its lists fused ranking by ranking."""
 
     name: ClassVar[str] = "fusion"
@@ -58,11 +60,11 @@ class Fusion:
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = "Fox and Shaw, CombSUM and CombMNZ, TREC-2 1993; Cormack et al., RRF, SIGIR 2009"
 
-    policy: str = "exposure-disparity"
+    policy: InnerPolicy = "exposure-disparity"
     """Policy that makes the list of each dimension: a name, or name:setting=value,…"""
     method: Method = "rrf"
     """How the lists are joined."""
-    k: int = 60
+    k: PageCountOrAll = 60
     """Constant of reciprocal rank fusion: higher trusts the head of the lists less."""
 
     def rank(

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.inner import InnerPolicy
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)
-class Inferred:
+class Inferred(CheckedPolicy):
     """Another policy, over groups inferred from totals of the collection where they are unknown to the system."""
 
     name: ClassVar[str] = "inferred"
@@ -22,7 +23,7 @@ class Inferred:
     needs_beliefs: ClassVar[bool] = True
     citation: ClassVar[str] = "the track's overview: attributes of pages may be known or inferred"
 
-    policy: str = "exposure-disparity"
+    policy: InnerPolicy = "exposure-disparity"
     """Policy that ranks: a name, or name:setting=value,… Without a dimension that is scored and unknown (set
     information=geography) it ranks as ever; a page never gets a group of its own, only what pages like it have."""
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import PageCount, Share
 from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -41,7 +42,7 @@ def marginal_relevance_order(
 
 
 @dataclass(frozen=True)
-class MMR:
+class MMR(CheckedPolicy):
     """Relevant pages that say something new: both parts are scaled to [0, 1] over the topic's candidates.
 
     The track's own runs of this kind fell to an nDCG of 0.0035 because the parts had different scales.
@@ -54,9 +55,9 @@ class MMR:
     citation: ClassVar[str] = "Carbonell and Goldstein, The use of MMR, SIGIR 1998"
     needs_text: ClassVar[bool] = True
 
-    balance: float = 0.5
+    balance: Share = 0.5
     """Weight of relevance against novelty, λ of the formula; the track's runs used 0.5 and 0.3."""
-    pool: int = 2000
+    pool: PageCount = 2000
     """Only this many of the most relevant candidates take part (never fewer than a ranking is long)."""
 
     def rank(

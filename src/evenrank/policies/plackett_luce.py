@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.allowed import Share, Weight
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance_share import rows_without_holes
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -117,7 +117,7 @@ def draw_ranking(
 
 
 @dataclass(frozen=True)
-class PlackettLuce:
+class PlackettLuce(CheckedPolicy):
     """Two-stage sampling; every editor gets an independent draw."""
 
     name: ClassVar[str] = "plackett-luce"
@@ -127,15 +127,11 @@ class PlackettLuce:
     near_because: ClassVar[str] = "no paper describes them; their names are read as balance=0.5 and balance=0.7"
     citation: ClassVar[str] = "Plackett, The analysis of permutations, 1975; two stages as in the track's overview"
 
-    sharpness: float = 1.0
+    sharpness: Weight = 1.0
     """Power of the weight relevance × work needed; higher draws good pages more surely."""
-    balance: float = 1.0
+    balance: Share = 1.0
     """Share of the ranks at which a group is drawn first; at the others a page is drawn from all by its weight. We read
     the names of the track's runs as 0.5 and 0.7: no paper describes them."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.balance <= 1.0:
-            raise EvenrankError(f"plackett-luce: balance is {self.balance}, but must be from 0 to 1")
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
+from evenrank.allowed import setting_faults
+from evenrank.errors import EvenrankError
 from evenrank.exposure import LOG, Attention
 from evenrank.records import Task
 from evenrank.search.learn.relevant_count import RelevantCount
@@ -151,6 +153,16 @@ class Policy(Protocol):
     ) -> Rankings:
         """Rankings of the candidates that serve `target`; all randomness comes from `rng`."""
         ...
+
+
+class CheckedPolicy:
+    """A policy whose settings are checked, when it is made, against what their types declare."""
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if faults := setting_faults(self):
+            raise EvenrankError("\n".join(f"{self.name}: {fault}" for fault in faults))
 
 
 def settings_of(policy: Policy) -> dict[str, Any]:

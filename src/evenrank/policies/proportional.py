@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import PageCount, Share
 from evenrank.policies.greedy import Chooser, TypeQueues, fill_row
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import background_share, relevance_share
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -70,7 +71,7 @@ class PM2:
 
 
 @dataclass(frozen=True)
-class Proportional:
+class Proportional(CheckedPolicy):
     """Groups as important as their share of the world; a sequence owes each group what earlier rankings missed."""
 
     name: ClassVar[str] = "proportional"
@@ -79,11 +80,11 @@ class Proportional:
     citation: ClassVar[str] = "Santos et al., xQuAD, WWW 2010; Dang and Croft, PM-2, SIGIR 2012"
     reconstructed: ClassVar[bool] = True
 
-    weight: float = 0.5
+    weight: Share = 0.5
     """Weight of diversity against relevance, λ of the formulas."""
     diversifier: Literal["xquad", "pm2"] = "xquad"
     """Which formula picks the next page."""
-    window: int = 20
+    window: PageCount = 20
     """xQuAD: ranks over which each group is due its share."""
 
     def rank(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from evenrank.errors import EvenrankError, UnknownNameError
@@ -16,6 +17,7 @@ from evenrank.policies.fa_ir import FaIr
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
 from evenrank.policies.inferred import Inferred
+from evenrank.policies.inner import inner_policies
 from evenrank.policies.mmr import MMR
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.plackett_luce import PlackettLuce
@@ -26,7 +28,7 @@ from evenrank.policies.relevance_share import RelevanceShare
 from evenrank.policies.swap import Swap
 from evenrank.policies.union import Union
 from evenrank.records import Task
-from evenrank.settings import describe_settings, parse_settings
+from evenrank.settings import describe_settings, make_settings
 
 _ALL: tuple[type[Policy], ...] = (
     Relevance,
@@ -67,7 +69,17 @@ def make_policy(text: str, task: Task | None = None) -> Policy:
     name, _, rest = text.partition(":")
     owner = policy_class(name.strip(), task)
     pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-    return owner(**parse_settings(owner, {key.strip(): value.strip() for key, _, value in pairs}))
+    return make_settings(owner, {key.strip(): value.strip() for key, _, value in pairs})
+
+
+def task_faults(policy: Policy, task: Task) -> Iterator[str]:
+    """Policies that a policy is told to run and that do not serve the task."""
+    for name, texts in inner_policies(policy).items():
+        for text in texts:
+            try:
+                yield from task_faults(make_policy(text, task), task)
+            except EvenrankError as error:
+                yield f"{policy.name}: {name}: {error}"
 
 
 def describe_policy(owner: type[Policy]) -> dict[str, Any]:
@@ -81,6 +93,7 @@ def describe_policy(owner: type[Policy]) -> dict[str, Any]:
                 "name": setting.name,
                 "default": setting.default,
                 "choices": list(setting.choices),
+                "allowed": setting.allowed,
                 "explanation": setting.explanation,
             }
             for setting in describe_settings(owner)

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.allowed import PageCountOrAll
 from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
@@ -55,7 +56,7 @@ def rows_without_holes(candidates: Candidates) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class RelevanceShare:
+class RelevanceShare(CheckedPolicy):
     """Positions by relevance share; in Task 2 relevance counts times the work needed, seats over the sequence."""
 
     name: ClassVar[str] = "relevance-share"
@@ -64,7 +65,7 @@ class RelevanceShare:
     citation: ClassVar[str] = "the track's overview, 'allocating positions … proportionally'; seats by Sainte-Laguë"
     reconstructed: ClassVar[bool] = True
 
-    pool: int = 0
+    pool: PageCountOrAll = 0
     """Shares are counted over this many of the most relevant candidates; 0 counts all."""
 
     def rank(

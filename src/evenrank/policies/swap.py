@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.allowed import PageCountOrAll, Weight
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.exchange_search import improve
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
 from evenrank.records import Task
@@ -22,7 +23,7 @@ LEAST_GAIN = 1e-7
 
 
 @dataclass(frozen=True)
-class Swap:
+class Swap(CheckedPolicy):
     """The best pair swaps of relevance × fairness, over all pairs in the ranking and outside it."""
 
     name: ClassVar[str] = "swap"
@@ -30,9 +31,9 @@ class Swap:
     paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "2step_pair")
     citation: ClassVar[str] = "the track's overview; pair swaps as in local search for assignment problems"
 
-    n_swaps: int = 100
+    n_swaps: PageCountOrAll = 100
     """Exchanges at most."""
-    fairness: float = 1.0
+    fairness: Weight = 1.0
     """Power of fairness in the product relevance × fairness."""
 
     def rank(

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank.policies.filter import rank_among
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.inner import InnerPolicies, InnerPolicy
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)
-class Union:
+class Union(CheckedPolicy):
     """Pages that any of the rankers puts into its list, ranked by another policy."""
 
     name: ClassVar[str] = "union"
@@ -22,9 +23,9 @@ class Union:
     paper_runs: ClassVar[tuple[str, ...]] = ("2step_pair",)
     citation: ClassVar[str] = "the track's overview, 'top ranked documents from … the union of rankers'"
 
-    rankers: tuple[str, ...] = ("deficit", "relevance-share")
+    rankers: InnerPolicies = ("deficit", "relevance-share")
     """Fair rankers whose lists are joined: names, or name:setting=value."""
-    then: str = "swap"
+    then: InnerPolicy = "swap"
     """Policy that ranks the union: a name, or name:setting=value,…"""
 
     def rank(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.allowed import PageCount, Range
 from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, parse_attention
@@ -29,6 +30,9 @@ FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected
 to be relevant. Thousands of pages that are hardly relevant would hide that a field is all in one place."""
 
+MOST_SHARPNESS = 20.0
+"""Power above which nothing but the surest pages would count in a target; what is learned is 5 at most."""
+
 
 @dataclass(frozen=True)
 class BuildSettings:
@@ -36,12 +40,12 @@ class BuildSettings:
 
     information: tuple[str, ...] = ("geography", "gender")
     """Dimensions known to the system: geography,gender, or geography alone as the track's participants had it."""
-    n_candidates: int = 2000
+    n_candidates: PageCount = 2000
     """Pages of the plain search, never fewer than a ranking is long; pages of each group come on top, and a run is
     taken whole."""
     keep_unknown: bool = False
     """Task 1: let fully unknown pages take part in the target (the track of 2022 did)."""
-    sharpness: float = 0.0
+    sharpness: Annotated[float, Range(least=0.0, most=MOST_SHARPNESS)] = 0.0
     """Power of the probabilities of relevance in the estimated target: above 1 trusts small ones less, because
     thousands of pages that are a little too probable outweigh the good ones; 0 learns it on the training topics (1
     without any)."""
@@ -52,8 +56,9 @@ class BuildSettings:
     divided: tuple[str, ...] = ()
     """Dimensions in which a page is shared between its groups; in the others it counts fully in each, as in 2021."""
     scored: tuple[str, ...] = ("geography", "gender")
-    """Dimensions that the scorer looks at. What the system does not know of them is believed from totals of the
-    collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies."""
+    """Dimensions that the scorer looks at. What the system does not know of them (those that `information` lacks) is
+    inferred from totals of the collection; `optimal` uses that in Task 2, and `inferred` lends it to other policies.
+    Nothing is taken away: to leave a dimension out of the target, leave it out of `information`."""
     undisclosed: tuple[str, ...] = ()
     """Share of the pages of a dimension whose group exists and is not in the data, such as gender:0.3. What unknown
     pages are is then believed from those whose group is known, and used as what is believed of `scored` dimensions."""

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import get_args
 
-from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import given_run
-from evenrank.errors import EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
-from evenrank.exposure import check_attention, parse_attention
+from evenrank.errors import Collected, EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
+from evenrank.exposure import parse_attention
 from evenrank.policies.policy import Policy, Request
-from evenrank.policies.registry import POLICIES, policy_class
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.groups import parse_restriction
 from evenrank.ranking.job import Length, RankingJob, forget_collection
+from evenrank.ranking.job_settings import Settings, candidate_settings, configure_policy, divide_settings
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
-from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.records import Run, Task
 from evenrank.search.engine.engines import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.settings import parse_settings
-from evenrank.targets.choice import TargetChoice, choose_target
+from evenrank.targets.choice import Target
 from evenrank.types import FilePath
-
-Settings = Mapping[str, object]
-"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
-MOST_SHARPNESS = 20.0
-"""Power above which nothing but the surest pages would count in a target; what is learned is 5 at most."""
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 def make_job(
@@ -47,28 +35,34 @@ def make_job(
     candidates: Run | FilePath | None = None,
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     length: Length = "full",
     attention: object = None,
+    found: Collected | None = None,
 ) -> RankingJob:
-    """The job that ranks topics this way, with what it learns from the training topics filled in."""
+    """The job that ranks topics this way, with what it learns from the training topics filled in.
+
+    Everything wrong with the request is reported at once, together with what the caller `found` before.
+    """
+    faults = found or Collected()
     if task not in (1, 2):
         raise EvenrankError(f"task is {task!r} (give 1 or 2)")
     if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
         raise WrongTypeError(candidates, "run", "a Run or the path of its file")
     if length not in get_args(Length):
-        raise EvenrankError(f"length is {length!r} (choose from {', '.join(get_args(Length))})")
+        faults.add([f"length is {length!r} (choose from {', '.join(get_args(Length))})"])
     known = collection.known_dimensions
-    served = serve_protocol(protocol, task, known)
-    texts = setting_texts(settings or {})
-    if attention is not None:
-        texts["attention"] = str(parse_attention(attention))
-    of_candidates = {field.name for field in fields(BuildSettings)} - _own_settings(policy)
-    of_build = {name: text for name, text in texts.items() if name in of_candidates}
-    of_policy = {name: text for name, text in texts.items() if name not in of_candidates}
-    build, configured = _both(
-        lambda: _build_settings(collection, served, of_build, target), lambda: _policy(policy, task, of_policy, served)
-    )
+    usual = serve_protocol(DEFAULT_PROTOCOL, task, known)
+    served = faults.check(lambda: serve_protocol(protocol, task, known)) or usual
+    of_build, of_policy = divide_settings(settings or {}, policy)
+    if attention is not None and (model_text := faults.check(lambda: str(parse_attention(attention)))):
+        of_build["attention"] = model_text
+    n_ranks = served.request.length
+    build = faults.check(lambda: candidate_settings(collection, of_build, target, served.candidates, n_ranks))
+    configured = faults.check(lambda: configure_policy(policy, task, of_policy, served.policy))
+    faults.raise_any()
+    assert build is not None
+    assert configured is not None
     forget_collection()  # the folder may hold another collection than for an earlier job of this process
     forget_index()
     choice = choose_model(collection, model) if isinstance(model, str) else model
@@ -117,94 +111,6 @@ def serve_protocol(protocol: str | Protocol, task: Task, dimensions: Iterable[st
         "attention": protocol.attention,
     }
     return Served(protocol.name, Request(task, protocol.n_rankings(task), length), candidates, policy)
-
-
-def _own_settings(policy: str | Policy) -> frozenset[str]:
-    """Settings that a policy has, where it is given by name: they mean the policy's, also where candidates have one."""
-    owner = POLICIES.get(policy) if isinstance(policy, str) else None
-    return frozenset() if owner is None else frozenset(field.name for field in fields(owner))  # type: ignore[arg-type]
-
-
-def _both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """What both functions return; when both fail, one error with the faults of both."""
-    try:
-        found = first()
-    except EvenrankError as error:
-        try:
-            second()
-        except EvenrankError as other:
-            raise EvenrankError(f"{error}\n{other}") from None
-        raise
-    return found, second()
-
-
-def _build_settings(
-    collection: Collection, served: Served, texts: Mapping[str, str], target: str | FilePath | TargetChoice
-) -> BuildSettings:
-    """Settings of the candidates: what is set, else what the protocol and the target's table ask for."""
-    given, known = dict(texts), collection.known_dimensions
-    choice = choose_target(given.pop("target", target), known)
-    default = collection.default_groups(BuildSettings().information)
-    wanted = {**served.candidates, "information": default, "scored": default}
-    if choice.is_table:
-        wanted |= {"information": choice.dimensions, "scored": choice.dimensions}
-    settings = BuildSettings(**{**wanted, "target": choice, **parse_settings(BuildSettings, given)})
-    settings = replace(settings, attention=check_attention(settings.attention, served.request.length))
-    _check_numbers(settings, known)
-    for named in (settings.scored, settings.divided):
-        if named:
-            GroupSpace.of(named, known)
-    parse_restriction(settings.within, known)
-    parse_undisclosed(settings.undisclosed, settings.information, settings.scored)
-    return settings
-
-
-def _check_numbers(settings: BuildSettings, known: Mapping[str, Dimension]) -> None:
-    """EvenrankError for numbers that mean nothing."""
-    faults = []
-    if settings.n_candidates < 1:
-        faults.append(f"n_candidates is {settings.n_candidates}, but must be at least 1")
-    if not 0.0 <= settings.sharpness <= MOST_SHARPNESS:
-        faults.append(f"sharpness is {settings.sharpness:g}, but must be from 0 to {MOST_SHARPNESS:g}")
-    n_groups = GroupSpace.of(settings.information, known).n_groups
-    if settings.odds and (len(settings.odds) != n_groups or min(settings.odds) < 0.0 or not any(settings.odds)):
-        of = " and ".join(settings.information)
-        wanted = f"one for each of the {n_groups} groups of {of}, none below 0 and not all 0"
-        faults.append(f"odds: {len(settings.odds)} given, but give {wanted} (the record beside a run lists them)")
-    if faults:
-        raise EvenrankError("\n".join(faults))
-
-
-def _policy(policy: str | Policy, task: Task, texts: Mapping[str, str], served: Served) -> Policy:
-    if not isinstance(policy, str):
-        if texts:
-            raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
-        policy_class(policy.name, task)
-        return policy
-    owner = policy_class(policy, task)
-    names = {field.name for field in fields(owner)}  # type: ignore[arg-type]
-    others = {field.name for field in fields(BuildSettings)}
-    choices = [*sorted(names), *sorted(others)]
-    unknown = [str(UnknownNameError("setting", name, choices)) for name in texts if name not in names]
-    if unknown:
-        raise EvenrankError("\n".join(unknown))
-    wanted = {name: value for name, value in served.policy.items() if name in names}
-    return owner(**{**wanted, **parse_settings(owner, texts)})
-
-
-def setting_texts(settings: Settings) -> dict[str, str]:
-    """Python values as `--set` would write them, so that both are checked alike."""
-    if not isinstance(settings, Mapping):
-        raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
-    return {name: _text(value) for name, value in settings.items()}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def open_source(

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import Collected, EvenrankError, listed
 from evenrank.exposure import Attention
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.optimal import Optimal
@@ -20,11 +20,12 @@ from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.make_job import Settings, make_job
+from evenrank.ranking.job_settings import Settings
+from evenrank.ranking.make_job import make_job
 from evenrank.records import Run, Task
 from evenrank.rng import derive
-from evenrank.search.model_choice import ModelChoice, choose_model
-from evenrank.targets.choice import TargetChoice
+from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.targets.choice import Target
 from evenrank.targets.target import EstimatedTarget
 from evenrank.types import FilePath
 
@@ -115,25 +116,26 @@ def pareto(
     collection: Collection | FilePath,
     task: Task = 1,
     *,
-    weights: Sequence[float] = WEIGHTS,
+    weights: Sequence[float] | str = WEIGHTS,
     candidates: Run | FilePath | None = None,
     topics: TopicChoice = "eval",
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
     workers: int | None = None,
 ) -> Frontiers:
     """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
 
-    Relevance and fairness are the policy's own estimates: no judgment is looked at. `protocol`, `target` and
-    `attention` are those of `rank`.
+    Relevance and fairness are the policy's own estimates: no judgment is looked at. `weights` are numbers, or a text
+    that joins them by commas; `protocol`, `target` and `attention` are those of `rank`.
     """
     opened = given_collection(collection)
-    topic_ids = choose_topics(opened, topics)
-    swept = check_weights(weights)
-    choice = choose_model(opened, model) if isinstance(model, str) else model
+    faults = Collected()
+    topic_ids = faults.check(lambda: choose_topics(opened, topics)) or []
+    swept = faults.check(lambda: check_weights(weights)) or ()
+    choice = _model(opened, model, faults)
     job = make_job(
         opened,
         task,
@@ -144,6 +146,7 @@ def pareto(
         protocol=protocol,
         target=target,
         attention=attention,
+        found=faults,
     )
     found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
@@ -152,11 +155,29 @@ def pareto(
     return Frontiers(task, by_topic, mean_frontier(by_topic.values()), choice.describe())
 
 
-def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
-    """The distinct weights, ascending; an error when one is out of range."""
-    if not weights or not all(0.0 <= weight <= MAX_WEIGHT for weight in weights):
-        raise EvenrankError(f"weights of fairness must be from 0 to {MAX_WEIGHT:g}")
-    return tuple(sorted(set(weights)))
+def _model(collection: Collection, model: str | ModelChoice, faults: Collected) -> ModelChoice:
+    if isinstance(model, str):
+        return faults.check(lambda: choose_model(collection, model)) or UNTRAINED
+    return model
+
+
+def check_weights(weights: Sequence[float] | str) -> tuple[float, ...]:
+    """The distinct weights, ascending; an error that names those that are no numbers or out of range."""
+    given = weights.split(",") if isinstance(weights, str) else list(weights)
+    by_text = {str(one).strip(): _weight(one) for one in given}
+    wrong = [repr(text[:40]) for text, weight in by_text.items() if weight is None]
+    if wrong or not by_text:
+        shown = f": {listed(wrong)} is not" if len(wrong) == 1 else f": {listed(wrong)} are not" if wrong else ""
+        raise EvenrankError(f"weights of fairness must be numbers from 0 to {MAX_WEIGHT:g}{shown}")
+    return tuple(sorted({weight for weight in by_text.values() if weight is not None}))
+
+
+def _weight(given: object) -> float | None:
+    try:
+        weight = float(given)  # type: ignore[arg-type]  # what is no number is refused below
+    except (TypeError, ValueError):
+        return None
+    return weight if 0.0 <= weight <= MAX_WEIGHT else None
 
 
 def frontier(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.collection.collection import Collection
 from evenrank.collection.given import TopicChoice, choose_topics, given_collection
-from evenrank.errors import EvenrankError
+from evenrank.errors import Collected, EvenrankError
 from evenrank.exposure import Attention
 from evenrank.formats.runs import write_record, write_run
 from evenrank.parallel import n_cores
@@ -18,12 +18,14 @@ from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
-from evenrank.ranking.make_job import Settings, make_job
+from evenrank.ranking.job_settings import Settings
+from evenrank.ranking.make_job import make_job
 from evenrank.ranking.notes import ranking_notes
-from evenrank.ranking.record import mean_certificate, run_from_topics, run_record
+from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
+from evenrank.ranking.setting_notes import setting_notes
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
-from evenrank.targets.choice import TargetChoice
+from evenrank.targets.choice import Target
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class RankedTopics:
     """Settings, versions and the certificate of each topic, as the file beside a run holds them."""
     topics: tuple[TopicRankings, ...]
     notes: tuple[str, ...] = ()
-    """What is odd about the rankings, such as topics with few candidates."""
+    """What is odd about the settings or the rankings, such as topics with few candidates."""
 
     @property
     def certificate(self) -> dict[str, float]:
@@ -89,7 +91,7 @@ def rank(
     title: str = "",
     model: str | ModelChoice = "untrained",
     protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: str | FilePath | TargetChoice = "track",
+    target: Target = "track",
     length: Length = "full",
     attention: str | Sequence[float] | Attention | None = None,
     settings: Settings | None = None,
@@ -103,19 +105,21 @@ def rank(
 
     `policy` is a name of `POLICIES` or a policy object. Candidates come from the index, or from the run `candidates`,
     filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
-    from: track (half the field, half the world), field, equal, world, or the path of a table of shares. `length` is the
-    protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people read,
-    by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights. `settings`
-    sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file: its words,
-    and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked fairly, and the
-    others follow below them as far as the length asks for them (the setting `keep_to_subject`). The same seed gives the
-    same rankings on any number of workers. `name` is the name of the run, by default that of the policy; `command` is
-    kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank the topics, with the
-    same result; they see the collection under the same path.
+    from: track (half the field, half the world), field, equal, world, the path of a table of shares, or a dict: group →
+    share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length` is
+    the protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people
+    read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
+    `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
+    its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
+    fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
+    same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of the
+    policy; `command` is kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank
+    the topics, with the same result; they see the collection under the same path.
     """
     opened = given_collection(collection)
-    asked = _asked(opened, query, title, candidates)
-    topic_ids = [topic.id for topic in asked] or choose_topics(opened, topics)
+    faults = Collected()
+    asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
+    topic_ids = [topic.id for topic in asked] or faults.check(lambda: choose_topics(opened, topics)) or []
     job = make_job(
         opened,
         task,
@@ -128,16 +132,16 @@ def rank(
         target=target,
         length=length,
         attention=attention,
+        found=faults,
     )
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
-    results = tuple(track(ranked, "topics", len(topic_ids), "topic"))
+    results = tuple(legible(one, job.policy) for one in track(ranked, "topics", len(topic_ids), "topic"))
     if asked and not any(one.page_ids.size for one in results):
         raise EvenrankError(f"nothing found for {query!r} (try other or more general words)")
     record = run_record(job, results, command or sys.argv)
-    return RankedTopics(
-        run_from_topics(job, name or job.policy.name, results), record, results, ranking_notes(results, job)
-    )
+    notes = (*setting_notes(job, settings or {}), *ranking_notes(results, job))
+    return RankedTopics(run_from_topics(job, name or job.policy.name, results), record, results, notes)
 
 
 def _asked(collection: Collection, query: str, title: str, candidates: Run | FilePath | None) -> tuple[Topic, ...]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.policies.policy import settings_of
+from evenrank.policies.optimal import LEAST_FAIRNESS
+from evenrank.policies.policy import Policy, settings_of
 from evenrank.ranking.job import RankingJob, TopicRankings
 from evenrank.records import Run, Topic
 
@@ -60,6 +61,17 @@ def run_record(job: RankingJob, results: Sequence[TopicRankings], command: Seque
         "versions": {"python": platform.python_version(), **{part: version(part) for part in PARTS}},
         "command": list(command),
     }
+
+
+def legible(result: TopicRankings, policy: Policy) -> TopicRankings:
+    """Rankings whose certificate means something: no −0, and no objective where fairness weighs nothing.
+
+    The objective of a sequence is a loss less a reward for relevance, which is divided by the weight of fairness.
+    """
+    weight = result.certificate.get("fairness_used", getattr(policy, "fairness", 1.0))
+    left_out = ("objective", "lower_bound") if weight < LEAST_FAIRNESS else ()
+    kept = {name: value + 0.0 for name, value in result.certificate.items() if name not in left_out}
+    return replace(result, certificate=kept)
 
 
 def _subject(topic: Topic) -> dict[str, Any]:

@@ -7,9 +7,8 @@ A topic's candidates say how much of the field is in each group (`group_mass`). 
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.errors import EvenrankError, Fault, InputError, input_error
-from evenrank.formats.small_files import read_small_text
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.targets.target import background_target, blend
+from evenrank.targets.target_table import TableMapping, check_shares, read_shares, shares_of_mapping
 
 TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
@@ -33,12 +32,8 @@ TARGET_WORDS: dict[str, str] = {
 """Words for targets, and what they mean."""
 CONCENTRATED = 0.9
 """Share of a dimension's known mass in one group from which a target over that dimension makes no sense."""
-SUM_ERROR = 0.005
-"""How far shares of a table may be from a sum of 1, so that rounded numbers are welcome."""
-MAX_CELLS = 100_000
-"""Most groups that the dimensions of a table may have together."""
-SHOWN = 100
-"""Characters of a cell that a message repeats."""
+GIVEN = "the target"
+"""What a table that is in no file is called."""
 FINER: dict[str, str] = {"geography": "sub-region"}
 """A finer dimension for one that is too coarse."""
 
@@ -48,7 +43,7 @@ class TargetChoice:
     """Where targets come from; it can be sent to another process and written into a record."""
 
     word: str = "track"
-    """One of `TARGET_WORDS`, or the name of the file a table was read from."""
+    """One of `TARGET_WORDS`, or the name of the file a table was read from (`the target` if there is none)."""
     dimensions: tuple[str, ...] = ()
     """Dimensions of the table; empty for a word."""
     shares: tuple[tuple[str, float], ...] = ()
@@ -71,16 +66,24 @@ class Concentration:
     """A finer dimension that could take its place; empty when there is none."""
 
 
-def choose_target(
-    target: str | os.PathLike[str] | TargetChoice, known: Mapping[str, Dimension] = DIMENSIONS
-) -> TargetChoice:
-    """A choice from a word (`track`, `field`, `equal`, `world`) or the path of a table; all faults at once.
+Target = str | os.PathLike[str] | TableMapping | TargetChoice
+"""What a target can be given as: a word, the path of a table, a mapping that says the same, or a choice."""
+
+
+def choose_target(target: Target, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
+    """A choice from a word (`track`, `field`, `equal`, `world`), the path of a table or a mapping; all faults at once.
 
     A table has a line per group: its name, then its share, separated by a tab or a comma. Groups are those of one
-    dimension (`Africa`), or of several joined by `|` (`Africa|female`); `known` are the dimensions looked through.
+    dimension (`Africa`), or of several joined by `|` (`Africa|female`); `known` are the dimensions looked through. A
+    mapping goes from groups to shares in the same way, or from dimensions to the shares of their groups.
     """
     if isinstance(target, TargetChoice):
-        return target
+        return _checked(target, known)
+    if isinstance(target, Mapping):
+        return TargetChoice(GIVEN, *shares_of_mapping(target, known))
+    if not isinstance(target, (str, os.PathLike)):
+        wanted = f"{', '.join(TARGET_WORDS)}, the path of a table, or a dict of groups and shares"
+        raise WrongTypeError(target, "target", wanted)
     if str(target) in TARGET_WORDS:
         return TargetChoice(str(target))
     path = Path(target)
@@ -91,75 +94,16 @@ def choose_target(
 
 def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
     """The target of a file; InputError with every fault."""
-    rows, faults = _read_shares(path)
-    space, unknown = _space_of(path, rows, known)
-    faults += unknown
-    seen: set[str] = set()
-    for number, group, _ in rows:
-        if group.casefold() in seen:
-            faults.append(Fault(str(path), number, f"{group[:SHOWN]} again", "name each group once"))
-        seen.add(group.casefold())
-    total = sum(share for _, _, share in rows)
-    if not unknown and abs(total - 1.0) > SUM_ERROR:
-        faults.append(Fault(str(path), 0, f"the shares sum to {total:g}", "they must sum to 1"))
-    if faults:
-        raise InputError(sorted(faults)[:20], max(0, len(faults) - 20))
-    names = {name.casefold(): name for name in space.names}
-    shares = tuple((names[group.casefold()], share / total) for _, group, share in rows)
-    return TargetChoice(path.name, tuple(dimension.name for dimension in space.dimensions), shares)
+    return TargetChoice(path.name, *read_shares(path, known))
 
 
-def _read_shares(path: Path) -> tuple[list[tuple[int, str, float]], list[Fault]]:
-    """(line, group, share) of a table, and what is wrong with its lines."""
-    faults: list[Fault] = []
-    rows: list[tuple[int, str, float]] = []
-    lines = read_small_text(path, "give a table in UTF-8").splitlines(keepends=True)
-    try:
-        table = list(csv.reader(lines, delimiter="\t" if lines and "\t" in lines[0] else ","))
-    except csv.Error as error:
-        fix = "give a line per group: its name, then its share"
-        raise input_error(path, 0, f"not a table: {error}", fix) from error
-    for number, cells in enumerate(table, 1):
-        if not "".join(cells).strip():
-            continue
-        if number == 1 and [cell.strip().casefold() for cell in cells[:2]] == ["group", "share"]:
-            continue
-        try:
-            group, share = cells[0].strip(), float(cells[1])
-        except (IndexError, ValueError):
-            faults.append(Fault(str(path), number, f"{'  '.join(cells)[:SHOWN]!r}", "give a group and its share"))
-            continue
-        if not 0.0 <= share <= 1.0:
-            found = f"the share of {group[:SHOWN]} is {share:g}"
-            faults.append(Fault(str(path), number, found, "give one from 0 to 1"))
-        rows.append((number, group, share))
-    return rows, faults
-
-
-def _space_of(
-    path: Path, rows: Sequence[tuple[int, str, float]], dimensions: Mapping[str, Dimension]
-) -> tuple[GroupSpace, list[Fault]]:
-    """The dimensions whose groups a table names, and a fault for each name that is not one of their groups."""
-    if not rows:
-        return GroupSpace(()), [Fault(str(path), 0, "no groups", "give a line per group: its name, then its share")]
-    number, first, _ = rows[0]
-    chosen: list[Dimension] = []
-    for place in range(min(first.count("|") + 1, len(dimensions))):
-        words = {parts[place] for _, group, _ in rows if len(parts := group.casefold().split("|")) > place}
-        found = max(dimensions.values(), key=lambda d: len(words & {name.casefold() for name in d.groups}))
-        chosen.append(found)
-    space = GroupSpace(tuple(chosen))
-    names = [dimension.name for dimension in chosen]
-    if len(set(names)) < len(names) or space.n_groups > MAX_CELLS:
-        found_there = f"{first[:SHOWN]!r} joins groups of {', '.join(names)}"
-        return GroupSpace(()), [Fault(str(path), number, found_there, "join groups of two or three dimensions by |")]
-    known = {name.casefold() for name in space.names}
-    choices = ", ".join(space.names[:9]) + (", …" if space.n_groups > 9 else "")
-    return space, [
-        Fault(str(path), number, f"no group {group[:SHOWN]!r}", f"choose from {choices}")
-        for number, group, _ in rows
-        if group.casefold() not in known
-    ]
+def _checked(choice: TargetChoice, known: Mapping[str, Dimension]) -> TargetChoice:
+    """A choice that was made in Python, if it means something."""
+    if choice.is_table:
+        check_shares(choice.dimensions, choice.shares, known)
+    elif choice.word not in TARGET_WORDS:
+        raise UnknownNameError("target", choice.word, TARGET_WORDS)
+    return choice
 
 
 def target_from(
@@ -196,13 +140,19 @@ def target_from(
     return np.asarray(wanted / wanted.sum())
 
 
+def table_faults(choice: TargetChoice, dimensions: tuple[str, ...]) -> list[str]:
+    """A fault where a table gives shares over other groups than those of the dimensions known to the system."""
+    if not choice.is_table or dimensions == choice.dimensions:
+        return []
+    return [
+        f"{choice.word} gives shares over {', '.join(choice.dimensions)}, but groups are those of "
+        f"{', '.join(dimensions)} (set information to {','.join(choice.dimensions)})"
+    ]
+
+
 def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
-    dimensions = tuple(dimension.name for dimension in space.dimensions)
-    if dimensions != choice.dimensions:
-        raise EvenrankError(
-            f"{choice.word} gives shares over {', '.join(choice.dimensions)}, but groups are those of "
-            f"{', '.join(dimensions)} (set information to {','.join(choice.dimensions)})"
-        )
+    if faults := table_faults(choice, tuple(dimension.name for dimension in space.dimensions)):
+        raise EvenrankError(faults[0])
     place = {name: index for index, name in enumerate(space.names)}
     values = np.zeros(space.n_groups)
     for group, share in choice.shares:
