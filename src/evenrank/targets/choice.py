@@ -21,13 +21,14 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
 from evenrank.formats.small_files import read_small_text
+from evenrank.targets.equal import equal_target
 from evenrank.targets.target import background_target, blend
 
 TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
     "track": "half the field, half the world (the track's)",
     "field": "as the field is",
-    "equal": "every known group the same",
+    "equal": "every group that the field has the same",
     "world": "as the world is",
 }
 """Words for targets, and what they mean."""
@@ -169,12 +170,14 @@ def target_from(
     *,
     keep_unknown: bool,
     within: NDArray[np.bool_] | None = None,
+    n_pages: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """The wanted distribution over all groups, from what the field gives to each of them.
 
     Each pattern of known and unknown dimensions keeps the mass it has in the field; the choice decides how it is spread
     over the groups of the pattern. Without `keep_unknown` the fully unknown group is emptied first. `within` marks the
-    groups that a restriction leaves: the others get nothing.
+    groups that a restriction leaves: the others get nothing. `n_pages` are the pages of each group, by which `equal`
+    decides which groups the field has.
     """
     if choice.is_table:
         return _of_table(choice, space)
@@ -189,7 +192,7 @@ def target_from(
     elif choice.word == "world":
         wanted = 2.0 * blend(field, space) - field
     else:
-        wanted = _equal(field, space)
+        wanted = equal_target(field, space, n_pages)
     if within is None or not (wanted * within).sum() > 0.0:
         return np.asarray(wanted)
     wanted = np.where(within, wanted, 0.0)
@@ -208,14 +211,6 @@ def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
     for group, share in choice.shares:
         values[place[group]] = share
     return values
-
-
-def _equal(field: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
-    """The mass of each pattern of known and unknown dimensions, the same for all of its groups."""
-    matrix = field.reshape(space.shape).copy()
-    for section, background in space.sections():
-        matrix[section] = matrix[section].sum() / background.size
-    return matrix.reshape(-1)
 
 
 def concentrations(
