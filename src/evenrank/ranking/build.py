@@ -16,7 +16,7 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.policy import Beliefs, Candidates
-from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
+from evenrank.ranking.groups import beliefs_about, cells_within, is_within, masks_within, restricted_dimensions
 from evenrank.ranking.sources import Found
 from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
@@ -95,7 +95,9 @@ def build_candidates(
     """
     space = GroupSpace.of(settings.information, collection.known_dimensions)
     found = within_groups(collection, found, settings)
-    candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
+    candidates = make_candidates(
+        collection, topic_id, found, space, settings.divided, settings.within, with_text=with_text
+    )
     target = target_of(candidates, task, space, settings)
     if (task == 2 or with_beliefs) and len(candidates):
         rows = collection.rows_of(candidates.page_ids)
@@ -158,14 +160,19 @@ def make_candidates(
     found: Found,
     space: GroupSpace,
     divided: Sequence[str] = (),
+    within: Sequence[str] = (),
     *,
     with_text: bool = False,
 ) -> Candidates:
-    """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension."""
+    """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension.
+
+    Of groups that `within` restricts, a page is only in those that are left.
+    """
     missing = [dimension.name for dimension in space.dimensions if dimension.name not in collection.masks]
     if missing:
         raise EvenrankError(f"{collection.path}: pages have no {', '.join(missing)} (set information to another list)")
     rows = collection.rows_of(found.page_ids)
+    masks = masks_within(collection.masks_of(rows, space, UNKNOWN_MASK), space, within)
     return Candidates(
         topic_id=topic_id,
         page_ids=found.page_ids,
@@ -173,7 +180,7 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, _is_divided(space, divided)),
+        alignment=align(masks, space, _is_divided(space, divided)),
         vectors=page_vectors(collection, rows) if with_text else None,
         n_relevant=found.n_relevant,
     )

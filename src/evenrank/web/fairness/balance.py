@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.exposure import Attention
+from evenrank.ranking.groups import masks_within
 from evenrank.web.fairness.withheld import are_few, hide_people, reveal_people
+from evenrank.web.request.question import Question
 
 
 @dataclass(frozen=True)
@@ -110,18 +111,22 @@ class Balance:
         }
 
 
-def page_alignment(collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace) -> Alignment:
-    """Group weights of pages, each summing to 1; a page without metadata is unknown."""
+def page_alignment(
+    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, within: Sequence[str] = ()
+) -> Alignment:
+    """Group weights of pages, each summing to 1; a page without metadata is unknown.
+
+    `within` is the question's restriction: a page counts for the groups that it leaves, and for no other.
+    """
     masks = collection.masks_of(collection.rows_of(page_ids), space, UNKNOWN_MASK)
-    return align(masks, space, [True] * len(space.dimensions))
+    return align(masks_within(masks, space, within), space, [True] * len(space.dimensions))
 
 
 def list_exposure(
-    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, attention: Attention
+    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, question: Question
 ) -> NDArray[np.float64]:
     """Attention that a list gives to each group: the sum of the attention of its pages' ranks."""
-    weights = attention.weights(len(page_ids)).astype(np.float64)
-    return page_alignment(collection, page_ids, space).total(weights)
+    return page_alignment(collection, page_ids, space, question.within).total(question.weights(len(page_ids)))
 
 
 def list_balance(
@@ -129,11 +134,11 @@ def list_balance(
     page_ids: NDArray[np.int32],
     goal: NDArray[np.float64],
     space: GroupSpace,
-    attention: Attention,
+    question: Question,
 ) -> Balance:
     """The balance of one work list."""
-    exposure = list_exposure(collection, page_ids, space, attention)
-    counts = page_alignment(collection, page_ids, space).total()
+    exposure = list_exposure(collection, page_ids, space, question)
+    counts = page_alignment(collection, page_ids, space, question.within).total()
     return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=False)
 
 
@@ -143,7 +148,8 @@ def draws_balance(
     exposure: NDArray[np.float64],
     goal: NDArray[np.float64],
     space: GroupSpace,
+    within: Sequence[str] = (),
 ) -> Balance:
     """The balance of all draws of a search, from their summed exposure and the distinct pages in them."""
-    counts = page_alignment(collection, np.unique(page_ids), space).total()
+    counts = page_alignment(collection, np.unique(page_ids), space, within).total()
     return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=True)

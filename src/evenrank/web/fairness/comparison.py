@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.exposure import Attention
 from evenrank.web.fairness.balance import Balance, list_balance
+from evenrank.web.request.question import Question
 
 N_NAMED = 6
 """Articles that are named of those that came in and of those that went out."""
@@ -77,11 +77,11 @@ def changes(
     listed: NDArray[np.int32],
     goal: NDArray[np.float64],
     space: GroupSpace,
-    attention: Attention,
+    question: Question,
 ) -> list[Change]:
     """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
     apart are left out."""
-    before, after = (list_balance(collection, pages, goal, space, attention) for pages in (comparison.plain, listed))
+    before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
     found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
     noticeable = [change for change in found if abs(change.after - change.before) >= LEAST]
     return sorted(noticeable, key=lambda change: change.progress, reverse=True)

@@ -113,13 +113,12 @@ def balance_of(desk: Desk, work_list: WorkList) -> Balance:
         work_list.page_ids,
         work_list.target,
         desk.space(work_list),
-        work_list.question.attention_model,
+        work_list.question,
     )
 
 
 def closeness(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32]) -> float:
     """How close the attention of pages in this order is to the list's goal: AWRF, from 0 to 1."""
-    attention = work_list.question.attention_model
-    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list), attention)[1:]
+    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list), work_list.question)[1:]
     wanted = work_list.target[1:]
     return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0

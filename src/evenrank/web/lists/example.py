@@ -103,7 +103,7 @@ def distance_from_goal(desk: Desk, question: Question) -> float:
     except (QuestionError, EvenrankError):
         return 0.0
     plain = candidates.page_ids[np.argsort(-candidates.relevance, kind="stable")[:N_TOP]]
-    exposure = list_exposure(desk.collection, plain, target.space, question.attention_model)[1:]
+    exposure = list_exposure(desk.collection, plain, target.space, question)[1:]
     missed = np.abs(exposure / max(exposure.sum(), 1e-12) - target.values[1:]).sum() / 2
     return float(missed) * min(1.0, len(candidates) / desk.settings.list_length)
 
@@ -115,5 +115,4 @@ def moved_groups(desk: Desk, question: Question) -> list[Change]:
     except (QuestionError, EvenrankError):
         return []
     assert made.comparison is not None
-    model = made.question.attention_model
-    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), model)
+    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), question)

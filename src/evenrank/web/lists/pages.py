@@ -118,7 +118,7 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
             work_list.page_ids,
             work_list.target,
             desk.space(work_list),
-            work_list.question.attention_model,
+            work_list.question,
         ),
         "came_in": titles(comparison.came_in[:N_NAMED]),
         "went_out": titles(comparison.went_out[:N_NAMED]),

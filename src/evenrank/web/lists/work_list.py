@@ -139,7 +139,7 @@ def measure_list(desk: Desk, question: Question, prepared: Prepared, positions: 
     kept = float(candidates.relevance[positions] @ weights)
     most = float(np.sort(candidates.relevance)[::-1][: len(positions)] @ weights)
     page_ids = candidates.page_ids[positions]
-    exposure = list_exposure(desk.collection, page_ids, target.space, question.attention_model)[1:]
+    exposure = list_exposure(desk.collection, page_ids, target.space, question)[1:]
     wanted = target.values[1:]
     return {
         "relevance_share": kept / most if most > 0 else 1.0,

@@ -58,7 +58,14 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
         proven_loss=proven,
         closeness=awrf(means[-1], search.target),
         first_closeness=awrf(means[0], search.target),
-        balance=draws_balance(desk.collection, page_ids, exposures.sum(axis=0), search.target, desk.space(search)),
+        balance=draws_balance(
+            desk.collection,
+            page_ids,
+            exposures.sum(axis=0),
+            search.target,
+            desk.space(search),
+            search.question.within,
+        ),
         plot=plot(
             points,
             points[-1:],
