@@ -17,6 +17,7 @@ from evenrank.metrics.awrf import awrf
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
 from evenrank.web.desk import Desk, Recent
+from evenrank.web.fairness.comparison import changes
 from evenrank.web.lists.work_list import load_list, make_list
 from evenrank.web.request.question import Question
 
@@ -134,6 +135,17 @@ def test_more_strength_gives_more_fairness(desk: Desk) -> None:
     lists = [make_list(desk, Question(*_words(), fairness=strength)) for strength in (0.1, 1.0, 10.0)]
     fair = [made.certificate["AWRF"] for made in lists]
     assert fair == sorted(fair)
+
+
+def test_no_fairness_is_plain_search(desk: Desk) -> None:
+    without = make_list(desk, Question(*_words(), fairness=0.0))
+    plain = make_list(desk, Question(*_words(), policy="relevance"))
+    assert without.page_ids.tolist() == plain.page_ids.tolist()
+    assert without.certificate["relevance_share"] == pytest.approx(1.0)
+    assert without.comparison is not None
+    assert without.comparison.came_in == ()
+    space = desk.space(without)
+    assert changes(desk.collection, without.comparison, without.page_ids, without.target, space, without.question) == []
 
 
 @pytest.mark.parametrize("policy", ["optimal", "relevance-share", "proportional", "relevance"])

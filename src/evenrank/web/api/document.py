@@ -16,8 +16,9 @@ from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.articles.groups import address_name
 from evenrank.web.lists.filters import MAX_TEXT, filter_choices
 from evenrank.web.request.choices import goal_choices, policy_choices
+from evenrank.web.request.field_values import MAX_FAIRNESS
 from evenrank.web.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
-from evenrank.web.request.question import IMPORTANCES, MAX_FAIRNESS, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
+from evenrank.web.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
 from evenrank.web.searches.marks import MARKS
 from evenrank.web.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 
