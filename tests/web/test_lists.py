@@ -223,3 +223,33 @@ def test_few_articles_come_with_advice(client: TestClient, area: str) -> None:
     few = {**QUESTION, "min_size": "6000"}
     texts = [client.post(f"/{area}", data=data, follow_redirects=True).text for data in (few, QUESTION)]
     assert ["This question finds few articles." in text for text in texts] == [True, False]
+
+
+def test_a_list_that_is_shorter_than_asked_says_why(client: TestClient) -> None:
+    said = "No other article here fits your question, so the list has fewer than the 1,000 articles"
+    few = posted(client, "/lists", {**QUESTION, "within-geography": "Oceania", "length": "1000"})
+    assert said in client.get(few).text
+    assert said not in client.get(posted(client, "/lists", {**QUESTION, "length": "1000"})).text
+    assert "No other article here" not in client.get(posted(client, "/lists", {**QUESTION, "length": "10"})).text
+
+
+def test_a_filter_that_one_article_passes(client: TestClient, list_path: str) -> None:
+    title = client.get(f"{list_path}.txt").text.splitlines()[0]
+    html = client.get(list_path, params={"q": title, "sort": "title"}).text
+    assert "<strong>1</strong> <span>article passes the filter;" in html
+    assert "1 article, in another order than the ranks." in html
+
+
+@pytest.mark.parametrize("area", ["lists", "searches"])
+def test_a_form_without_groups_that_count_is_asked_again(client: TestClient, area: str) -> None:
+    fault = "Choose at least one of the groups that count."
+    fields = {**QUESTION, "dimensions-offered": "1"}
+    answer = client.post(f"/{area}", data=fields)
+    assert answer.status_code == 400
+    assert f'<span class="fault" id="dimensions-fault">{fault}</span>' in answer.text
+    assert not re.search(r'name="dimension-\w+" value="1" checked', answer.text)
+    assert fault in client.post(f"/{area}/goal", data=fields).text
+    form = client.get(f"/{area}/new").text
+    assert 'name="dimensions-offered" value="1"' in form
+    assert re.search(r'name="dimension-gender" value="1" checked', form)
+    assert client.post(f"/{area}", data={**fields, "dimension-gender": "1"}).status_code == 303

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.web.fairness.balance import Balance, list_balance
+from evenrank.web.pages.i18n import percent
 from evenrank.web.request.question import Question
 
 N_NAMED = 6
@@ -19,7 +20,7 @@ N_NAMED = 6
 TOP = 100
 """Ranks whose articles are compared: as far as people look."""
 LEAST = 0.005
-"""Smallest change of a share that is worth a sentence."""
+"""Smallest change of a share, or of its distance from the goal, that is worth a sentence."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,21 @@ class Change:
     def progress(self) -> float:
         """How much nearer to its goal the group has come; negative when it is farther away."""
         return abs(self.before - self.goal) - abs(self.after - self.goal)
+
+    @property
+    def is_noticeable(self) -> bool:
+        """Whether the shares differ, also as pages write them."""
+        return abs(self.after - self.before) >= LEAST and percent(self.after) != percent(self.before)
+
+    @property
+    def is_closer(self) -> bool:
+        """Whether the group came closer to its goal."""
+        return self.progress >= LEAST
+
+    @property
+    def is_farther(self) -> bool:
+        """Whether it moved away from its goal."""
+        return self.progress <= -LEAST
 
 
 @dataclass(frozen=True)
@@ -83,7 +99,7 @@ def changes(
     apart are left out."""
     before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
     found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
-    noticeable = [change for change in found if abs(change.after - change.before) >= LEAST]
+    noticeable = [change for change in found if change.is_noticeable]
     return sorted(noticeable, key=lambda change: change.progress, reverse=True)
 
 

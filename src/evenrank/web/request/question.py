@@ -38,6 +38,9 @@ from evenrank.web.sources.source import (
 MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
 """What the form calls an attention model with weights of one's own."""
+OFFERED = "dimensions-offered"
+"""What a form has that offers dimensions as boxes, so that ticking none differs from not being asked."""
+NO_GROUPS = Message("Choose at least one of the groups that count.")
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
@@ -224,7 +227,10 @@ def _dimensions(fields: Mapping[str, Any], known: Mapping[str, Dimension], fault
     given = fields.get("dimensions", [])
     if any(name not in known for name in given):
         faults["dimensions"] = Message("Choose dimensions from: %(names)s.", names=", ".join(known))
-    return _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
+    chosen = _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
+    if not chosen and fields.get(OFFERED):
+        faults["dimensions"] = NO_GROUPS
+    return chosen
 
 
 def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: dict[str, str]) -> tuple[str, ...]:
