@@ -226,7 +226,7 @@ def test_few_articles_come_with_advice(client: TestClient, area: str) -> None:
 
 
 def test_a_list_that_is_shorter_than_asked_says_why(client: TestClient) -> None:
-    said = "No other article here fits your question, so the list has fewer than the 1,000 articles"
+    said = "No other article here fits your question, so the list has fewer than 1,000 articles."
     few = posted(client, "/lists", {**QUESTION, "within-geography": "Oceania", "length": "1000"})
     assert said in client.get(few).text
     assert said not in client.get(posted(client, "/lists", {**QUESTION, "length": "1000"})).text
