@@ -14,7 +14,7 @@ from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import Attention
-from evenrank.web.fairness.withheld import are_few, hide_people, reveal_people
+from evenrank.web.fairness.withheld import are_few, are_few_people, hide_people, reveal_people
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ class Balance:
     def unknown_share(self) -> float:
         """Attention of articles that no dimension says anything about."""
         return float(self.exposure[0])
+
+    @property
+    def has_few_people(self) -> bool:
+        """Whether a figure over all groups may say something about one person."""
+        return are_few_people(self.n_articles, self.space)
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
         """Totals of one dimension; a group with neither attention nor goal is left out."""

@@ -19,6 +19,12 @@ def are_few(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((whole > 0) & (whole < FEWEST))
 
 
+def are_few_people(counts: NDArray[np.float64], space: GroupSpace) -> bool:
+    """Whether so few of these articles are about people that a figure which counts them may say something about one."""
+    margins = [space.margin(counts, dimension.name)[1:] for dimension in space.dimensions if dimension.is_personal]
+    return any(bool(are_few(margin.sum(keepdims=True))[0]) for margin in margins)
+
+
 def hide_people(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which totals of a personal dimension are withheld: as soon as one known group has few people, all of them.
 

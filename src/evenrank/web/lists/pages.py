@@ -13,8 +13,9 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
+from evenrank.web.fairness.closeness import certificate_of, closeness_of, public_closeness
 from evenrank.web.fairness.comparison import N_NAMED, changes
-from evenrank.web.lists.campaign import balance_of, closeness
+from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
 from evenrank.web.lists.listing import list_articles, listing_of, requested_list
 from evenrank.web.lists.marks import count_states, marks_of
@@ -72,6 +73,7 @@ def show_list(request: Request) -> Response:
     per_page = desk.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
+    balance = balance_of(desk, work_list, work_list.page_ids[chosen] if filters.is_any else None)
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(desk, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
@@ -84,7 +86,7 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
-        closeness=closeness(desk, work_list, work_list.page_ids[chosen]) if filters.is_any else None,
+        closeness=public_closeness(balance) if filters.is_any else closeness_of(balance),
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
@@ -141,11 +143,14 @@ def export_list(request: Request) -> Response:
 def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
     desk, work_list = desk_of(request), requested_list(request)
+    balance = balance_of(desk, work_list)
     return page(
         request,
         "fairness.html",
         work_list=work_list,
-        balance=balance_of(desk, work_list),
+        balance=balance,
+        closeness=closeness_of(balance),
+        certificate=certificate_of(desk, work_list),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),
