@@ -11,8 +11,11 @@ from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
 from tests.web.conftest import client_of, posted
 
+from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.gender import GENDER
+from evenrank.alignment.groups import GroupSpace
 from evenrank.web.desk import Desk, Recent
+from evenrank.web.fairness.balance import Balance
 from evenrank.web.lists.work_list import WorkList, load_list
 
 GENDERS = ("female", "male", "third")
@@ -133,3 +136,51 @@ def test_no_list_can_be_limited_to_a_gender(client: TestClient, group: str) -> N
         assert refused.status_code == 400
         assert fault in refused.text
     assert posted(client, "/lists", {**QUESTION, "within-gender": "known"})
+
+
+def test_rows_do_not_tell_which_gender_the_only_person_of_a_region_has() -> None:
+    space = GroupSpace((DIMENSIONS["geography"], GENDER))
+    labels = set()
+    for gender in (1, 2, 3):
+        counts = np.zeros(space.shape)
+        counts[0, 0] = 40  # neither a region nor a biography
+        counts[1] = [3, 9, 8, 0]  # a region with enough people to be shown
+        counts[2] = [3, 0, 0, 0]  # a region without biographies
+        counts[3, gender] = 1  # a region with one person
+        shares = counts.reshape(-1) / counts.sum()
+        rows = Balance(space, shares, shares, counts.reshape(-1), counts_unknown=True).by_product()
+        assert [row.label for row in rows if row.is_hidden] == ["all other combinations"]
+        labels.add(tuple(row.label for row in rows))
+    (shown,) = labels
+    names = DIMENSIONS["geography"].readable_groups
+    assert f"{names[1]}: women" not in shown  # from the total, the one of the third region would follow
+    assert f"{names[2]}: not a biography, or not recorded" in shown
+
+
+@pytest.mark.parametrize("goal", ["track", "field", "equal"])
+def test_no_table_has_rows_that_depend_on_the_gender_of_one_person(desk: Desk, goal: str) -> None:
+    person, titles = few_people(desk)
+    labels = set()
+    for gender in GENDERS:
+        client = client_of(with_gender(desk, person, gender))
+        path = posted(client, "/lists", {"title": "Own", "text-1": titles, "goal": goal, "fairness": "0"})
+        data = client.get(f"/api{path}/fairness").json()
+        tables = [*data["dimensions"].values(), data["together"]]
+        labels.add(str([[(row["group"], row["share"] is None) for row in rows] for rows in tables]))
+        html = client.get(f"{path}/fairness").text
+        assert html.count(">All other combinations<") == 1
+    assert len(labels) == 1
+
+
+def test_without_biographies_no_combination_is_withheld(desk: Desk, client: TestClient) -> None:
+    _, titles = few_people(desk)
+    path = posted(client, "/lists", {"title": "Own", "text-1": titles.partition("\n")[2]})
+    rows = client.get(f"/api{path}/fairness").json()["together"]
+    assert rows
+    assert all(row["share"] is not None for row in rows)
+
+
+def test_combinations_are_translated(client: TestClient, list_path: str) -> None:
+    html = client.get(f"{list_path}/fairness", headers={"Accept-Language": "de"}).text
+    assert re.search(r"<th[^>]*>[^<]*: (Frauen|Männer)</th>", html)
+    assert not re.search(r"<th[^>]*>[^<]*: (women|men)</th>", html)

@@ -14,7 +14,10 @@ from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.collection.collection import Collection
 from evenrank.exposure import Attention
-from evenrank.web.fairness.withheld import are_few, are_few_people, hide_people, reveal_people
+from evenrank.web.fairness.withheld import are_few_people, hide_people, reveal_people
+
+FOLDED = ("all combinations", "all other combinations")
+"""What the row of all withheld combinations is called: when it is the only one, and beside others."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +67,26 @@ class Balance:
         return are_few_people(self.n_articles, self.space)
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
-        """Totals of one dimension; a group with neither attention nor goal is left out."""
+        """Totals of one dimension; a group with neither attention nor goal is left out, unless it is withheld: which
+        groups of a withheld dimension have anybody is nobody's business either."""
         dimension = self.space.dimension(name)
         unknown = dimension.readable_groups[0]
         rows = self._shares(dimension.readable_scored_groups, name)
         return [replace(row, is_unknown=row.label == unknown) for row in rows]
 
     def by_product(self) -> list[GroupBalance]:
-        """Totals of each combination, e.g. women in Africa; none when there is one dimension only."""
+        """Totals of each combination, e.g. women in Africa; none when there is one dimension only.
+
+        What is withheld is one row: which combinations there are would tell the gender of the only person of a region.
+        """
         if len(self.space.dimensions) < 2:
             return []
         cells = product(*(dimension.readable_scored_groups for dimension in self.space.dimensions))
-        return self._shares([": ".join(cell) for cell in cells])
+        rows = self._shares([": ".join(cell) for cell in cells])
+        shown = [row for row in rows if not row.is_hidden]
+        if len(shown) == len(rows):
+            return rows
+        return [*shown, GroupBalance(FOLDED[bool(shown)], 0.0, 0.0, 0, is_hidden=True)]
 
     def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupBalance]:
         """Totals of one dimension, or of each combination."""
@@ -85,7 +96,7 @@ class Balance:
         whole = counts.round().astype(int)
         rows = zip(labels, shares.tolist(), goals.tolist(), whole.tolist(), is_hidden, strict=True)
         made = [GroupBalance(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
-        return [row for row in made if row.n_articles or row.share > 0 or row.goal >= 0.0005]
+        return [row for row in made if row.is_hidden or row.n_articles or row.share > 0 or row.goal >= 0.0005]
 
     def _hidden(self, counts: NDArray[np.float64], dimension: str | None) -> NDArray[np.bool_]:
         """Which totals are withheld; those of what is shown beside each article, such as its region, never are."""
@@ -94,8 +105,7 @@ class Balance:
             return np.zeros(counts.shape, bool)
         if dimension is not None:
             return hide_people(counts)
-        is_hidden = reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
-        return np.asarray(is_hidden | are_few(counts))
+        return reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
