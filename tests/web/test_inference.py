@@ -172,6 +172,23 @@ def test_no_table_has_rows_that_depend_on_the_gender_of_one_person(desk: Desk, g
     assert len(labels) == 1
 
 
+def test_the_goal_does_not_tell_the_gender_of_a_person_who_is_not_on_the_list(desk: Desk) -> None:
+    """The goal follows all candidates, of which a short list leaves the person out."""
+    person, titles = few_people(desk)
+    seen = set()
+    for gender in GENDERS:
+        client = client_of(with_gender(desk, person, gender))
+        fields = {"title": "Own", "text-1": titles, "goal": "field", "fairness": "0", "length": "3"}
+        path = posted(client, "/lists", fields)
+        page_ids = loaded(desk, path).page_ids
+        assert person not in page_ids.tolist()
+        data = client.get(f"/api{path}/fairness").json()
+        goals = {row["group"]: row["goal"] for row in data["dimensions"]["gender"]}
+        assert goals["women"] is goals["men"] is None
+        seen.add(str([data, *figures(client.get(path).text)]))
+    assert len(seen) == 1
+
+
 def test_without_biographies_no_combination_is_withheld(desk: Desk, client: TestClient) -> None:
     _, titles = few_people(desk)
     path = posted(client, "/lists", {"title": "Own", "text-1": titles.partition("\n")[2]})

@@ -55,6 +55,8 @@ class Balance:
     """Distinct articles of each cell; a fraction of an article that is in several."""
     counts_unknown: bool
     """Whether articles of which nothing is known take part in the comparison (Task 2) or not (Task 1)."""
+    is_partial: bool = False
+    """Whether the goal follows more articles than these, such as candidates that are not on the list."""
 
     @property
     def unknown_share(self) -> float:
@@ -64,7 +66,13 @@ class Balance:
     @property
     def has_few_people(self) -> bool:
         """Whether a figure over all groups may say something about one person."""
-        return are_few_people(self.n_articles, self.space)
+        return are_few_people(self.n_articles, self.space, self._has_others)
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether the goal may follow people that are not among these articles."""
+        personal = [dimension.name for dimension in self.space.dimensions if dimension.is_personal]
+        return self.is_partial and any(self.space.margin(self.goal, name)[1:].sum() > 0 for name in personal)
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
         """Totals of one dimension; a group with neither attention nor goal is left out, unless it is withheld: which
@@ -104,8 +112,8 @@ class Balance:
         if not is_personal:
             return np.zeros(counts.shape, bool)
         if dimension is not None:
-            return hide_people(counts)
-        return reveal_people(counts.reshape(self.space.shape), self.space).reshape(-1)
+            return hide_people(counts, self._has_others)
+        return reveal_people(counts.reshape(self.space.shape), self.space, self._has_others).reshape(-1)
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
@@ -145,11 +153,13 @@ def list_balance(
     goal: NDArray[np.float64],
     space: GroupSpace,
     attention: Attention,
+    is_partial: bool = False,
 ) -> Balance:
     """The balance of one work list."""
     exposure = list_exposure(collection, page_ids, space, attention)
     counts = page_alignment(collection, page_ids, space).total()
-    return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=False)
+    shares = exposure / max(exposure.sum(), 1e-12)
+    return Balance(space, shares, goal, counts, counts_unknown=False, is_partial=is_partial)
 
 
 def draws_balance(
@@ -158,7 +168,10 @@ def draws_balance(
     exposure: NDArray[np.float64],
     goal: NDArray[np.float64],
     space: GroupSpace,
+    n_candidates: int,
 ) -> Balance:
     """The balance of all draws of a search, from their summed exposure and the distinct pages in them."""
-    counts = page_alignment(collection, np.unique(page_ids), space).total()
-    return Balance(space, exposure / max(exposure.sum(), 1e-12), goal, counts, counts_unknown=True)
+    distinct = np.unique(page_ids)
+    counts = page_alignment(collection, distinct, space).total()
+    shares, is_partial = exposure / max(exposure.sum(), 1e-12), len(distinct) < n_candidates
+    return Balance(space, shares, goal, counts, counts_unknown=True, is_partial=is_partial)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.metrics.awrf import awrf
-from evenrank.web.desk import Desk
-from evenrank.web.fairness.balance import Balance, page_alignment
-from evenrank.web.fairness.withheld import are_few_people
-from evenrank.web.storage.kept import Kept
+from evenrank.web.fairness.balance import Balance
 
 PUBLIC_CERTIFICATE = ("relevance_share",)
 """Figures of a certificate in which groups do not enter."""
@@ -60,9 +58,6 @@ def _without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[n
     return np.asarray(values.reshape(space.shape).sum(axis=axes).reshape(-1))
 
 
-def certificate_of(desk: Desk, kept: Kept) -> dict[str, float]:
-    """The certificate of a list or search; with few people, only what does not depend on their groups."""
-    space = desk.space(kept)
-    if are_few_people(page_alignment(desk.collection, kept.page_ids, space).total(), space):
-        return {name: kept.certificate[name] for name in PUBLIC_CERTIFICATE if name in kept.certificate}
-    return kept.certificate
+def public_certificate(certificate: Mapping[str, float], has_few_people: bool) -> dict[str, float]:
+    """A certificate; with few people, only what does not depend on their groups."""
+    return {name: value for name, value in certificate.items() if name in PUBLIC_CERTIFICATE or not has_few_people}

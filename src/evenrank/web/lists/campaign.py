@@ -114,4 +114,5 @@ def balance_of(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32] | No
         work_list.target,
         desk.space(work_list),
         work_list.question.attention_model,
+        is_partial=len(work_list.page_ids) < work_list.n_candidates,
     )

@@ -13,7 +13,7 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
-from evenrank.web.fairness.closeness import certificate_of, closeness_of, public_closeness
+from evenrank.web.fairness.closeness import closeness_of, public_certificate, public_closeness
 from evenrank.web.fairness.comparison import N_NAMED, changes
 from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
@@ -150,7 +150,7 @@ def show_fairness(request: Request) -> Response:
         work_list=work_list,
         balance=balance,
         closeness=closeness_of(balance),
-        certificate=certificate_of(desk, work_list),
+        certificate=public_certificate(work_list.certificate, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.groups import UNKNOWN_MASK
+from evenrank.alignment.groups import UNKNOWN_MASK, Dimension
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.web.articles.groups import masks_of_rows
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.balance import Balance, draws_balance
+from evenrank.web.fairness.balance import Balance, draws_balance, page_alignment
 from evenrank.web.fairness.charts import Plot, plot
 from evenrank.web.fairness.closeness import Closeness, closeness_of
-from evenrank.web.fairness.withheld import are_few
+from evenrank.web.fairness.withheld import are_few, are_few_people
 from evenrank.web.searches.draws import all_draws
 from evenrank.web.searches.saved_search import SavedSearch
 
@@ -69,23 +69,37 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
     )
 
 
+def candidates_have_few_people(desk: Desk, search: SavedSearch) -> bool:
+    """Whether so few of a search's articles are about people that proofs of its plan may say something about one."""
+    space = desk.space(search)
+    return are_few_people(page_alignment(desk.collection, search.page_ids, space).total(), space)
+
+
 def _balance(
     desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]], exposures: NDArray[np.float64]
 ) -> Balance:
     pages, exposure = np.concatenate(draws), exposures.sum(axis=0)
-    return draws_balance(desk.collection, pages, exposure, search.target, desk.space(search))
+    return draws_balance(desk.collection, pages, exposure, search.target, desk.space(search), len(search.page_ids))
 
 
 def _have_few_people(desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
-    """For each draw, whether it and all before it are about few people, so that their loss may say something of one."""
+    """For each draw, whether it and all before it are about few people, or none of those that the goal follows, so that
+    their loss may say something about one."""
     pages, first_place = np.unique(np.concatenate(draws), return_index=True)
     first_draw = np.searchsorted(np.cumsum([len(draw) for draw in draws]), first_place, side="right")
     is_few = np.zeros(len(draws), bool)
     for dimension in desk.space(search).dimensions:
         if dimension.is_personal:
-            is_known = masks_of_rows(desk.collection, desk.collection.rows_of(pages), dimension) > UNKNOWN_MASK
-            is_few |= are_few(np.cumsum(np.bincount(first_draw, is_known, len(draws))))
+            by_draw = np.bincount(first_draw, _are_people(desk, pages, dimension), len(draws))
+            n_people = np.cumsum(by_draw, dtype=np.float64)
+            has_others = _are_people(desk, search.page_ids, dimension).sum() > n_people
+            is_few |= are_few(n_people) | (has_others & (n_people == 0))
     return is_few
+
+
+def _are_people(desk: Desk, page_ids: NDArray[np.int32], dimension: Dimension) -> NDArray[np.bool_]:
+    """Which pages are in a known group of a personal dimension."""
+    return np.asarray(masks_of_rows(desk.collection, desk.collection.rows_of(page_ids), dimension) > UNKNOWN_MASK)
 
 
 def _plot(losses: Mapping[int, float], n_draws: int, proven: float) -> Plot:
