@@ -14,8 +14,10 @@ from tests.web.conftest import client_of, posted
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.groups import GroupSpace
+from evenrank.exposure import parse_attention
 from evenrank.web.desk import Desk, Recent
 from evenrank.web.fairness.balance import Balance
+from evenrank.web.fairness.comparison import changes, compare_lists
 from evenrank.web.lists.work_list import WorkList, load_list
 
 GENDERS = ("female", "male", "third")
@@ -187,6 +189,19 @@ def test_the_goal_does_not_tell_the_gender_of_a_person_who_is_not_on_the_list(de
         assert goals["women"] is goals["men"] is None
         seen.add(str([data, *figures(client.get(path).text)]))
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("n_exchanged, is_told", [(1, False), (4, False), (6, True)])
+def test_what_changed_is_not_told_of_few_people(desk: Desk, n_exchanged: int, is_told: bool) -> None:
+    """Plain search has some women more than the list, and nothing else differs."""
+    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+    women, men, others = (page_ids[masks == mask] for mask in (GENDER.mask_of("female"), GENDER.mask_of("male"), 1))
+    listed = np.concatenate([women[:8], men[:8], others[:n_exchanged]])
+    plain = np.concatenate([women[:8], men[:8], women[8 : 8 + n_exchanged]])
+    space = desk.collection.space()
+    goal = np.full(space.n_groups, 1 / space.n_groups)
+    found = changes(desk.collection, compare_lists(plain, listed), listed, goal, space, parse_attention("uniform"))
+    assert ("women" in {change.label for change in found}) == is_told
 
 
 def test_without_biographies_no_combination_is_withheld(desk: Desk, client: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -13,8 +14,8 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
-from evenrank.web.fairness.closeness import closeness_of, public_certificate, public_closeness
-from evenrank.web.fairness.comparison import N_NAMED, changes
+from evenrank.web.fairness.closeness import Closeness, closeness_of, public_certificate, public_closeness
+from evenrank.web.fairness.comparison import N_NAMED, changes, differ_in_few_people
 from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
 from evenrank.web.lists.listing import list_articles, listing_of, requested_list
@@ -73,7 +74,10 @@ def show_list(request: Request) -> Response:
     per_page = desk.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
-    balance = balance_of(desk, work_list, work_list.page_ids[chosen] if filters.is_any else None)
+    balance = balance_of(desk, work_list)
+    reached = closeness_of(balance)
+    if filters.is_any:
+        reached = public_closeness(balance_of(desk, work_list, work_list.page_ids[chosen]))
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(desk, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
@@ -86,7 +90,9 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
-        closeness=public_closeness(balance) if filters.is_any else closeness_of(balance),
+        closeness=reached,
+        plain=None if filters.is_any else _plain_closeness(desk, work_list, reached),
+        balance=balance,
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
@@ -128,6 +134,20 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
     }
 
 
+def _plain_closeness(desk: Desk, work_list: WorkList, reached: Closeness) -> float | None:
+    """The goal reached by plain search, counted as that of the list; None when they are the same list, when it is not
+    known, or when the difference may say something about one person."""
+    comparison, listed = work_list.comparison, work_list.page_ids
+    if comparison is None or np.array_equal(comparison.plain, listed):
+        return None
+    balance = balance_of(desk, work_list, comparison.plain)
+    if not reached.is_complete:
+        return public_closeness(balance).value
+    if balance.has_few_people or differ_in_few_people(desk.collection, comparison, listed, desk.space(work_list)):
+        return None
+    return closeness_of(balance).value
+
+
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
     """The list as exports take it, filtered as the address says."""
     desk = desk_of(request)
@@ -144,12 +164,14 @@ def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
     desk, work_list = desk_of(request), requested_list(request)
     balance = balance_of(desk, work_list)
+    reached = closeness_of(balance)
     return page(
         request,
         "fairness.html",
         work_list=work_list,
         balance=balance,
-        closeness=closeness_of(balance),
+        closeness=reached,
+        plain=_plain_closeness(desk, work_list, reached),
         certificate=public_certificate(work_list.certificate, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
