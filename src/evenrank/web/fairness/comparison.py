@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
 from evenrank.collection.collection import Collection
-from evenrank.web.fairness.balance import Balance, list_balance
+from evenrank.web.fairness.balance import Balance, list_balance, page_alignment
+from evenrank.web.fairness.withheld import are_few_people
 from evenrank.web.pages.i18n import percent
 from evenrank.web.request.question import Question
 
@@ -98,9 +99,23 @@ def changes(
     """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
     apart are left out."""
     before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
-    found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
+    tells = differ_in_few_people(collection, comparison, listed, space, question)
+    dimensions = [dimension.name for dimension in space.dimensions if not (tells and dimension.is_personal)]
+    found = [change for name in dimensions for change in _changes(name, before, after)]
     noticeable = [change for change in found if change.is_noticeable]
     return sorted(noticeable, key=lambda change: change.progress, reverse=True)
+
+
+def differ_in_few_people(
+    collection: Collection,
+    comparison: ListComparison,
+    listed: NDArray[np.int32],
+    space: GroupSpace,
+    question: Question,
+) -> bool:
+    """Whether list and plain search differ in so few people that both figures together may say something about one."""
+    exchanged = np.setxor1d(comparison.plain, listed)
+    return are_few_people(page_alignment(collection, exchanged, space, question.within).total(), space)
 
 
 def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:

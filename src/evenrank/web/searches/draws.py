@@ -158,12 +158,12 @@ def n_drawn_before(connection: Connection, search: SavedSearch, draw: Draw) -> i
     return int(np.isin(draw.page_ids, before).sum())
 
 
-def all_draws(connection: Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Pages of all draws of a search, and the exposure of each draw (draw by group)."""
+def all_draws(connection: Connection, search: SavedSearch) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
+    """Pages of each draw of a search, and the exposure of each draw (draw by group)."""
     query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
     rows = connection.execute(query, (search.number,)).fetchall()
     exposures = float64(b"".join(row["exposure"] for row in rows)).reshape(len(rows), len(search.target))
-    return int32(b"".join(row["pages"] for row in rows)), exposures
+    return [int32(row["pages"]) for row in rows], exposures
 
 
 def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit: int = 50) -> list[Any]:
