@@ -46,12 +46,14 @@ LEAST_LENGTH = 10
 """A ranking that ends where expected relevance ends still has this many pages."""
 
 
-def relevant_length(candidates: Candidates, settings: BuildSettings) -> int:
+def relevant_length(candidates: Candidates) -> int:
     """How many pages are expected to be relevant: where a list ends that shows nothing but what it was asked for.
 
-    A sum of probabilities is no surer than the model behind it, so it is kept inside the interval that the model gives.
+    That is the sum of their probabilities. The `sharpness` of estimated targets has no part in it: it says which pages
+    tell the groups of a topic best, and with it lists ended at a third of their relevant pages. A sum is no surer than
+    the model behind it, so it is kept inside the interval that a learned model gives.
     """
-    expected = float(np.sum(candidates.relevance ** (settings.sharpness or 1.0)))
+    expected = float(candidates.relevance.sum())
     if candidates.n_relevant is not None:
         expected = float(np.clip(expected, candidates.n_relevant.low, candidates.n_relevant.high))
     return max(LEAST_LENGTH, int(np.ceil(expected)))
@@ -166,7 +168,7 @@ class RankingJob:
         """
         request = self.request
         if self.length == "relevant":
-            request = replace(request, length=min(request.length, relevant_length(candidates, self.settings)))
+            request = replace(request, length=min(request.length, relevant_length(candidates)))
         if isinstance(request.attention, Cascade):
             first = np.zeros(request.length)
             best = np.sort(candidates.relevance)[::-1][: request.length]
