@@ -30,7 +30,7 @@ from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
 from evenrank.spark import map_on_spark
-from evenrank.targets.choice import Concentration
+from evenrank.targets.concentration import Concentration
 from evenrank.targets.estimated import group_mass
 from evenrank.targets.target import EstimatedTarget
 
@@ -181,7 +181,7 @@ class RankingJob:
         choice = self.settings.target
         if choice.is_table or choice.word == "field" or self.policy.name in ("relevance", "mmr"):
             return ()
-        return field_concentrations(candidates, target.space, self.settings)
+        return field_concentrations(self.collection, candidates, target.space, self.settings)
 
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""

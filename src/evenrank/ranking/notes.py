@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from evenrank.errors import listed
 from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.ranking.job import RankingJob, TopicRankings
-from evenrank.targets.choice import FINER
 
 
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
@@ -70,16 +69,25 @@ def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mappin
 
 def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
     """Dimensions in which nearly all of a topic's field is in one group."""
-    unfit: dict[str, dict[int, str]] = {}
+    unfit: dict[tuple[str, str], dict[int, str]] = {}
     for one in results:
         for found in one.concentrations:
-            unfit.setdefault(found.dimension, {})[one.topic_id] = f"{found.group} {found.share:.0%}"
-    for dimension, topics in unfit.items():
-        finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
-        others = ",".join(name for name in job.settings.information if name != dimension)
-        how = f" (--set information={others} --set scored={others})" if others else ""
+            key = (found.dimension, found.finer)
+            unfit.setdefault(key, {})[one.topic_id] = f"{found.group} {found.share:.0%}"
+    for (dimension, finer), topics in unfit.items():
         them = "" if len(results) == 1 else " for it" if len(topics) == 1 else " for them"
         yield (
             f"nearly all of the field is in one group of {dimension} {_named(topics, titles)}: "
-            f"leave {dimension} out of the target{them}{how}{finer}"
+            f"{_way_out(dimension, finer, job.settings.information, them)}"
         )
+
+
+def _way_out(dimension: str, finer: str, information: Sequence[str], them: str) -> str:
+    """What can be done about a dimension that does not fit: leave it out, refine it, or take the field as it is."""
+    others = ",".join(name for name in information if name != dimension)
+    if not others and not finer:
+        return f"take the field as it is{them} (--target field)"
+    leave = f"leave {dimension} out of the target{them} (--set information={others} --set scored={others})"
+    refined = ",".join(finer if name == dimension else name for name in information)
+    refine = f"refine it{'' if others else them} to {finer} (--set information={refined} --set scored={refined})"
+    return ", or ".join([*([leave] if others else []), *([refine] if finer else [])])

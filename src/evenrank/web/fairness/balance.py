@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.alignment.withheld import are_few, hide_people, reveal_people
 from evenrank.collection.collection import Collection
 from evenrank.exposure import Attention
-from evenrank.web.fairness.withheld import are_few, hide_people, reveal_people
 
 
 @dataclass(frozen=True)
