@@ -9,6 +9,7 @@ import pytest
 
 import evenrank
 from evenrank.ranking.notes import _named
+from evenrank.records import Task
 
 
 def test_one_topic_and_several() -> None:
@@ -63,3 +64,30 @@ def test_only_what_would_help_is_proposed(tmp_path: Path, regions: list[str], in
     ranked = evenrank.rank(collection, 1, candidates=run, settings={"information": information}, workers=1)
     notes = [note for note in ranked.notes if "one group" in note]
     assert notes == [f"nearly all of the field is in one group of geography in topic 1 (Africa 100%): {advised}"]
+
+
+@pytest.mark.parametrize(("task", "measure"), [(1, "AWRF@50"), (2, "EE-L")])
+def test_a_precision_that_cannot_be_reached_is_said_with_what_it_costs(
+    golden_collection: evenrank.Collection, golden_runs: list[Path], task: Task, measure: str
+) -> None:
+    """In Task 2 the target was blamed, and keep_relevance=0 proposed, which changed nothing."""
+    ranked = evenrank.rank(
+        golden_collection,
+        task,
+        candidates=golden_runs[0],
+        topics=[101],
+        settings={"min_precision": 1.0, "fairness": 10.0},
+        workers=1,
+    )
+    said = ranked.topics[0].certificate
+    assert said["precision_asked"] == 1.0
+    most, cost = said["precision_without_fairness"], said[f"{measure}_without_min_precision"]
+    assert (
+        f"min_precision=1 cannot be reached even without fairness in topic 101 (at most {most:.2f}): "
+        "rankings keep at least 98% of what can be reached"
+    ) in ranked.notes
+    assert (
+        f"min_precision made fairness weaker in topic 101 ({measure} {said[measure]:.2f} instead of {cost:.2f})"
+        in ranked.notes
+    )
+    assert not any("the target asks for groups" in note for note in ranked.notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenrank.errors import listed
+from evenrank.policies import precision_floor as floor
 from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.ranking.job import RankingJob, TopicRankings
 
@@ -12,7 +13,7 @@ from evenrank.ranking.job import RankingJob, TopicRankings
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
     """Notes on rankings shorter than the task asks for, and on targets that do not fit a topic."""
     titles = {topic.id: topic.title for topic in job.extra_topics}
-    kinds = (_short, _off_subject, _off_topic, _concentrated)
+    kinds = (_short, _off_subject, _out_of_reach, _weakened, _off_topic, _concentrated)
     return tuple(note for notes in kinds for note in notes(results, job, titles))
 
 
@@ -65,6 +66,29 @@ def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mappin
             "topic, candidates unlikely to be relevant were left out, which raises EE-L as shown (choose another "
             "--target, or --set keep_relevance=0 to use them)"
         )
+
+
+def _out_of_reach(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Topics in which no ranking has the precision that `min_precision` asks for."""
+    missed = [one for one in results if one.certificate.get(floor.MET) == 0.0]
+    if missed:
+        most = {one.topic_id: f"at most {one.certificate[floor.WITHOUT_FAIRNESS]:.2f}" for one in missed}
+        yield (
+            f"min_precision={missed[0].certificate[floor.ASKED]:g} cannot be reached even without fairness "
+            f"{_named(most, titles)}: rankings keep at least {floor.NEARLY_BEST:.0%} of what can be reached"
+        )
+
+
+def _weakened(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """What `min_precision` costs in fairness."""
+    costs, suffix = {}, floor.WITHOUT_MIN_PRECISION
+    for one in results:
+        for name, free in one.certificate.items():
+            measure = name.removesuffix(suffix)
+            if name.endswith(suffix) and one.certificate[measure] != free:
+                costs[one.topic_id] = f"{measure} {one.certificate[measure]:.2f} instead of {free:.2f}"
+    if costs:
+        yield f"min_precision made fairness weaker {_named(costs, titles)}"
 
 
 def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
