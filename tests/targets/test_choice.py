@@ -1,4 +1,4 @@
-"""Where targets come from: words, tables with all their faults, restrictions, and topics that a target does not fit."""
+"""Where targets come from: words, tables with all their faults, and restrictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, InputError
-from evenrank.targets.choice import TARGET_WORDS, advice, choose_target, concentrations, target_from
+from evenrank.targets.choice import TARGET_WORDS, choose_target, target_from
 from evenrank.targets.target import group_target
 
 PLACES = GroupSpace((GEOGRAPHY,))
@@ -120,22 +120,6 @@ def test_tables_made_to_do_harm(tmp_path: Path, content: bytes, said: str) -> No
 def test_neither_a_word_nor_a_file() -> None:
     with pytest.raises(EvenrankError, match=r"no target 'fair'.*track, field, equal, world"):
         choose_target("fair")
-
-
-def test_a_topic_in_one_place_is_noticed_and_something_is_proposed() -> None:
-    field = np.zeros((8, 4))
-    field[1] = [50.0, 20.0, 25.0, 0.0]  # Africa
-    field[4, 0] = 2.0
-    field[0, 0] = 500.0  # of unknown pages nothing follows
-    (found,) = concentrations(field.reshape(-1), BOTH)
-    assert (found.dimension, found.group, found.finer) == ("geography", "Africa", "sub-region")
-    assert found.share == pytest.approx(95 / 97)
-    assert (
-        advice([found])
-        == "98% of the field is in Africa: leave geography out of the target, or refine it to sub-region."
-    )
-    assert concentrations(mass(3), BOTH, threshold=0.99) == ()
-    assert concentrations(np.zeros(32), BOTH) == ()
 
 
 def test_equal_leaves_out_groups_that_the_field_does_not_have() -> None:

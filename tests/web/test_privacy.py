@@ -11,10 +11,10 @@ from tests.web.conftest import posted
 
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.withheld import hide_people, reveal_people
 from evenrank.web.desk import Desk
 from evenrank.web.exports.formats import FORMATS
 from evenrank.web.fairness.balance import list_balance
-from evenrank.web.fairness.withheld import hide_people, reveal_people
 from evenrank.web.request.question import Question
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)

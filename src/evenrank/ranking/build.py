@@ -21,7 +21,8 @@ from evenrank.ranking.sources import Found
 from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.records import NO_CLASS, Task
-from evenrank.targets.choice import Concentration, TargetChoice, concentrations
+from evenrank.targets.choice import TargetChoice
+from evenrank.targets.concentration import FINER, Concentration, concentrations
 from evenrank.targets.estimated import TRACK_TARGET, estimated_target, page_mass
 from evenrank.targets.target import EstimatedTarget
 
@@ -143,15 +144,28 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
 
 
 def field_concentrations(
-    candidates: Candidates, space: GroupSpace, settings: BuildSettings
+    collection: Collection, candidates: Candidates, space: GroupSpace, settings: BuildSettings
 ) -> tuple[Concentration, ...]:
     """Dimensions that no restriction concerns, in which nearly all that is probably relevant is in one group."""
     relevance = candidates.relevance ** (settings.sharpness or 1.0)
     n_counted = max(FIELD_PAGES, int(np.ceil(2.0 * candidates.relevance.sum())))
     relevance[np.argsort(-relevance, kind="stable")[n_counted:]] = 0.0
-    mass = candidates.alignment.total(relevance)
     restricted = restricted_dimensions(settings.within)
-    return tuple(one for one in concentrations(mass, space) if one.dimension not in restricted)
+    found = concentrations(candidates.alignment, relevance, space)
+    return tuple(
+        replace(one, finer=_finer(collection, candidates, relevance, FINER.get(one.dimension, "")))
+        for one in found
+        if one.dimension not in restricted
+    )
+
+
+def _finer(collection: Collection, candidates: Candidates, weights: NDArray[np.float64], name: str) -> str:
+    """The dimension of that name if the collection has it and the pages are in several of its groups; else nothing."""
+    if not collection.has_groups(name):
+        return ""
+    space = collection.space(name)
+    masks = collection.masks_of(collection.rows_of(candidates.page_ids), space, UNKNOWN_MASK)
+    return "" if concentrations(align(masks, space, [False]), weights, space) else name
 
 
 def make_candidates(

@@ -1,15 +1,13 @@
 """Where a target comes from: the track's compromise, the field as it is, equal shares, the world, or a table.
 
-A topic's candidates say how much of the field is in each group (`group_mass`). `target_from` makes a target of it,
-`concentrations` says in which dimensions that makes no sense because nearly all of the field is in one group, and
-`advice` puts that into a sentence for people.
+A topic's candidates say how much of the field is in each group (`group_mass`); `target_from` makes a target of it.
 """
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -32,16 +30,12 @@ TARGET_WORDS: dict[str, str] = {
     "world": "as the world is",
 }
 """Words for targets, and what they mean."""
-CONCENTRATED = 0.9
-"""Share of a dimension's known mass in one group from which a target over that dimension makes no sense."""
 SUM_ERROR = 0.005
 """How far shares of a table may be from a sum of 1, so that rounded numbers are welcome."""
 MAX_CELLS = 100_000
 """Most groups that the dimensions of a table may have together."""
 SHOWN = 100
 """Characters of a cell that a message repeats."""
-FINER: dict[str, str] = {"geography": "sub-region"}
-"""A finer dimension for one that is too coarse."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +52,6 @@ class TargetChoice:
     @property
     def is_table(self) -> bool:
         return bool(self.dimensions)
-
-
-@dataclass(frozen=True)
-class Concentration:
-    """A dimension in which nearly all of a topic's field is in one group."""
-
-    dimension: str
-    group: str
-    share: float
-    """Of what is known in the dimension."""
-    finer: str
-    """A finer dimension that could take its place; empty when there is none."""
 
 
 def choose_target(
@@ -211,30 +193,3 @@ def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
     for group, share in choice.shares:
         values[place[group]] = share
     return values
-
-
-def concentrations(
-    group_mass: NDArray[np.float64], space: GroupSpace, threshold: float = CONCENTRATED
-) -> tuple[Concentration, ...]:
-    """The dimensions in which one group has at least `threshold` of all that is known of a topic's field."""
-    matrix = group_mass.reshape(space.shape)
-    found = []
-    for axis, dimension in enumerate(space.dimensions):
-        known = matrix.sum(axis=tuple(other for other in range(matrix.ndim) if other != axis))[1:]
-        total = float(known.sum())
-        if total > 0.0 and float(known.max()) >= threshold * total:
-            group = dimension.groups[1 + int(known.argmax())]
-            share = float(known.max()) / total
-            found.append(Concentration(dimension.name, group, share, FINER.get(dimension.name, "")))
-    return tuple(found)
-
-
-def advice(found: Iterable[Concentration]) -> str:
-    """What to do about concentrations, in a sentence each; empty when there are none."""
-    sentences = []
-    for one in found:
-        finer = f", or refine it to {one.finer}" if one.finer else ""
-        sentences.append(
-            f"{one.share:.0%} of the field is in {one.group}: leave {one.dimension} out of the target{finer}."
-        )
-    return " ".join(sentences)

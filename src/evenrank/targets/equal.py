@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.alignment.withheld import FEWEST
 
 LEAST_SHARE = 0.01
 """Share of a dimension's known mass from which a group belongs to the field. A group with less has hardly a page to
 show, so a target that gave it as much as the others could not be reached."""
 FEWEST_PAGES = 1
 """Pages from which a group belongs to the field; a page of several groups is a part of one in each."""
-FEWEST_PEOPLE = 5
-"""Pages from which a group of people belongs to the field. That a target names a group of fewer would say something
-about single people."""
 ROUNDING = 1e-6
 """How far a sum of parts of pages may be from a whole number."""
 
@@ -66,11 +64,12 @@ def _has_group(
 def _has_people(mass: NDArray[np.float64], counts: NDArray[np.float64] | None) -> NDArray[np.bool_]:
     """Which groups of people the field has: those with several people.
 
-    A group of a few people counts neither more nor less than one without any, as long as two others have several. With
-    fewer such groups all count: a few women among many men are not to be left out.
+    That a target names a group of fewer would say something about single people: a group of a few counts neither more
+    nor less than one without any, as long as two others have several. With fewer such groups all count: a few women
+    among many men are not to be left out.
     """
     if counts is None:
         return np.ones(mass.shape, np.bool_)
-    found = np.ceil(counts - ROUNDING) >= FEWEST_PEOPLE
+    found = np.ceil(counts - ROUNDING) >= FEWEST
     has_few = bool((counts[~found] > ROUNDING).any())
     return np.ones_like(found) if has_few and found.sum() < 2 else found

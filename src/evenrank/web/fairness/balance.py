@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.alignment.withheld import are_few_people, hide_people, reveal_people
 from evenrank.collection.collection import Collection
 from evenrank.ranking.groups import masks_within
-from evenrank.web.fairness.withheld import are_few_people, hide_people, reveal_people
 from evenrank.web.request.question import Question
 
 FOLDED = ("all combinations", "all other combinations")

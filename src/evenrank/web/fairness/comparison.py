@@ -10,9 +10,9 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.withheld import are_few_people
 from evenrank.collection.collection import Collection
 from evenrank.web.fairness.balance import Balance, list_balance, page_alignment
-from evenrank.web.fairness.withheld import are_few_people
 from evenrank.web.pages.i18n import percent
 from evenrank.web.request.question import Question
 

@@ -14,8 +14,9 @@ from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, check_attention, parse_attention
-from evenrank.policies.optimal import LEAST_FAIRNESS, Optimal
+from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
+from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.registry import POLICIES
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import UNKNOWN_MASK, Dimension
+from evenrank.alignment.withheld import are_few, are_few_people
 from evenrank.metrics.ee_loss import ee_loss
 from evenrank.web.articles.groups import masks_of_rows
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import Balance, draws_balance, page_alignment
 from evenrank.web.fairness.charts import Plot, plot
 from evenrank.web.fairness.closeness import Closeness, closeness_of
-from evenrank.web.fairness.withheld import are_few, are_few_people
 from evenrank.web.searches.draws import all_draws
 from evenrank.web.searches.saved_search import SavedSearch
 
