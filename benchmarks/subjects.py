@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.exposure import LOG
 from evenrank.metrics.awrf import awrf
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
@@ -122,7 +121,7 @@ def app_draws(desk: Desk, question: Question, n_draws: int) -> np.ndarray:
 
 def fairness_at(desk: Desk, page_ids: np.ndarray, target: np.ndarray) -> float:
     """AWRF of the head of a list, what is unknown left out."""
-    exposure = list_exposure(desk.collection, page_ids, desk.collection.space(), LOG)[1:]
+    exposure = list_exposure(desk.collection, page_ids, desk.collection.space(), Question("Any"))[1:]
     wanted = target[1:] / max(float(target[1:].sum()), 1e-12)
     return float(awrf(exposure, wanted)) if exposure.sum() > 0 else 0.0
 

@@ -22,6 +22,7 @@ from evenrank.web.articles.article_facts import KINDS as FACTS
 from evenrank.web.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
 from evenrank.web.desk import SYNTHETIC, UNKNOWN
 from evenrank.web.exports.formats import FORMATS
+from evenrank.web.fairness.balance import FOLDED
 from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS
 from evenrank.web.pages.errors import TITLES
 from evenrank.web.pages.i18n import LANGUAGES
@@ -65,7 +66,7 @@ def _in_code() -> Iterator[str]:
             yield from (entry["label"], entry["explanation"])
     yield from (*KINDS.values(), *ROLES.values(), *ORDERS.values(), *CHANGES, NOT_HERE, NOT_ARTICLE, PASTED)
     yield from (*TITLES, *MEANINGS.values(), *SAID.values(), "Open", UNKNOWN, SYNTHETIC, UNASSESSED, *ADVICE.values())
-    yield from (*FACTS, *MODEL_WORDS.values(), "unknown", "the wiki refused: %(text)s (%(code)s)")
+    yield from (*FACTS, *MODEL_WORDS.values(), *FOLDED, "unknown", "the wiki refused: %(text)s (%(code)s)")
     yield "the wiki refused: %(text)s (%(code)s); %(advice)s"
     yield from (word for words in SCALES.values() for word in words)
     yield from (answer.label for answer in OTHERS)

@@ -261,3 +261,22 @@ def test_a_preview_says_when_it_is_out_of_date(browser: Browser, address: str) -
     page.locator("#keywords").press_sequentially("chess")
     expect(page.locator("#trouble")).to_be_hidden(timeout=30_000)
     context.close()
+
+
+@pytest.mark.parametrize("kind", ["list", "search"])
+@pytest.mark.parametrize("width", [320, 390, 700])
+def test_menus_stay_on_a_narrow_screen(open_page: Callable[..., Page], kind: str, width: int) -> None:
+    page = open_page("phone")
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto(f"/{'lists' if kind == 'list' else 'searches'}/new?title=Chess&keywords=chess")
+    page.get_by_role("button", name="Make the list" if kind == "list" else "Save the search").click()
+    if kind == "search":
+        page.get_by_role("button", name="Give me 50 articles").click()
+        page.locator(".back a").click()
+    for summary in page.locator(".exports > summary").all():
+        summary.click()
+        panel = summary.locator("xpath=following-sibling::*").bounding_box()
+        assert panel is not None
+        assert panel["x"] >= 0
+        assert panel["x"] + panel["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -479,7 +479,9 @@ def test_a_floor_of_precision_weakens_fairness_no_further_than_needed(request_: 
     assert found.certificate["floor_met"] == 1.0
     assert 0.0 < found.certificate["fairness_used"] < 10.0
     measure = "AWRF" if request_.task == 1 else "EE-L"
-    assert found.certificate[f"{measure}_without_floor"] == free.certificate[measure]
+    assert found.certificate[f"{measure}_without_min_precision"] == free.certificate[measure]
+    assert found.certificate["precision_asked"] == floor
+    assert found.certificate["expected_precision"] == pytest.approx(policy.precision(candidates, found, request_))
     stronger = replace(policy, fairness=3.0 * found.certificate["fairness_used"])
     assert policy.precision(candidates, stronger.rank(candidates, target, request_, derive(1)), request_) < floor
 
@@ -571,11 +573,27 @@ def test_where_hardly_a_page_is_relevant_the_floor_leaves_enough_to_choose_from(
     assert (found[:50] >= 60).sum() >= 20
 
 
-def test_a_floor_that_no_list_reaches_gives_the_order_by_relevance_and_says_so() -> None:
-    candidates = pages([LEFT, RIGHT] * 20, np.linspace(0.4, 0.1, 40))
-    found = ranked(candidates, Request(1, 1, 10), wanting(0.2, 0.8), min_precision=0.9)
+@both_tasks
+def test_where_no_ranking_reaches_the_floor_nearly_the_best_precision_is_kept(request_: Request) -> None:
+    """All fairness was given up for the last hundredths of a precision that did not reach the floor either."""
+    candidates = make_candidates(400, 2)
+    free, plain = (ranked(candidates, request_, fairness=fairness) for fairness in (10.0, 0.0))
+    found = ranked(candidates, request_, fairness=10.0, min_precision=1.0)
+    best = Optimal().precision(candidates, plain, request_)
     assert found.certificate["floor_met"] == 0.0
-    assert (found.positions == np.arange(10)).all()
+    assert found.certificate["precision_without_fairness"] == pytest.approx(best)
+    assert best > found.certificate["expected_precision"] >= 0.98 * best
+    assert 0.0 < found.certificate["fairness_used"] < 10.0
+    if request_.task == 1:
+        assert plain.certificate["AWRF"] < found.certificate["AWRF"]
+    else:
+        assert free.certificate["EE-L"] < found.certificate["EE-L"] < 0.5 * plain.certificate["EE-L"]
+
+
+def test_fairness_stays_where_it_costs_next_to_no_precision() -> None:
+    candidates = pages([LEFT, RIGHT] * 20, np.full(40, 0.4))
+    found = ranked(candidates, Request(1, 1, 10), wanting(0.2, 0.8), min_precision=0.9)
+    assert (found.certificate["floor_met"], found.certificate["fairness_used"]) == (0.0, 1.0)
 
 
 def test_unknown_pages_count_when_the_target_wants_them() -> None:

@@ -18,7 +18,7 @@ from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings, build_candidates
-from evenrank.ranking.groups import cells_within, is_within, parse_restriction
+from evenrank.ranking.groups import cells_within, is_within, masks_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.records import Task
 from evenrank.rng import derive
@@ -55,6 +55,22 @@ def test_candidates_and_target_keep_to_a_restriction(golden_collection: Collecti
     by_place = target.values.reshape(8, 4).sum(axis=1)
     assert by_place[4] == pytest.approx(1.0)
     assert cells_within(GroupSpace.of(("gender",), DIMENSIONS), settings.within) is None
+
+
+def test_pages_of_several_groups_count_for_those_that_a_restriction_leaves(golden_collection: Collection) -> None:
+    settings = BuildSettings(within=("geography=Europe",))
+    candidates, _ = build_candidates(golden_collection, 101, 1, everything(golden_collection), settings)
+    masks = golden_collection.masks["geography"][golden_collection.rows_of(candidates.page_ids)]
+    assert (masks != 1 << 4).any()
+    by_place = candidates.alignment.total().reshape(8, 4).sum(axis=1)
+    assert by_place[4] > 0.0
+    assert not np.delete(by_place, 4).any()
+
+
+def test_a_page_outside_a_restriction_keeps_its_groups() -> None:
+    masks = [np.array([0b110, 0b100, 0b1], np.uint8)]
+    (kept,) = masks_within(masks, GroupSpace.of(("geography",), DIMENSIONS), ("geography=Africa",))
+    assert kept.tolist() == [0b10, 0b100, 0b1]
 
 
 def test_what_is_known_needs_no_beliefs(golden_collection: Collection) -> None:

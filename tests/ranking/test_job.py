@@ -63,8 +63,24 @@ def test_the_uncertain_number_of_relevant_pages_reaches_policies(golden_collecti
     found = Found(golden_collection.page_ids[:50].copy(), np.arange(50.0)[::-1], np.full(50, 0.9), count)
     candidates, _ = build_candidates(golden_collection, 101, 1, found.take(np.arange(40)), BuildSettings())
     assert candidates.n_relevant == count
-    assert relevant_length(candidates, BuildSettings()) == 22  # 36 expected, but no more than 22 in 9 of 10 cases
-    assert relevant_length(replace(candidates, n_relevant=None), BuildSettings()) == 36
+    assert relevant_length(candidates) == 22  # 36 expected, but no more than 22 in 9 of 10 cases
+    assert relevant_length(replace(candidates, n_relevant=None)) == 36
+
+
+def test_lists_end_after_as_many_pages_as_are_expected_to_be_relevant(job: RankingJob) -> None:
+    """The sharpness of the target is not for lengths: cubed, probabilities of 0.5 made this list end at 20 pages."""
+    pages = job.collection.page_ids[:160].copy()
+
+    class EvenOdds:
+        def find(self, topic: Topic) -> Found:
+            return Found(pages, np.ones(160), np.full(160, 0.5))
+
+        def describe(self) -> dict[str, str]:
+            return {}
+
+    sharp = BuildSettings(sharpness=3.0, group_odds="none")
+    ending = replace(job, source=EvenOdds(), request=full_request(1), settings=sharp, length="relevant")
+    assert ending.rank(101).page_ids.shape == (1, 80)
 
 
 def test_same_bytes_on_one_and_on_two_cores(job: RankingJob) -> None:

@@ -1,4 +1,4 @@
-"""Where targets come from: words, tables with all their faults, restrictions, and topics that a target does not fit."""
+"""Where targets come from: words, tables with all their faults, and restrictions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evenrank.alignment.first_letter import FIRST_LETTER
 from evenrank.alignment.gender import GENDER
 from evenrank.alignment.geography import GEOGRAPHY
 from evenrank.alignment.groups import GroupSpace
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.targets.choice import TARGET_WORDS, TargetChoice, advice, choose_target, concentrations, target_from
+from evenrank.targets.choice import TARGET_WORDS, TargetChoice, choose_target, target_from
 from evenrank.targets.target import group_target
 
 PLACES = GroupSpace((GEOGRAPHY,))
@@ -122,20 +123,48 @@ def test_neither_a_word_nor_a_file() -> None:
         choose_target("fair")
 
 
-def test_a_topic_in_one_place_is_noticed_and_something_is_proposed() -> None:
+def test_equal_leaves_out_groups_that_the_field_does_not_have() -> None:
+    field = np.array(
+        [30.0, 5.0, 0.0, 10.0, 40.0, 6.0, 0.4, 20.0]
+    )  # Northern America has half a percent, Antarctica nothing
+    values = target_from(choose_target("equal"), field, PLACES, keep_unknown=False)
+    assert values.tolist() == [0.0, 0.2, 0.0, 0.2, 0.2, 0.2, 0.0, 0.2]
+    in_part = np.array([30.0, 9.0, 0.0, 12.0, 60.0, 9.0, 2.0, 0.5])  # one page is about Oceania and another region
+    values = target_from(choose_target("equal"), field, PLACES, keep_unknown=False, n_pages=in_part)
+    assert values.tolist() == [0.0, 0.25, 0.0, 0.25, 0.25, 0.25, 0.0, 0.0]
+
+
+def test_equal_is_the_same_for_all_groups_where_nothing_is_known_of_them() -> None:
     field = np.zeros((8, 4))
-    field[1] = [50.0, 20.0, 25.0, 0.0]  # Africa
-    field[4, 0] = 2.0
-    field[0, 0] = 500.0  # of unknown pages nothing follows
-    (found,) = concentrations(field.reshape(-1), BOTH)
-    assert (found.dimension, found.group, found.finer) == ("geography", "Africa", "sub-region")
-    assert found.share == pytest.approx(95 / 97)
-    assert (
-        advice([found])
-        == "98% of the field is in Africa: leave geography out of the target, or refine it to sub-region."
-    )
-    assert concentrations(mass(3), BOTH, threshold=0.99) == ()
-    assert concentrations(np.zeros(32), BOTH) == ()
+    field[4, 0] = 1.0
+    values = target_from(choose_target("equal"), field.reshape(-1), BOTH, keep_unknown=False).reshape(8, 4)
+    assert values[:, 0].tolist() == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert not values[:, 1:].any()
+
+
+@pytest.mark.parametrize(
+    ("people", "shares"),
+    [
+        ((40, 20, 0), (0.5, 0.5, 0.0)),
+        ((40, 20, 4), (0.5, 0.5, 0.0)),  # as without those four people
+        ((40, 20, 5), (1 / 3, 1 / 3, 1 / 3)),
+        ((40, 0, 0), (1.0, 0.0, 0.0)),
+        ((40, 4, 0), (1 / 3, 1 / 3, 1 / 3)),  # nobody is left out, and the few are not told apart
+        ((3, 2, 0), (1 / 3, 1 / 3, 1 / 3)),
+    ],
+)
+def test_equal_tells_nothing_about_few_people(people: tuple[int, ...], shares: tuple[float, ...]) -> None:
+    counts = np.array([100.0, *people])
+    space = GroupSpace((GENDER,))
+    values = target_from(choose_target("equal"), 0.5 * counts, space, keep_unknown=False, n_pages=counts)
+    assert values[1:] == pytest.approx(np.array(shares))
+
+
+def test_equal_in_a_dimension_without_an_unknown_group() -> None:
+    space = GroupSpace((FIRST_LETTER,))
+    field = np.arange(1.0, 1.0 + space.n_groups)
+    values = target_from(choose_target("equal"), field, space, keep_unknown=True)
+    assert values == pytest.approx(np.full(space.n_groups, 1.0 / space.n_groups))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 from tests.desk_collections import QUESTION
 from tests.web.conftest import posted
 
-from evenrank.exposure import parse_attention
 from evenrank.metrics.awrf import awrf
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.balance import list_exposure
@@ -42,7 +41,8 @@ def test_a_list_is_made_measured_and_described_with_the_attention_asked_for(
     work_list = load_list(desk.store, path.rsplit("/", 1)[1])
     assert work_list is not None
     assert work_list.question.attention == kept
-    exposure = list_exposure(desk.collection, work_list.page_ids, desk.space(work_list), parse_attention(kept))
+    question = Question("Any", attention=kept)
+    exposure = list_exposure(desk.collection, work_list.page_ids, desk.space(work_list), question)
     assert work_list.certificate["AWRF"] == pytest.approx(awrf(exposure[1:], work_list.target[1:]), abs=1e-12)
     said = f"How far people read: {words}"
     assert said in client.get(path).text

@@ -367,3 +367,4 @@ def test_a_draw_says_how_many_of_its_articles_came_before(desk: Desk, client: Te
         assert (f"{n_again} of these articles were in earlier draws." in html) == (n_again > 1)
         seen |= drawn
     assert few in html
+    assert "Draws follow a plan that gives every group its share" in html

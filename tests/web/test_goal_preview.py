@@ -45,3 +45,13 @@ def test_subject_and_goal_are_shares_of_the_same(desk: Desk, task: Task) -> None
     assert [row.goal for _, rows in preview.tables for row in rows] == pytest.approx(
         [row.field for _, rows in preview.tables for row in rows]
     )
+
+
+def test_the_same_for_every_group_means_groups_that_have_articles(desk: Desk) -> None:
+    groups = desk.collection.dimensions[0].groups
+    titles = "\n".join(titles_in(desk, groups.index(name), n) for name, n in (("Europe", 9), ("Africa", 3)))
+    brought = {"title": "Ours", "text-1": titles, "kind-1": "titles", "role-1": "in", **ALL}
+    preview = preview_goal(desk, {**brought, "goal": "equal"})
+    assert preview is not None
+    ((_, rows),) = preview.tables
+    assert {row.label: row.goal for row in rows or ()} == {"Europe": 0.5, "Africa": 0.5}

@@ -171,7 +171,13 @@ def test_numbers_in_plural_forms_are_written_as_the_language_does() -> None:
     assert made == "Arbeitsliste mit 1.234 Artikeln"
 
 
-STORY = '{% from "macros.html" import before_and_after with context %}{{ before_and_after(changes, [], [], 0) }}'
+class Unlinked:
+    """A desk whose articles are in no wiki."""
+
+    wiki_name = ""
+
+
+STORY = '{% from "macros.html" import before_and_after with context %}{{ before_and_after(changes, [], [], 0, 9) }}'
 
 
 def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
@@ -189,3 +195,29 @@ def test_styles_follow_the_direction_of_the_language(name: str) -> None:
     text = (Path(__file__).parents[2] / "src/evenrank/web/static" / name).read_text()
     wrong = r"(?:margin|padding|border)-(?:left|right)\b|(?:float|text-align):\s*(?:left|right)\b"
     assert re.findall(wrong, text) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "goal", "is_told"),
+    [
+        (0.106, 0.1141, 0.11, False),  # 11 % and 11 %
+        (0.10, 0.12, 0.1101, False),  # as far from the goal as before
+        (0.10, 0.12, 0.13, True),
+    ],
+)
+def test_groups_that_hardly_moved_are_not_told(before: float, after: float, goal: float, is_told: bool) -> None:
+    change = Change("Asia", before, after, goal)
+    shown = [change] if change.is_noticeable else []
+    story = STORY.replace("[], [], 0, 9", "['Go'], ['Chess'], 1, 9")
+    told = environment().from_string(story).render(changes=shown, desk=Unlinked)
+    assert ("Asia" in told) == is_told
+    assert ("No group is noticeably closer" in told) != is_told
+
+
+@pytest.mark.parametrize(
+    ("n_listed", "words"), [(10, "1 article came in"), (200, "Among the first hundred, 1 article")]
+)
+def test_a_short_list_has_no_first_hundred(n_listed: int, words: str) -> None:
+    story = STORY.replace("[], [], 0, 9", f"['Go'], ['Chess'], 1, {n_listed}")
+    told = environment().from_string(story).render(changes=[], desk=Unlinked)
+    assert f"<p>{words}" in told

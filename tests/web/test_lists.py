@@ -17,6 +17,7 @@ from evenrank.metrics.awrf import awrf
 from evenrank.protocol import PAPER_2021
 from evenrank.records import Run
 from evenrank.web.desk import Desk, Recent
+from evenrank.web.fairness.comparison import changes
 from evenrank.web.lists.work_list import load_list, make_list
 from evenrank.web.request.question import Question
 
@@ -136,6 +137,17 @@ def test_more_strength_gives_more_fairness(desk: Desk) -> None:
     assert fair == sorted(fair)
 
 
+def test_no_fairness_is_plain_search(desk: Desk) -> None:
+    without = make_list(desk, Question(*_words(), fairness=0.0))
+    plain = make_list(desk, Question(*_words(), policy="relevance"))
+    assert without.page_ids.tolist() == plain.page_ids.tolist()
+    assert without.certificate["relevance_share"] == pytest.approx(1.0)
+    assert without.comparison is not None
+    assert without.comparison.came_in == ()
+    space = desk.space(without)
+    assert changes(desk.collection, without.comparison, without.page_ids, without.target, space, without.question) == []
+
+
 @pytest.mark.parametrize("policy", ["optimal", "relevance-share", "proportional", "relevance"])
 def test_every_policy_on_offer_makes_a_list(client: TestClient, policy: str) -> None:
     path = posted(client, "/lists", {**QUESTION, "policy": policy})
@@ -211,3 +223,33 @@ def test_few_articles_come_with_advice(client: TestClient, area: str) -> None:
     few = {**QUESTION, "min_size": "6000"}
     texts = [client.post(f"/{area}", data=data, follow_redirects=True).text for data in (few, QUESTION)]
     assert ["This question finds few articles." in text for text in texts] == [True, False]
+
+
+def test_a_list_that_is_shorter_than_asked_says_why(client: TestClient) -> None:
+    said = "No other article here fits your question, so the list has fewer than 1,000 articles."
+    few = posted(client, "/lists", {**QUESTION, "within-geography": "Oceania", "length": "1000"})
+    assert said in client.get(few).text
+    assert said not in client.get(posted(client, "/lists", {**QUESTION, "length": "1000"})).text
+    assert "No other article here" not in client.get(posted(client, "/lists", {**QUESTION, "length": "10"})).text
+
+
+def test_a_filter_that_one_article_passes(client: TestClient, list_path: str) -> None:
+    title = client.get(f"{list_path}.txt").text.splitlines()[0]
+    html = client.get(list_path, params={"q": title, "sort": "title"}).text
+    assert "<strong>1</strong> <span>article passes the filter;" in html
+    assert "1 article, in another order than the ranks." in html
+
+
+@pytest.mark.parametrize("area", ["lists", "searches"])
+def test_a_form_without_groups_that_count_is_asked_again(client: TestClient, area: str) -> None:
+    fault = "Choose at least one of the groups that count."
+    fields = {**QUESTION, "dimensions-offered": "1"}
+    answer = client.post(f"/{area}", data=fields)
+    assert answer.status_code == 400
+    assert f'<span class="fault" id="dimensions-fault">{fault}</span>' in answer.text
+    assert not re.search(r'name="dimension-\w+" value="1" checked', answer.text)
+    assert fault in client.post(f"/{area}/goal", data=fields).text
+    form = client.get(f"/{area}/new").text
+    assert 'name="dimensions-offered" value="1"' in form
+    assert re.search(r'name="dimension-gender" value="1" checked', form)
+    assert client.post(f"/{area}", data={**fields, "dimension-gender": "1"}).status_code == 303

@@ -17,8 +17,9 @@ from evenrank.web.desk import data_age, date_in_words
 from evenrank.web.fairness.charts import around, plot, round_steps
 from evenrank.web.pages.i18n import percent, points
 from evenrank.web.request.choices import policy_choices
+from evenrank.web.request.field_values import MAX_FAIRNESS
 from evenrank.web.request.forms import parse_form
-from evenrank.web.request.question import MAX_FAIRNESS, Question, QuestionError, parse_question, question_from_json
+from evenrank.web.request.question import Question, QuestionError, parse_question, question_from_json
 from evenrank.web.settings import WebSettings
 
 

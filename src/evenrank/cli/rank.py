@@ -83,7 +83,7 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
     type=click.Choice(["full", "relevant"]),
     default="full",
     show_default=True,
-    help="full: as long as the protocol asks; relevant: lists end where expected relevance ends.",
+    help="full: as long as the protocol asks; relevant: as many pages as are expected to be relevant.",
 )
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")

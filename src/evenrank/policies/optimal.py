@@ -11,23 +11,19 @@ from evenrank.errors import EvenrankError
 from evenrank.policies.optimal_list import rank_list
 from evenrank.policies.optimal_sequence import LEAST_CHOICE, kept_relevance, n_within_reach, rank_sequence
 from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.precision_floor import Weighed, rank_above_floor
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
-LEAST_FAIRNESS = 1e-6
-"""Below this weight of fairness a list is the order by relevance."""
 MOST_FAIRNESS = 1e9
 """Largest weight of fairness; relevance counts for next to nothing long before."""
 MOST_POWER = 10.0
 """Largest power of relevance; by then hardly anything but the likeliest pages counts."""
 KEEP_STEPS = 5
 """Bisection steps, on a logarithmic scale, towards the number of candidates at which `keep_relevance` is met."""
-FLOOR_STEPS = 10
-"""Bisection steps, on a logarithmic scale, towards the weight of fairness at which `min_precision` is met."""
 WITHOUT_FLOOR = "EE-L_without_floor"
 """What the EE-L of a sequence would be if it did not have to keep any relevance."""
-FAIRNESS_MEASURE: dict[Task, str] = {1: "AWRF", 2: "EE-L"}
 
 
 @dataclass(frozen=True)
@@ -48,23 +44,19 @@ class Optimal:
     by its square where that is less."""
     min_precision: float = 0.0
     """Smallest expected share of relevant pages in what is shown: in Task 1 up to `precision_rank`, in Task 2 in all
-    rankings. Fairness is weakened until it is met; the certificate says how far, and what that costs."""
+    rankings. Fairness is weakened until it is met; where that is impossible, until 98 % of what can be reached is."""
     precision_rank: int = 50
     """Task 1: rank up to which `min_precision` must be met."""
     floor: float = 0.1
-    """Task 1: a page fills a group down to one of the `depths` only if it is at least this many times as likely to be
-    relevant as the page at that depth in the order by relevance (for a `fairness` above 1, divided by it). Below the
-    ranks that relevant pages are expected to fill there are always four pages for each to choose from, and a list that
-    is longer than these may use any page below the last of the `depths` from 1 to 50. Bounds hold for all pages, so
-    gaps say what this costs. 0 uses all pages."""
+    """Task 1: a page may fill a group only if it is at least this many times as likely to be relevant as the page at
+    the same depth in the order by relevance. 0 allows every page, and a `fairness` above 1 divides the floor."""
     reach: float = 5.0
     """Task 2: only this many times the number of pages that are expected to be relevant, the most relevant ones, are
     used to fill a group (at least twice as many as a ranking has ranks); 0 uses them all."""
     keep_relevance: float = 0.6
-    """Task 2: smallest share of the relevance of the order by relevance, weighted by attention, that a sequence keeps
-    (for a `fairness` above 1, divided by it). Where fairness would cost more, the candidates least likely to be
-    relevant are left out until this is met, though never more than leave two for each rank. The certificate says how
-    many remain (`n_within_reach`), and the EE-L of all of them (`EE-L_without_floor`); 0 is off."""
+    """Task 2: smallest share of the relevance of the order by relevance that a sequence keeps. Where fairness would
+    cost more, the candidates least likely to be relevant are left out; 0 is off, and a `fairness` above 1 divides
+    it."""
     depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = (0.14, 0.115, 0.055, 0.155, 0.535)
@@ -73,10 +65,9 @@ class Optimal:
     """Task 1: multiply the weight of each depth by the share of the expected relevance, weighted by attention, that the
     order by relevance has down to it: where few pages are relevant, people stop early. False takes weights as given."""
     emphasis: float = 1.5
-    """Task 1: how much more fairness counts deep in a list, where an estimated target is easily missed and little
-    relevance is at stake: not at all down to depth 20, then growing with the logarithm of the depth, fully from 100 on
-    (to a `fairness` above 1 no more is added than to 1). 1 maximises the measure as estimated, and so does a list whose
-    only depth is its end. Bounds are always those of the measure."""
+    """Task 1: how many times as much fairness counts deep in a list, where targets are easily missed and little
+    relevance is at stake. It grows from 1 at depth 20 to this from depth 100 on; 1 maximises the measure as it is
+    estimated."""
     relevance_power: float = 1.2
     """Task 1: a page counts with this power of its probability of relevance. An unlikely page tends to be relevant in
     topics with many relevant pages, where each adds less to nDCG; above 1, such pages count for less. 1 counts pages as
@@ -131,8 +122,7 @@ class Optimal:
             return free
         fewer = self._floored(limit, floor, candidates, target, request)
         chosen = self._of_most_relevant(fewer, candidates, target, request)
-        without = free.certificate.get(WITHOUT_FLOOR, free.certificate["EE-L"])
-        return Rankings(chosen.positions, {**chosen.certificate, WITHOUT_FLOOR: without})
+        return Rankings(chosen.positions, {**chosen.certificate, WITHOUT_FLOOR: free.certificate["EE-L"]})
 
     def _floored(
         self, limit: int, floor: float, candidates: Candidates, target: EstimatedTarget, request: Request
@@ -159,47 +149,17 @@ class Optimal:
         return Rankings(pool[found.positions], {**found.certificate, "n_within_reach": float(limit)})
 
     def _at_precision(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
-        rankings = self._rank(candidates, target, request)
-        if self.min_precision > 0.0:
-            return self._above_floor(rankings, candidates, target, request)
-        return rankings
-
-    def _rank(self, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
         make = rank_list if request.task == 1 else rank_sequence
-        return make(self, candidates, target, request)
+        if self.min_precision <= 0.0:
+            return make(self, candidates, target, request)
 
-    def _above_floor(
-        self, free: Rankings, candidates: Candidates, target: EstimatedTarget, request: Request
-    ) -> Rankings:
-        """The rankings of the strongest fairness, up to `fairness`, at which enough pages are expected to be relevant.
+        def weigh(fairness: float) -> Weighed:
+            rankings = make(replace(self, fairness=fairness), candidates, target, request)
+            return Weighed(fairness, self.precision(candidates, rankings, request), rankings)
 
-        When not even the order by relevance reaches the floor, that order is given, and `floor_met` is 0.
-        """
-
-        def at(fairness: float) -> tuple[float, Rankings]:
-            rankings = replace(self, fairness=fairness)._rank(candidates, target, request)
-            return self.precision(candidates, rankings, request), rankings
-
-        low, high, fairness, chosen = 0.0, self.fairness, self.fairness, free
-        precision = self.precision(candidates, free, request)
-        if precision < self.min_precision:
-            fairness = 0.0
-            precision, chosen = at(0.0)
-            if precision >= self.min_precision:
-                for _ in range(FLOOR_STEPS):
-                    middle = float(np.sqrt(max(low, LEAST_FAIRNESS) * high))
-                    found, rankings = at(middle)
-                    if found >= self.min_precision:
-                        low, fairness, precision, chosen = middle, middle, found, rankings
-                    else:
-                        high = middle
-        measure = FAIRNESS_MEASURE[request.task]
-        floor = {
-            "fairness_used": fairness,
-            "floor_met": float(precision >= self.min_precision),
-            f"{measure}_without_floor": free.certificate[measure],
-        }
-        return Rankings(chosen.positions, {**chosen.certificate, **floor})
+        return rank_above_floor(
+            self.min_precision, self.fairness, weigh, ("EE-L", f"AWRF@{self.precision_rank}", "AWRF")
+        )
 
     def precision(self, candidates: Candidates, rankings: Rankings, request: Request) -> float:
         """Expected share of relevant pages in what is shown, as `min_precision` counts it."""

@@ -17,12 +17,13 @@ from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.policy import Beliefs, Candidates
-from evenrank.ranking.groups import beliefs_about, cells_within, is_within, restricted_dimensions
+from evenrank.ranking.groups import beliefs_about, cells_within, is_within, masks_within, restricted_dimensions
 from evenrank.ranking.sources import Found
 from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.records import NO_CLASS, Task
-from evenrank.targets.choice import Concentration, TargetChoice, concentrations
+from evenrank.targets.choice import TargetChoice
+from evenrank.targets.concentration import FINER, Concentration, concentrations
 from evenrank.targets.estimated import TRACK_TARGET, estimated_target, page_mass
 from evenrank.targets.target import EstimatedTarget
 
@@ -100,7 +101,9 @@ def build_candidates(
     """
     space = GroupSpace.of(settings.information, collection.known_dimensions)
     found = within_groups(collection, found, settings)
-    candidates = make_candidates(collection, topic_id, found, space, settings.divided, with_text=with_text)
+    candidates = make_candidates(
+        collection, topic_id, found, space, settings.divided, settings.within, with_text=with_text
+    )
     target = target_of(candidates, task, space, settings)
     if (task == 2 or with_beliefs) and len(candidates):
         rows = collection.rows_of(candidates.page_ids)
@@ -146,15 +149,28 @@ def target_of(candidates: Candidates, task: Task, space: GroupSpace, settings: B
 
 
 def field_concentrations(
-    candidates: Candidates, space: GroupSpace, settings: BuildSettings
+    collection: Collection, candidates: Candidates, space: GroupSpace, settings: BuildSettings
 ) -> tuple[Concentration, ...]:
     """Dimensions that no restriction concerns, in which nearly all that is probably relevant is in one group."""
     relevance = candidates.relevance ** (settings.sharpness or 1.0)
     n_counted = max(FIELD_PAGES, int(np.ceil(2.0 * candidates.relevance.sum())))
     relevance[np.argsort(-relevance, kind="stable")[n_counted:]] = 0.0
-    mass = candidates.alignment.total(relevance)
     restricted = restricted_dimensions(settings.within)
-    return tuple(one for one in concentrations(mass, space) if one.dimension not in restricted)
+    found = concentrations(candidates.alignment, relevance, space)
+    return tuple(
+        replace(one, finer=_finer(collection, candidates, relevance, FINER.get(one.dimension, "")))
+        for one in found
+        if one.dimension not in restricted
+    )
+
+
+def _finer(collection: Collection, candidates: Candidates, weights: NDArray[np.float64], name: str) -> str:
+    """The dimension of that name if the collection has it and the pages are in several of its groups; else nothing."""
+    if not collection.has_groups(name):
+        return ""
+    space = collection.space(name)
+    masks = collection.masks_of(collection.rows_of(candidates.page_ids), space, UNKNOWN_MASK)
+    return "" if concentrations(align(masks, space, [False]), weights, space) else name
 
 
 def make_candidates(
@@ -163,14 +179,19 @@ def make_candidates(
     found: Found,
     space: GroupSpace,
     divided: Sequence[str] = (),
+    within: Sequence[str] = (),
     *,
     with_text: bool = False,
 ) -> Candidates:
-    """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension."""
+    """Pages found, with what the collection says of them; a page without metadata is unknown in every dimension.
+
+    Of groups that `within` restricts, a page is only in those that are left.
+    """
     missing = [dimension.name for dimension in space.dimensions if dimension.name not in collection.masks]
     if missing:
         raise EvenrankError(f"{collection.path}: pages have no {', '.join(missing)} (set information to another list)")
     rows = collection.rows_of(found.page_ids)
+    masks = masks_within(collection.masks_of(rows, space, UNKNOWN_MASK), space, within)
     return Candidates(
         topic_id=topic_id,
         page_ids=found.page_ids,
@@ -178,7 +199,7 @@ def make_candidates(
         scores=found.scores,
         work_needed=_work_needed(collection, rows),
         quality_class=np.where(rows >= 0, collection.quality_class[rows], NO_CLASS).astype(np.uint8),
-        alignment=align(collection.masks_of(rows, space, UNKNOWN_MASK), space, _is_divided(space, divided)),
+        alignment=align(masks, space, _is_divided(space, divided)),
         vectors=page_vectors(collection, rows) if with_text else None,
         n_relevant=found.n_relevant,
     )

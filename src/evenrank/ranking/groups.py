@@ -66,8 +66,7 @@ def restricted_dimensions(within: Sequence[str]) -> set[str]:
 
 def cells_within(space: GroupSpace, within: Sequence[str]) -> NDArray[np.bool_] | None:
     """Which groups a restriction leaves; None without one that concerns these dimensions."""
-    known = {dimension.name: dimension for dimension in space.dimensions}
-    allowed = parse_restriction([text for text in within if restricted_dimensions([text]) <= set(known)], known)
+    allowed = _allowed_in(space, within)
     if not allowed:
         return None
     cells = np.ones((), np.bool_)
@@ -76,6 +75,28 @@ def cells_within(space: GroupSpace, within: Sequence[str]) -> NDArray[np.bool_] 
         of_dimension = np.array([bool(mask >> bit & 1) for bit in range(len(dimension.groups))])
         cells = np.logical_and.outer(cells, of_dimension)
     return np.asarray(cells.reshape(-1))
+
+
+def masks_within(
+    masks: Sequence[NDArray[np.unsignedinteger]], space: GroupSpace, within: Sequence[str]
+) -> list[NDArray[np.unsignedinteger]]:
+    """Masks by dimension without the groups that a restriction leaves out; a page that is in no other keeps them.
+
+    A list of rivers in Africa has rivers that are in Europe, too. They are there as rivers in Africa, so they count as
+    nothing else.
+    """
+    allowed = _allowed_in(space, within)
+    kept = []
+    for values, dimension in zip(masks, space.dimensions, strict=True):
+        inside = values & np.array(allowed.get(dimension.name, -1)).astype(values.dtype)
+        kept.append(np.where(inside != 0, inside, values))
+    return kept
+
+
+def _allowed_in(space: GroupSpace, within: Sequence[str]) -> dict[str, int]:
+    """The masks of a restriction, as far as it concerns the dimensions of a space."""
+    known = {dimension.name: dimension for dimension in space.dimensions}
+    return parse_restriction([text for text in within if restricted_dimensions([text]) <= set(known)], known)
 
 
 def beliefs_about(

@@ -30,7 +30,7 @@ from evenrank.ranking.target_learning import learn_target
 from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
 from evenrank.rng import derive
 from evenrank.spark import map_on_spark
-from evenrank.targets.choice import Concentration
+from evenrank.targets.concentration import Concentration
 from evenrank.targets.estimated import group_mass
 from evenrank.targets.target import EstimatedTarget
 
@@ -46,12 +46,14 @@ LEAST_LENGTH = 10
 """A ranking that ends where expected relevance ends still has this many pages."""
 
 
-def relevant_length(candidates: Candidates, settings: BuildSettings) -> int:
+def relevant_length(candidates: Candidates) -> int:
     """How many pages are expected to be relevant: where a list ends that shows nothing but what it was asked for.
 
-    A sum of probabilities is no surer than the model behind it, so it is kept inside the interval that the model gives.
+    That is the sum of their probabilities. The `sharpness` of estimated targets has no part in it: it says which pages
+    tell the groups of a topic best, and with it lists ended at a third of their relevant pages. A sum is no surer than
+    the model behind it, so it is kept inside the interval that a learned model gives.
     """
-    expected = float(np.sum(candidates.relevance ** (settings.sharpness or 1.0)))
+    expected = float(candidates.relevance.sum())
     if candidates.n_relevant is not None:
         expected = float(np.clip(expected, candidates.n_relevant.low, candidates.n_relevant.high))
     return max(LEAST_LENGTH, int(np.ceil(expected)))
@@ -166,7 +168,7 @@ class RankingJob:
         """
         request = self.request
         if self.length == "relevant":
-            request = replace(request, length=min(request.length, relevant_length(candidates, self.settings)))
+            request = replace(request, length=min(request.length, relevant_length(candidates)))
         if isinstance(request.attention, Cascade):
             first = np.zeros(request.length)
             best = np.sort(candidates.relevance)[::-1][: request.length]
@@ -179,7 +181,7 @@ class RankingJob:
         choice = self.settings.target
         if choice.is_table or choice.word == "field" or self.policy.name in ("relevance", "mmr"):
             return ()
-        return field_concentrations(candidates, target.space, self.settings)
+        return field_concentrations(self.collection, candidates, target.space, self.settings)
 
     def rank(self, topic_id: int) -> TopicRankings:
         """The rankings of one topic; empty when the source found nothing."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenrank.errors import listed
+from evenrank.policies import precision_floor as floor
 from evenrank.policies.optimal import WITHOUT_FLOOR
 from evenrank.ranking.job import RankingJob, TopicRankings
-from evenrank.targets.choice import FINER
 
 
 def ranking_notes(results: Sequence[TopicRankings], job: RankingJob) -> tuple[str, ...]:
     """Notes on rankings shorter than the task asks for, and on targets that do not fit a topic."""
     titles = {topic.id: topic.title for topic in job.extra_topics}
-    kinds = (_short, _off_subject, _off_topic, _concentrated)
+    kinds = (_short, _off_subject, _out_of_reach, _weakened, _off_topic, _concentrated)
     return tuple(note for notes in kinds for note in notes(results, job, titles))
 
 
@@ -68,18 +68,50 @@ def _off_topic(results: Sequence[TopicRankings], job: RankingJob, titles: Mappin
         )
 
 
+def _out_of_reach(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """Topics in which no ranking has the precision that `min_precision` asks for."""
+    missed = [one for one in results if one.certificate.get(floor.MET) == 0.0]
+    if missed:
+        most = {one.topic_id: f"at most {one.certificate[floor.WITHOUT_FAIRNESS]:.2f}" for one in missed}
+        yield (
+            f"min_precision={missed[0].certificate[floor.ASKED]:g} cannot be reached even without fairness "
+            f"{_named(most, titles)}: rankings keep at least {floor.NEARLY_BEST:.0%} of what can be reached"
+        )
+
+
+def _weakened(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
+    """What `min_precision` costs in fairness."""
+    costs, suffix = {}, floor.WITHOUT_MIN_PRECISION
+    for one in results:
+        for name, free in one.certificate.items():
+            measure = name.removesuffix(suffix)
+            if name.endswith(suffix) and one.certificate[measure] != free:
+                costs[one.topic_id] = f"{measure} {one.certificate[measure]:.2f} instead of {free:.2f}"
+    if costs:
+        yield f"min_precision made fairness weaker {_named(costs, titles)}"
+
+
 def _concentrated(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[int, str]) -> Iterator[str]:
     """Dimensions in which nearly all of a topic's field is in one group."""
-    unfit: dict[str, dict[int, str]] = {}
+    unfit: dict[tuple[str, str], dict[int, str]] = {}
     for one in results:
         for found in one.concentrations:
-            unfit.setdefault(found.dimension, {})[one.topic_id] = f"{found.group} {found.share:.0%}"
-    for dimension, topics in unfit.items():
-        finer = f", or refine it to {FINER[dimension]}" if dimension in FINER else ""
-        others = ",".join(name for name in job.settings.information if name != dimension)
-        how = f" (--set information={others} --set scored={others})" if others else ""
+            key = (found.dimension, found.finer)
+            unfit.setdefault(key, {})[one.topic_id] = f"{found.group} {found.share:.0%}"
+    for (dimension, finer), topics in unfit.items():
         them = "" if len(results) == 1 else " for it" if len(topics) == 1 else " for them"
         yield (
             f"nearly all of the field is in one group of {dimension} {_named(topics, titles)}: "
-            f"leave {dimension} out of the target{them}{how}{finer}"
+            f"{_way_out(dimension, finer, job.settings.information, them)}"
         )
+
+
+def _way_out(dimension: str, finer: str, information: Sequence[str], them: str) -> str:
+    """What can be done about a dimension that does not fit: leave it out, refine it, or take the field as it is."""
+    others = ",".join(name for name in information if name != dimension)
+    if not others and not finer:
+        return f"take the field as it is{them} (--target field)"
+    leave = f"leave {dimension} out of the target{them} (--set information={others} --set scored={others})"
+    refined = ",".join(finer if name == dimension else name for name in information)
+    refine = f"refine it{'' if others else them} to {finer} (--set information={refined} --set scored={refined})"
+    return ", or ".join([*([leave] if others else []), *([refine] if finer else [])])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.policies.optimal import LEAST_FAIRNESS
+from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.policy import Policy, settings_of
 from evenrank.ranking.job import RankingJob, TopicRankings
 from evenrank.records import Run, Topic

@@ -1,14 +1,12 @@
 """Where a target comes from: the track's compromise, the field as it is, equal shares, the world, or a table.
 
-A topic's candidates say how much of the field is in each group (`group_mass`). `target_from` makes a target of it,
-`concentrations` says in which dimensions that makes no sense because nearly all of the field is in one group, and
-`advice` puts that into a sentence for people.
+A topic's candidates say how much of the field is in each group (`group_mass`); `target_from` makes a target of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.targets.equal import equal_target
 from evenrank.targets.target import background_target, blend
 from evenrank.targets.target_table import TableMapping, check_shares, read_shares, shares_of_mapping
 
@@ -26,16 +25,12 @@ TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
     "track": "half the field, half the world (the track's)",
     "field": "as the field is",
-    "equal": "every known group the same",
+    "equal": "every group that the field has the same",
     "world": "as the world is",
 }
 """Words for targets, and what they mean."""
-CONCENTRATED = 0.9
-"""Share of a dimension's known mass in one group from which a target over that dimension makes no sense."""
 GIVEN = "the target"
 """What a table that is in no file is called."""
-FINER: dict[str, str] = {"geography": "sub-region"}
-"""A finer dimension for one that is too coarse."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +47,6 @@ class TargetChoice:
     @property
     def is_table(self) -> bool:
         return bool(self.dimensions)
-
-
-@dataclass(frozen=True)
-class Concentration:
-    """A dimension in which nearly all of a topic's field is in one group."""
-
-    dimension: str
-    group: str
-    share: float
-    """Of what is known in the dimension."""
-    finer: str
-    """A finer dimension that could take its place; empty when there is none."""
 
 
 Target = str | os.PathLike[str] | TableMapping | TargetChoice
@@ -113,12 +96,14 @@ def target_from(
     *,
     keep_unknown: bool,
     within: NDArray[np.bool_] | None = None,
+    n_pages: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """The wanted distribution over all groups, from what the field gives to each of them.
 
     Each pattern of known and unknown dimensions keeps the mass it has in the field; the choice decides how it is spread
     over the groups of the pattern. Without `keep_unknown` the fully unknown group is emptied first. `within` marks the
-    groups that a restriction leaves: the others get nothing.
+    groups that a restriction leaves: the others get nothing. `n_pages` are the pages of each group, by which `equal`
+    decides which groups the field has.
     """
     if choice.is_table:
         return _of_table(choice, space)
@@ -133,7 +118,7 @@ def target_from(
     elif choice.word == "world":
         wanted = 2.0 * blend(field, space) - field
     else:
-        wanted = _equal(field, space)
+        wanted = equal_target(field, space, n_pages)
     if within is None or not (wanted * within).sum() > 0.0:
         return np.asarray(wanted)
     wanted = np.where(within, wanted, 0.0)
@@ -158,38 +143,3 @@ def _of_table(choice: TargetChoice, space: GroupSpace) -> NDArray[np.float64]:
     for group, share in choice.shares:
         values[place[group]] = share
     return values
-
-
-def _equal(field: NDArray[np.float64], space: GroupSpace) -> NDArray[np.float64]:
-    """The mass of each pattern of known and unknown dimensions, the same for all of its groups."""
-    matrix = field.reshape(space.shape).copy()
-    for section, background in space.sections():
-        matrix[section] = matrix[section].sum() / background.size
-    return matrix.reshape(-1)
-
-
-def concentrations(
-    group_mass: NDArray[np.float64], space: GroupSpace, threshold: float = CONCENTRATED
-) -> tuple[Concentration, ...]:
-    """The dimensions in which one group has at least `threshold` of all that is known of a topic's field."""
-    matrix = group_mass.reshape(space.shape)
-    found = []
-    for axis, dimension in enumerate(space.dimensions):
-        known = matrix.sum(axis=tuple(other for other in range(matrix.ndim) if other != axis))[1:]
-        total = float(known.sum())
-        if total > 0.0 and float(known.max()) >= threshold * total:
-            group = dimension.groups[1 + int(known.argmax())]
-            share = float(known.max()) / total
-            found.append(Concentration(dimension.name, group, share, FINER.get(dimension.name, "")))
-    return tuple(found)
-
-
-def advice(found: Iterable[Concentration]) -> str:
-    """What to do about concentrations, in a sentence each; empty when there are none."""
-    sentences = []
-    for one in found:
-        finer = f", or refine it to {one.finer}" if one.finer else ""
-        sentences.append(
-            f"{one.share:.0%} of the field is in {one.group}: leave {one.dimension} out of the target{finer}."
-        )
-    return " ".join(sentences)

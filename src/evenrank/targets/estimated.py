@@ -44,7 +44,8 @@ def estimated_target(
     mass = group_mass(task, relevance, quality_class, alignment, attention)
     if group_odds is not None:
         mass = mass * group_odds
-    values = target_from(choice, mass, space, keep_unknown=keep_unknown, within=within)
+    n_pages = alignment.total() if choice.word == "equal" else None
+    values = target_from(choice, mass, space, keep_unknown=keep_unknown, within=within, n_pages=n_pages)
     return EstimatedTarget(topic_id, space, values)
 
 

@@ -16,8 +16,9 @@ from evenrank.web.api.bodies import MAX_EDITOR
 from evenrank.web.articles.groups import address_name
 from evenrank.web.lists.filters import MAX_TEXT, filter_choices
 from evenrank.web.request.choices import goal_choices, policy_choices
+from evenrank.web.request.field_values import MAX_FAIRNESS
 from evenrank.web.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
-from evenrank.web.request.question import IMPORTANCES, MAX_FAIRNESS, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
+from evenrank.web.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
 from evenrank.web.searches.marks import MARKS
 from evenrank.web.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 
@@ -135,12 +136,17 @@ def _type(kind: str, types: Types) -> dict[str, Any]:
 
 def _types(known: tuple[Dimension, ...]) -> Types:
     """The types of fields by name, with the dimensions that questions may name."""
-    within = [f"{dimension.name}={group}" for dimension in known for group in (*dimension.groups, "known")]
+    within = [f"{dimension.name}={group}" for dimension in known for group in (*_allowed(dimension), "known")]
     return {
         **_TYPES,
         "within": {"type": "array", "items": {"type": "string", "enum": within}},
         "dimensions": {"type": "array", "items": {"type": "string", "enum": [each.name for each in known]}},
     }
+
+
+def _allowed(dimension: Dimension) -> tuple[str, ...]:
+    """The groups that a list may be limited to; none of a dimension that describes people."""
+    return () if dimension.is_personal else dimension.groups
 
 
 _FALLING = "".join(rf"(,0\.{digit})*" for digit in range(9, 0, -1))

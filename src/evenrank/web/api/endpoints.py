@@ -18,6 +18,7 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.data import article_data
 from evenrank.web.exports.formats import FORMATS
+from evenrank.web.fairness.closeness import public_certificate
 from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import check_filters, parse_filters
 from evenrank.web.lists.listing import list_articles, requested_list
@@ -37,7 +38,7 @@ from evenrank.web.searches.draws import (
     requested_search,
 )
 from evenrank.web.searches.marks import set_mark
-from evenrank.web.searches.progress import search_progress
+from evenrank.web.searches.progress import candidates_have_few_people, search_progress
 from evenrank.web.searches.saved_search import SavedSearch, make_search, save_search
 from evenrank.web.sources.source import sources_as_data
 from evenrank.web.storage.kept import Kept
@@ -102,18 +103,22 @@ def get_list(request: Request) -> Response:
     check_filters(request.query_params, desk.collection)
     articles = list_articles(desk, work_list)
     chosen = articles.articles(parse_filters(request.query_params, desk.collection).apply(articles))
-    return json_response({**_head(work_list), "articles": _articles(request, chosen)})
+    is_few = balance_of(desk, work_list).has_few_people
+    return json_response({**_head(work_list, is_few), "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
     balance = balance_of(desk, work_list)
-    return json_response({"certificate": work_list.certificate, **balance.as_data()})
+    certificate = public_certificate(work_list.certificate, balance.has_few_people)
+    return json_response({"certificate": certificate, **balance.as_data()})
 
 
 def get_trade_off(request: Request) -> Response:
     curve = trade_off(desk_of(request), requested_list(request))
-    return json_response({"here": asdict(curve.here), "points": [asdict(point) for point in curve.points]})
+    hidden = {"awrf": None} if curve.is_withheld else {}
+    points = [{**asdict(point), **hidden} for point in (curve.here, *curve.points)]
+    return json_response({"here": points[0], "points": points[1:]})
 
 
 def post_search(request: Request, record: dict[str, Any]) -> Response:
@@ -128,12 +133,13 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
 
 
 def get_search(request: Request) -> Response:
-    search = requested_search(request)
-    progress = search_progress(desk_of(request), search)
+    desk, search = desk_of(request), requested_search(request)
+    progress = search_progress(desk, search)
     so_far = (
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
-    return json_response({**_head(search), "n_draws": search.n_draws, "all_draws": so_far})
+    is_few = candidates_have_few_people(desk, search)
+    return json_response({**_head(search, is_few), "n_draws": search.n_draws, "all_draws": so_far})
 
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
@@ -168,13 +174,13 @@ def page_number(desk: Desk, page_id: int | float | str) -> int:
     return int(page_id) if ids is None else ids.find(str(page_id))
 
 
-def _head(kept: Kept) -> dict[str, Any]:
+def _head(kept: Kept, has_few_people: bool) -> dict[str, Any]:
     return {
         "token": kept.token,
         "number": kept.number,
         "created": kept.created,
         "question": {**asdict(kept.question), "sources": sources_as_data(kept.question.sources)},
-        "certificate": kept.certificate,
+        "certificate": public_certificate(kept.certificate, has_few_people),
         "model": kept.model and asdict(kept.model),
     }
 

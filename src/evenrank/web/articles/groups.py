@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,12 @@ def dimensions_of(collection: Collection, chosen: tuple[str, ...]) -> tuple[str,
 def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:
     """The dimensions whose groups may be shown beside an article."""
     return tuple(dimension for dimension in collection.dimensions if not dimension.is_personal)
+
+
+def names_people(restriction: str, known: Mapping[str, Dimension]) -> bool:
+    """Whether `dimension=group` names a group of people, such as a gender: a list of them would tell it of each one."""
+    name, _, group = (part.strip() for part in restriction.partition("="))
+    return name in known and known[name].is_personal and group.casefold() != "known"
 
 
 def address_name(dimension: Dimension) -> str:

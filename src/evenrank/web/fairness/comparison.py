@@ -10,16 +10,18 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
+from evenrank.alignment.withheld import are_few_people
 from evenrank.collection.collection import Collection
-from evenrank.exposure import Attention
-from evenrank.web.fairness.balance import Balance, list_balance
+from evenrank.web.fairness.balance import Balance, list_balance, page_alignment
+from evenrank.web.pages.i18n import percent
+from evenrank.web.request.question import Question
 
 N_NAMED = 6
 """Articles that are named of those that came in and of those that went out."""
 TOP = 100
 """Ranks whose articles are compared: as far as people look."""
 LEAST = 0.005
-"""Smallest change of a share that is worth a sentence."""
+"""Smallest change of a share, or of its distance from the goal, that is worth a sentence."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,21 @@ class Change:
     def progress(self) -> float:
         """How much nearer to its goal the group has come; negative when it is farther away."""
         return abs(self.before - self.goal) - abs(self.after - self.goal)
+
+    @property
+    def is_noticeable(self) -> bool:
+        """Whether the shares differ, also as pages write them."""
+        return abs(self.after - self.before) >= LEAST and percent(self.after) != percent(self.before)
+
+    @property
+    def is_closer(self) -> bool:
+        """Whether the group came closer to its goal."""
+        return self.progress >= LEAST
+
+    @property
+    def is_farther(self) -> bool:
+        """Whether it moved away from its goal."""
+        return self.progress <= -LEAST
 
 
 @dataclass(frozen=True)
@@ -77,14 +94,28 @@ def changes(
     listed: NDArray[np.int32],
     goal: NDArray[np.float64],
     space: GroupSpace,
-    attention: Attention,
+    question: Question,
 ) -> list[Change]:
     """The groups whose attention changed, those first that came nearest to their goal; groups too small to be told
     apart are left out."""
-    before, after = (list_balance(collection, pages, goal, space, attention) for pages in (comparison.plain, listed))
-    found = [change for dimension in space.dimensions for change in _changes(dimension.name, before, after)]
-    noticeable = [change for change in found if abs(change.after - change.before) >= LEAST]
+    before, after = (list_balance(collection, pages, goal, space, question) for pages in (comparison.plain, listed))
+    tells = differ_in_few_people(collection, comparison, listed, space, question)
+    dimensions = [dimension.name for dimension in space.dimensions if not (tells and dimension.is_personal)]
+    found = [change for name in dimensions for change in _changes(name, before, after)]
+    noticeable = [change for change in found if change.is_noticeable]
     return sorted(noticeable, key=lambda change: change.progress, reverse=True)
+
+
+def differ_in_few_people(
+    collection: Collection,
+    comparison: ListComparison,
+    listed: NDArray[np.int32],
+    space: GroupSpace,
+    question: Question,
+) -> bool:
+    """Whether list and plain search differ in so few people that both figures together may say something about one."""
+    exchanged = np.setxor1d(comparison.plain, listed)
+    return are_few_people(page_alignment(collection, exchanged, space, question.within).total(), space)
 
 
 def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:

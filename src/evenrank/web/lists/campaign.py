@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.metrics.awrf import awrf
 from evenrank.records import NO_CLASS, WORK_ORDER
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.balance import Balance, list_balance, list_exposure
+from evenrank.web.fairness.balance import Balance, list_balance
 from evenrank.web.fairness.charts import Stack, stack
+from evenrank.web.fairness.closeness import Closeness, closeness_of
 from evenrank.web.lists.marks import count_states
 from evenrank.web.lists.work_list import WorkList, versions_of
 
@@ -23,8 +23,8 @@ class Moment:
     version: WorkList
     classes: tuple[int, ...]
     """Articles of each class, in work order."""
-    closeness: float
-    """How close the attention is to the goal, from 0 to 1."""
+    closeness: Closeness
+    """How close the attention is to the goal."""
 
     @property
     def n_articles(self) -> int:
@@ -87,8 +87,8 @@ class Campaign:
 def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
     """The campaign of a list."""
     versions = versions_of(desk.store, work_list)
-    moments = tuple(_moment(desk, version) for version in versions)
     balances = tuple(balance_of(desk, version) for version in versions)
+    moments = tuple(_moment(desk, *both) for both in zip(versions, balances, strict=True))
     return Campaign(
         moments=moments,
         states=count_states(desk.store, work_list),
@@ -97,29 +97,22 @@ def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
     )
 
 
-def _moment(desk: Desk, version: WorkList) -> Moment:
+def _moment(desk: Desk, version: WorkList, balance: Balance) -> Moment:
     codes = version.quality
     if codes is None:
         rows = desk.collection.rows_of(version.page_ids)
         codes = np.where(rows >= 0, desk.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
     counts = np.bincount(codes, minlength=NO_CLASS + 1)[: len(WORK_ORDER)]
-    return Moment(version, tuple(counts.tolist()), closeness(desk, version, version.page_ids))
+    return Moment(version, tuple(counts.tolist()), closeness_of(balance))
 
 
-def balance_of(desk: Desk, work_list: WorkList) -> Balance:
-    """How the attention of a list is shared among groups, against its goal."""
+def balance_of(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:
+    """How the attention of a list, or of other pages in its place, is shared among groups, against its goal."""
     return list_balance(
         desk.collection,
-        work_list.page_ids,
+        work_list.page_ids if page_ids is None else page_ids,
         work_list.target,
         desk.space(work_list),
-        work_list.question.attention_model,
+        work_list.question,
+        is_partial=len(work_list.page_ids) < work_list.n_candidates,
     )
-
-
-def closeness(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32]) -> float:
-    """How close the attention of pages in this order is to the list's goal: AWRF, from 0 to 1."""
-    attention = work_list.question.attention_model
-    exposure = list_exposure(desk.collection, page_ids, desk.space(work_list), attention)[1:]
-    wanted = work_list.target[1:]
-    return awrf(exposure, wanted) if exposure.sum() > 0 and wanted.sum() > 0 else 0.0

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 
 from evenrank.errors import EvenrankError
+from evenrank.policies.relevance import relevance_order
 from evenrank.records import Topic
 from evenrank.web.articles.candidates import find_for
 from evenrank.web.desk import Desk
@@ -102,8 +103,8 @@ def distance_from_goal(desk: Desk, question: Question) -> float:
         candidates, target = find_for(desk, question, 1)
     except (QuestionError, EvenrankError):
         return 0.0
-    plain = candidates.page_ids[np.argsort(-candidates.relevance, kind="stable")[:N_TOP]]
-    exposure = list_exposure(desk.collection, plain, target.space, question.attention_model)[1:]
+    plain = candidates.page_ids[relevance_order(candidates)[:N_TOP]]
+    exposure = list_exposure(desk.collection, plain, target.space, question)[1:]
     missed = np.abs(exposure / max(exposure.sum(), 1e-12) - target.values[1:]).sum() / 2
     return float(missed) * min(1.0, len(candidates) / desk.settings.list_length)
 
@@ -115,5 +116,4 @@ def moved_groups(desk: Desk, question: Question) -> list[Change]:
     except (QuestionError, EvenrankError):
         return []
     assert made.comparison is not None
-    model = made.question.attention_model
-    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), model)
+    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), question)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -13,8 +14,9 @@ from evenrank.web.articles.groups import shown_dimensions
 from evenrank.web.desk import Desk, desk_of
 from evenrank.web.exports.formats import FORMATS, export_listing
 from evenrank.web.exports.listing import Listing
-from evenrank.web.fairness.comparison import N_NAMED, changes
-from evenrank.web.lists.campaign import balance_of, closeness
+from evenrank.web.fairness.closeness import Closeness, closeness_of, public_certificate, public_closeness
+from evenrank.web.fairness.comparison import N_NAMED, changes, differ_in_few_people
+from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
 from evenrank.web.lists.listing import list_articles, listing_of, requested_list
 from evenrank.web.lists.marks import count_states, marks_of
@@ -72,6 +74,10 @@ def show_list(request: Request) -> Response:
     per_page = desk.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
+    balance = balance_of(desk, work_list)
+    reached = closeness_of(balance)
+    if filters.is_any:
+        reached = public_closeness(balance_of(desk, work_list, work_list.page_ids[chosen]))
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(desk, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
@@ -84,7 +90,9 @@ def show_list(request: Request) -> Response:
         at=at,
         n_pages=n_pages,
         filters=filters,
-        closeness=closeness(desk, work_list, work_list.page_ids[chosen]) if filters.is_any else None,
+        closeness=reached,
+        plain=None if filters.is_any else _plain_closeness(desk, work_list, reached),
+        balance=balance,
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
@@ -118,12 +126,27 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
             work_list.page_ids,
             work_list.target,
             desk.space(work_list),
-            work_list.question.attention_model,
+            work_list.question,
         ),
         "came_in": titles(comparison.came_in[:N_NAMED]),
         "went_out": titles(comparison.went_out[:N_NAMED]),
         "n_moved": len(comparison.came_in),
     }
+
+
+def _plain_closeness(desk: Desk, work_list: WorkList, reached: Closeness) -> float | None:
+    """The goal reached by plain search, counted as that of the list; None when they are the same list, when it is not
+    known, or when the difference may say something about one person."""
+    comparison, listed = work_list.comparison, work_list.page_ids
+    if comparison is None or np.array_equal(comparison.plain, listed):
+        return None
+    balance = balance_of(desk, work_list, comparison.plain)
+    if not reached.is_complete:
+        return public_closeness(balance).value
+    space, question = desk.space(work_list), work_list.question
+    if balance.has_few_people or differ_in_few_people(desk.collection, comparison, listed, space, question):
+        return None
+    return closeness_of(balance).value
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
@@ -141,11 +164,16 @@ def export_list(request: Request) -> Response:
 def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
     desk, work_list = desk_of(request), requested_list(request)
+    balance = balance_of(desk, work_list)
+    reached = closeness_of(balance)
     return page(
         request,
         "fairness.html",
         work_list=work_list,
-        balance=balance_of(desk, work_list),
+        balance=balance,
+        closeness=reached,
+        plain=_plain_closeness(desk, work_list, reached),
+        certificate=public_certificate(work_list.certificate, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),

@@ -11,6 +11,7 @@ from evenrank.policies.optimal import Optimal
 from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.charts import Plot, around, plot
+from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.work_list import WorkList, measure_list, rank_for_work
 
 UPSERT = (
@@ -42,6 +43,8 @@ class TradeOff:
     points: tuple[TradePoint, ...]
     here: TradePoint
     plot: Plot
+    is_withheld: bool
+    """Whether its AWRF may say something about one person, so that nobody sees it."""
 
 
 def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
@@ -60,7 +63,13 @@ def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
         around([100 * point.awrf for point in everything], 2.0, 100.0),
         around([100 * point.relevance for point in everything], 2.0, 100.0),
     )
-    return TradeOff(tuple(points), here, drawn)
+    return TradeOff(tuple(points), here, drawn, _has_few_people(desk, work_list))
+
+
+def _has_few_people(desk: Desk, work_list: WorkList) -> bool:
+    """Whether few people are on the list or at the other end of the curve, in plain search."""
+    ends = [work_list.page_ids, *([work_list.comparison.plain] if work_list.comparison else [])]
+    return any(balance_of(desk, work_list, page_ids).has_few_people for page_ids in ends)
 
 
 def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:

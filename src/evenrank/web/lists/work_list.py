@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evenrank.database.database import Database, Turn
 from evenrank.metrics.awrf import awrf
 from evenrank.policies.policy import Candidates, Request
-from evenrank.policies.relevance import Relevance
+from evenrank.policies.relevance import relevance_order
 from evenrank.ranking.job import Prepared
 from evenrank.rng import derive
 from evenrank.search.query.marks import Marks
@@ -99,7 +99,7 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
     length = min(question.length or desk.settings.list_length, len(candidates))
     positions, certificate = rank_for_work(question, prepared, length)
     page_ids = candidates.page_ids[positions]
-    plain = np.argsort(-candidates.relevance, kind="stable")[: len(positions)]
+    plain = relevance_order(candidates)[: len(positions)]
     return WorkList(
         question=question,
         page_ids=page_ids,
@@ -118,9 +118,12 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
 
 
 def rank_for_work(question: Question, prepared: Prepared, length: int) -> tuple[NDArray[np.intp], dict[str, float]]:
-    """Positions of the candidates in the order of a question's policy, what needs work first, and its certificate."""
+    """Positions of the candidates in the order of a question's policy, and its certificate.
+
+    What needs work comes first, except in plain search.
+    """
     candidates, target = prepared
-    worth = candidates if question.policy == Relevance.name else for_work(candidates)
+    worth = candidates if question.is_plain else for_work(candidates)
     request = Request(1, 1, length, question.attention_model)
     ranked = question.ranker().rank(worth, target, request, derive(0, question.title))
     return ranked.positions[0], ranked.certificate
@@ -139,7 +142,7 @@ def measure_list(desk: Desk, question: Question, prepared: Prepared, positions: 
     kept = float(candidates.relevance[positions] @ weights)
     most = float(np.sort(candidates.relevance)[::-1][: len(positions)] @ weights)
     page_ids = candidates.page_ids[positions]
-    exposure = list_exposure(desk.collection, page_ids, target.space, question.attention_model)[1:]
+    exposure = list_exposure(desk.collection, page_ids, target.space, question)[1:]
     wanted = target.values[1:]
     return {
         "relevance_share": kept / most if most > 0 else 1.0,

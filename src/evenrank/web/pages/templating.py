@@ -17,6 +17,7 @@ from evenrank.web.articles.groups import address_name, shown_dimensions
 from evenrank.web.pages import i18n
 from evenrank.web.request.address import root_of
 from evenrank.web.request.choices import describe_attention
+from evenrank.web.request.conditions import conditions
 from evenrank.web.request.visitor import person_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def environment() -> Environment:
         article_links=article_links,
         shown_dimensions=shown_dimensions,
         address_name=address_name,
+        conditions=conditions,
         describe_attention=describe_attention,
         stored_message=i18n.stored_message,
         languages=i18n.LANGUAGES,

@@ -17,7 +17,7 @@ from evenrank.web.request.address import see_other
 from evenrank.web.request.choices import attention_choices, goal_choices, policy_choices, strength_choices
 from evenrank.web.request.forms import Fields
 from evenrank.web.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
-from evenrank.web.request.question import IMPORTANCES, QuestionError
+from evenrank.web.request.question import IMPORTANCES, OFFERED, QuestionError
 from evenrank.web.request.visitor import remember
 from evenrank.web.sources.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.web.storage.kept import Kept
@@ -68,8 +68,9 @@ def can_read(desk: Desk, kind: str) -> bool:
 
 
 def _chosen_dimensions(desk: Desk, fields: Mapping[str, str]) -> tuple[str, ...]:
+    """The boxes that are ticked: those of the form, or the usual ones in a form that was not filled in."""
     names = tuple(name for name in desk.collection.masks if fields.get(f"dimension-{name}"))
-    return dimensions_of(desk.collection, names)
+    return names if fields.get(OFFERED) else dimensions_of(desk.collection, names)
 
 
 def initial_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
@@ -113,6 +114,8 @@ def show_preview(request: Request) -> Response:
 
 def show_goal(request: Request, fields: Fields) -> Response:
     """What the goal would mean for the form as it is, for the page that is open."""
+    desk = desk_of(request)
     area = "lists" if request.url.path.endswith("/lists/goal") else "searches"
-    goal = preview_goal(desk_of(request), fields, 1 if area == "lists" else 2)
-    return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area)
+    goal = preview_goal(desk, fields, 1 if area == "lists" else 2)
+    has_groups = bool(_chosen_dimensions(desk, fields))
+    return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area, has_groups=has_groups)

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
-from evenrank.ranking.build import target_of
-from evenrank.ranking.groups import restricted_dimensions
+from evenrank.alignment.withheld import hide_people
+from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.records import Task, Topic
 from evenrank.search.engine.protocol import Engine
 from evenrank.search.query.evidence import Reasons, find_reasons, keyword_parts
 from evenrank.search.query.topic_query import QueryWords, build_terms, topic_words
-from evenrank.targets.choice import CONCENTRATED, Concentration, concentrations
+from evenrank.targets.concentration import Concentration
 from evenrank.web.articles.article import ArticleList, ListedArticle
 from evenrank.web.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.withheld import hide_people
 from evenrank.web.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords
 from evenrank.web.request.question import Question, QuestionError
 from evenrank.web.sources.brought import Brought, SourceReport
@@ -28,11 +27,6 @@ from evenrank.web.sources.brought import Brought, SourceReport
 N_SHOWN = 10
 MOST_COUNTED = 2000
 MAX_WORDS = 12
-ONE_GROUP = 0.8
-"""Share of the relevant articles from which on one group is nearly everything; for groups of people it takes
-`CONCENTRATED`, because a subject about men mostly is what a goal is there for."""
-MOSTLY = 0.5
-"""Share of biographies from which on a subject is about people, so that all of them in one group is worth a warning."""
 SECONDS_RECENT = 60
 """How long articles that a form brings are remembered, so that each change of it does not ask the wiki again."""
 NOTICEABLE = 0.02
@@ -159,22 +153,13 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
         kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
         tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
-    restricted = restricted_dimensions(question.within)
-    concentrated = [one for one in concentrations(field, target.space, ONE_GROUP) if one.dimension not in restricted]
     found = [
         (one.dimension, readable(one, target.space), one.share)
-        for one in concentrated
-        if not target.space.dimension(one.dimension).is_personal
-        or (one.share >= CONCENTRATED and one.dimension not in withheld and is_about_people(field, one, target.space))
+        for one in field_concentrations(desk.collection, candidates, target.space, settings)
+        if one.dimension not in withheld
     ]
     most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
     return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
-
-
-def is_about_people(field: NDArray[np.float64], one: Concentration, space: GroupSpace) -> bool:
-    """Whether most of a subject is in the known groups of a personal dimension: most articles are biographies."""
-    shares = space.margin(field, one.dimension)
-    return bool(shares[1:].sum() >= MOSTLY * shares.sum())
 
 
 def readable(one: Concentration, space: GroupSpace) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,13 +16,17 @@ from evenrank.errors import EvenrankError
 from evenrank.exposure import Attention, check_attention, parse_attention
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
+from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.registry import POLICIES
+from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.topic_query import subject_words
+from evenrank.web.articles.groups import names_people
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.choices import TABLE, attention_choices, goal_choices, policy_choices
+from evenrank.web.request.field_values import parse_classes, parse_fairness, parse_whole
 from evenrank.web.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
 from evenrank.web.sources.source import (
     Source,
@@ -34,10 +37,12 @@ from evenrank.web.sources.source import (
     sources_from_records,
 )
 
-MAX_FAIRNESS = 1000.0
 MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
 """What the form calls an attention model with weights of one's own."""
+OFFERED = "dimensions-offered"
+"""What a form has that offers dimensions as boxes, so that ticking none differs from not being asked."""
+NO_GROUPS = Message("Choose at least one of the groups that count.")
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
@@ -93,6 +98,11 @@ class Question:
     def weights(self, n_ranks: int) -> NDArray[np.float64]:
         """Attention of the first ranks."""
         return self.attention_model.weights(n_ranks).astype(np.float64)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it asks for plain search: the order by relevance alone."""
+        return self.policy == Relevance.name or (self.policy == Optimal.name and self.fairness < LEAST_FAIRNESS)
 
     def ranker(self) -> Policy:
         """The policy that is asked for, with its strength."""
@@ -162,7 +172,7 @@ def parse_question(
     keywords = split_keywords(fields.get("keywords", ""))
     scope = clean_text(fields.get("scope", ""))
     policy = str(fields.get("policy", "") or next(iter(policy_choices())))
-    fairness = _fairness(fields.get("fairness", 1.0), faults)
+    fairness = parse_fairness(fields.get("fairness", 1.0), faults)
     if not title:
         faults["title"] = "Give the project a title."
     for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
@@ -175,7 +185,7 @@ def parse_question(
     sources = (
         sources_from_records(fields["sources"], faults) if "sources" in fields else sources_from_fields(fields, faults)
     )
-    least, best = _classes(fields, faults)
+    least, best = parse_classes(fields, faults)
     question = Question(
         title=title,
         keywords=keywords,
@@ -188,12 +198,12 @@ def parse_question(
         within=_within(fields, known, faults),
         least=least,
         best=best,
-        min_size=_whole("min_size", fields, MAX_SIZE, faults),
-        max_size=_whole("max_size", fields, MAX_SIZE, faults),
-        min_views=_whole("min_views", fields, MAX_VIEWS, faults),
-        max_views=_whole("max_views", fields, MAX_VIEWS, faults),
+        min_size=parse_whole("min_size", fields, MAX_SIZE, faults),
+        max_size=parse_whole("max_size", fields, MAX_SIZE, faults),
+        min_views=parse_whole("min_views", fields, MAX_VIEWS, faults),
+        max_views=parse_whole("max_views", fields, MAX_VIEWS, faults),
         importance=_chosen("importance", fields, IMPORTANCES),
-        length=_whole("length", fields, MAX_LENGTH, faults),
+        length=parse_whole("length", fields, MAX_LENGTH, faults),
         attention=_attention(fields, faults),
     )
     if faults:
@@ -219,7 +229,10 @@ def _dimensions(fields: Mapping[str, Any], known: Mapping[str, Dimension], fault
     given = fields.get("dimensions", [])
     if any(name not in known for name in given):
         faults["dimensions"] = Message("Choose dimensions from: %(names)s.", names=", ".join(known))
-    return _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
+    chosen = _chosen("dimensions", fields, known) or _chosen("dimension", fields, known)
+    if not chosen and fields.get(OFFERED):
+        faults["dimensions"] = NO_GROUPS
+    return chosen
 
 
 def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: dict[str, str]) -> tuple[str, ...]:
@@ -232,6 +245,8 @@ def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: d
         parse_restriction(chosen, known)
     except EvenrankError as error:
         faults["within"] = str(error)
+    if any(names_people(str(text), known) for text in chosen):
+        faults["within"] = Message("A list cannot be limited to a group of people, only to biographies (known).")
     return tuple(map(str, chosen))
 
 
@@ -263,33 +278,3 @@ def _attention_fields(attention: str) -> dict[str, str]:
     if attention.startswith(TABLE):
         return {"attention": OWN_WEIGHTS, "weights": attention.removeprefix(TABLE).replace(",", " ")}
     return {"attention": attention}
-
-
-def _classes(fields: Mapping[str, Any], faults: dict[str, str]) -> tuple[str, str]:
-    least = str(fields.get("least", "") or WORK_ORDER[0])
-    best = str(fields.get("best", "") or (WORK_ORDER[-1] if least in ("GA", "FA") else "B"))
-    if least not in WORK_ORDER or best not in WORK_ORDER:
-        faults["best"] = Message("Choose classes from: %(names)s.", names=", ".join(WORK_ORDER))
-    return least, best
-
-
-def _whole(name: str, fields: Mapping[str, Any], most: int, faults: dict[str, str]) -> int:
-    given = fields.get(name, "") or 0
-    text = str(int(given) if isinstance(given, float) else given).strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= most):
-        faults[name] = Message("Give a whole number from 0 to %(most)s.", most=most)
-        return 0
-    return int(text)
-
-
-def _fairness(value: object, faults: dict[str, str]) -> float:
-    try:
-        number = float(value) if isinstance(value, str | int | float) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not 0.0 <= number <= MAX_FAIRNESS:
-        faults["fairness"] = Message(
-            "The strength of fairness must be a number from 0 to %(most)s.", most=int(MAX_FAIRNESS)
-        )
-        return 1.0
-    return number

@@ -70,7 +70,7 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
         is_open = within_reach(search, is_free, relevance)
         positions = choose(desk, seen, number, is_open, shown_lately(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
-        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search), search.question.attention_model)
+        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search), search.question)
         connection.execute(
             "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
             (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
@@ -120,7 +120,8 @@ def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
     blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
     given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
     _, first = np.unique(search.kinds, return_index=True)
-    rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search)).dense()
+    within = search.question.within
+    rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search), within).dense()
     kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
     kind_rows[search.kinds[first]] = rows
     weights = search.question.weights(search.plan.shape[1])
@@ -157,12 +158,12 @@ def n_drawn_before(connection: Connection, search: SavedSearch, draw: Draw) -> i
     return int(np.isin(draw.page_ids, before).sum())
 
 
-def all_draws(connection: Connection, search: SavedSearch) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Pages of all draws of a search, and the exposure of each draw (draw by group)."""
+def all_draws(connection: Connection, search: SavedSearch) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
+    """Pages of each draw of a search, and the exposure of each draw (draw by group)."""
     query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
     rows = connection.execute(query, (search.number,)).fetchall()
     exposures = float64(b"".join(row["exposure"] for row in rows)).reshape(len(rows), len(search.target))
-    return int32(b"".join(row["pages"] for row in rows)), exposures
+    return [int32(row["pages"]) for row in rows], exposures
 
 
 def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit: int = 50) -> list[Any]:

@@ -19,36 +19,49 @@ def are_few(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((whole > 0) & (whole < FEWEST))
 
 
-def hide_people(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+def are_few_people(counts: NDArray[np.float64], space: GroupSpace, has_others: bool = False) -> bool:
+    """Whether so few of these articles are about people that a figure which counts them may say something about one.
+
+    With `has_others`, the goal follows people that are not among these articles; then none are few, too.
+    """
+    margins = [space.margin(counts, dimension.name)[1:] for dimension in space.dimensions if dimension.is_personal]
+    people = np.array([margin.sum() for margin in margins])
+    return bool((are_few(people) | (has_others & (people <= NONE))).any())
+
+
+def hide_people(counts: NDArray[np.float64], has_others: bool = False) -> NDArray[np.bool_]:
     """Which totals of a personal dimension are withheld: as soon as one known group has few people, all of them.
 
-    The first total is that of what is not known; whoever knows it and all others but one knows that one too.
+    The first total is that of what is not known; whoever knows it and all others but one knows that one too. With
+    `has_others`, the goal beside them follows other people; where these articles are about none, it tells of those.
     """
-    hides = np.full(counts.shape, bool(are_few(counts[1:]).any()))
+    is_none = has_others and not (counts[1:] > NONE).any()
+    hides = np.full(counts.shape, is_none or bool(are_few(counts[1:]).any()))
     hides[0] = False
     return hides
 
 
-def reveal_people(counts: NDArray[np.float64], space: GroupSpace) -> NDArray[np.bool_]:
+def reveal_people(counts: NDArray[np.float64], space: GroupSpace, has_others: bool = False) -> NDArray[np.bool_]:
     """Cells that would say something about a person, e.g. of a region whose biographies are few or of one gender.
 
     What is not personal, such as the region, is shown beside each article. So for each combination of those groups, the
     totals of a personal dimension are safe only when at least two of its groups have several people and none has few.
     The same holds for all that is withheld together, because the totals of the dimension are known: the combinations
-    with the fewest people are withheld as well until it does.
+    with the fewest people are withheld as well until it does. With `has_others`, as in `hide_people`, combinations
+    without people are withheld, too.
     """
     hides = np.zeros(counts.shape, bool)
     for axis, dimension in enumerate(space.dimensions):
         if dimension.is_personal:
             known = np.moveaxis(counts, axis, -1)[..., 1:]
-            is_hidden = _withhold(known.reshape(-1, known.shape[-1])).reshape(known.shape[:-1])
+            is_hidden = _withhold(known.reshape(-1, known.shape[-1]), has_others).reshape(known.shape[:-1])
             hides |= np.expand_dims(is_hidden, axis)
     return hides
 
 
-def _withhold(known: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _withhold(known: NDArray[np.float64], has_others: bool) -> NDArray[np.bool_]:
     """Which rows of a table of people by combination and group are withheld."""
-    is_hidden = ~_are_safe(known)
+    is_hidden = ~_are_safe(known) | (has_others & ~(known > NONE).any(axis=-1))
     people = np.where(is_hidden | ~(known > NONE).any(axis=-1), np.inf, known.sum(axis=-1))
     for row in np.argsort(people, kind="stable")[: np.isfinite(people).sum()]:
         if _are_safe(known[is_hidden].sum(axis=0)):

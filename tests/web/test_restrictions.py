@@ -1,0 +1,39 @@
+"""Lists and searches of some groups alone: articles that are in other groups, too, do not count against the goal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.desk_collections import QUESTION
+from tests.web.conftest import posted
+
+from evenrank.web.desk import Desk
+from evenrank.web.lists.work_list import load_list
+from evenrank.web.searches.progress import search_progress
+from evenrank.web.searches.saved_search import load_search
+
+ONLY_AFRICA = {**QUESTION, "within-geography": "Africa", "dimension-geography": "1"}
+
+
+def test_a_list_of_one_region_reaches_its_goal(client: TestClient, desk: Desk) -> None:
+    path = posted(client, "/lists", ONLY_AFRICA)
+    work_list = load_list(desk.store, path.rsplit("/", 1)[1])
+    assert work_list is not None
+    masks = desk.collection.masks["geography"][desk.collection.rows_of(work_list.page_ids)]
+    assert np.bitwise_count(masks).max() > 1  # some are in a second region
+    assert work_list.certificate["AWRF"] == pytest.approx(1.0)
+    for page in (path, f"{path}/fairness"):
+        assert "goal is 0\u00a0%" not in client.get(page).text
+    assert "Europe" not in client.get(f"{path}/fairness").text
+
+
+def test_draws_of_one_region_reach_their_goal(client: TestClient, desk: Desk) -> None:
+    path = posted(client, "/searches", ONLY_AFRICA)
+    posted(client, f"{path}/draws")
+    search = load_search(desk.store, path.rsplit("/", 1)[1])
+    assert search is not None
+    progress = search_progress(desk, search)
+    assert progress is not None
+    rows = progress.balance.by_dimension("geography")
+    assert {row.label: (row.share, row.goal) for row in rows} == {"Africa": (1.0, 1.0)}
