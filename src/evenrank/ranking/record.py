@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.policy import Policy, settings_of
+from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.ranking.job import RankingJob, TopicRankings
 from evenrank.records import Run, Topic
 
