@@ -66,6 +66,18 @@ PageCountOrAll = Annotated[int, Range(least=0, most=MOST_PAGES)]
 """Where 0 means all of them, or none."""
 
 
+@dataclass(frozen=True)
+class RisingRanks:
+    """Ranks, each below the one before."""
+
+    def __str__(self) -> str:
+        return "at least 1 and rising"
+
+    def faults(self, name: str, value: tuple[int, ...]) -> Iterator[str]:
+        if not value or min(value) < 1 or list(value) != sorted(set(value)):
+            yield f"{name} are {', '.join(map(_shown, value)) or 'empty'}, but must be {self}"
+
+
 def setting_faults(settings: Any) -> list[str]:
     """Everything wrong with the values of a settings dataclass: their types, and what their types declare."""
     owner: Any = type(settings)

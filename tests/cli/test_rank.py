@@ -181,7 +181,7 @@ def test_lists_can_end_where_expected_relevance_ends(
     options = ("--task", "1", "--topics", "101", "--target", "equal")
     assert rank_golden(golden_collection, golden_runs[0], full, *options).exit_code == 0
     result = rank_golden(golden_collection, golden_runs[0], short, *options, "--length", "relevant")
-    assert "rankings end where expected relevance ends" in result.output
+    assert "rankings have as many pages as are expected to be relevant" in result.output
     assert len(short.read_text().splitlines()) < len(full.read_text().splitlines())
     assert json.loads(Path(f"{full}.json").read_text())["candidates"]["target"]["word"] == "equal"
 

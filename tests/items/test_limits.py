@@ -80,7 +80,7 @@ def test_numbers_of_tables_whose_sums_would_overflow(tmp_path: Path) -> None:
 
 
 def test_settings_of_rerank_that_would_overflow() -> None:
-    with pytest.raises(EvenrankError, match=r"fairness is 1e.308, but must not be above 1e.09"):
+    with pytest.raises(EvenrankError, match=r"fairness is 1e.308, but must be from 0 to 1e.09"):
         evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, settings={"fairness": 1e308})
     with pytest.raises(EvenrankError, match=r"n_rankings is 1000000000 .from 1 to 100,000"):
         evenrank.rerank(RANKINGS, {"a": "x", "b": "y"}, n_rankings=10**9)

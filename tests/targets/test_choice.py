@@ -203,7 +203,7 @@ def test_shares_of_several_dimensions_are_multiplied() -> None:
         ({"Africa": 0.5}, ["the shares sum to 0.5 (they must sum to 1)"]),
         ({}, ["target: no groups"]),
         ({"geography": {}}, ["target, geography: no groups"]),
-        ({"place": {"Africa": 1.0}, "gender": 3}, ["no dimension 'place'", "target, gender: 3 is no dict"]),
+        ({"place": {"Africa": 1.0}, "gender": 3}, ["no dimension 'place'", "target, gender: 3 is not a dict"]),
         ({"geography": {"Mars": 1.0}, "gender": {"male": 0.5}}, ["no group 'Mars'", "gender: the shares sum to 0.5"]),
         ({"Africa": float("nan")}, ["the share of Africa is nan"]),
     ],
@@ -225,3 +225,16 @@ def test_what_is_no_target_is_refused(given: Any, kind: type[EvenrankError]) -> 
 def test_a_choice_made_in_python_is_checked() -> None:
     with pytest.raises(InputError, match="no group 'Mars'"):
         choose_target(TargetChoice("mine", ("geography",), (("Mars", 1.0),)))
+
+
+def test_a_choice_made_in_python_is_checked_and_put_in_order() -> None:
+    made = choose_target(TargetChoice("mine", ("geography",), (("africa", 0.499), ("Asia", 0.499))))
+    assert made.shares == (("Africa", 0.5), ("Asia", 0.5))
+    with pytest.raises(InputError, match="Africa again"):
+        choose_target(TargetChoice("mine", ("geography",), (("Africa", 0.5), ("Africa", 0.5))))
+    with pytest.raises(InputError, match="not pairs"):
+        choose_target(TargetChoice("mine", ("geography",), (("Africa", 0.5, 1),)))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="give one from 0 to 1"):
+        choose_target({"Africa": 10**400})
+    with pytest.raises(EvenrankError, match="no target 'aaa"):
+        choose_target("a" * 5000)

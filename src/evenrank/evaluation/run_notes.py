@@ -1,4 +1,4 @@
-"""What is odd about a run and changes its scores, said with counts: nothing is scored in silence."""
+"""What is unusual about a run and changes its scores, with counts: nothing is scored in silence."""
 
 from __future__ import annotations
 

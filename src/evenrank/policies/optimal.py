@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from evenrank.errors import EvenrankError
+from evenrank.allowed import MOST, MOST_PAGES, PageCount, PageCountOrAll, Range, RisingRanks, Share, Weight
 from evenrank.policies.optimal_list import rank_list
 from evenrank.policies.optimal_sequence import LEAST_CHOICE, kept_relevance, n_within_reach, rank_sequence
-from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.precision_floor import Weighed, rank_above_floor
 from evenrank.policies.relevance import relevance_order
 from evenrank.records import Task
 from evenrank.targets.target import EstimatedTarget
 
-MOST_FAIRNESS = 1e9
-"""Largest weight of fairness; relevance counts for next to nothing long before."""
 MOST_POWER = 10.0
 """Largest power of relevance; by then hardly anything but the likeliest pages counts."""
+SUM_ERROR = 1e-6
+"""How far shares may be from a sum of 1."""
 KEEP_STEPS = 5
 """Bisection steps, on a logarithmic scale, towards the number of candidates at which `keep_relevance` is met."""
 WITHOUT_FLOOR = "EE-L_without_floor"
@@ -27,7 +28,7 @@ WITHOUT_FLOOR = "EE-L_without_floor"
 
 
 @dataclass(frozen=True)
-class Optimal:
+class Optimal(CheckedPolicy):
     """Task 1: one list with a high expected nDCG × AWRF at every depth. Task 2: the sequence of least expected loss."""
 
     name: ClassVar[str] = "optimal"
@@ -38,69 +39,64 @@ class Optimal:
         "AWRF: Sapiezynski et al. 2019"
     )
 
-    fairness: float = 1.0
+    fairness: Weight = 1.0
     """Weight of fairness against relevance. 0 is the order by relevance. In Task 1 it is the exponent of AWRF (1 is
     the measure itself); in Task 2 all of the relevance is worth 1.25 % of the squared exposure, divided by this, or
     by its square where that is less."""
-    min_precision: float = 0.0
+    min_precision: Share = 0.0
     """Smallest expected share of relevant pages in what is shown: in Task 1 up to `precision_rank`, in Task 2 in all
     rankings. Fairness is weakened until it is met; where that is impossible, until 98 % of what can be reached is."""
-    precision_rank: int = 50
+    precision_rank: PageCount = 50
     """Task 1: rank up to which `min_precision` must be met."""
-    floor: float = 0.1
+    floor: Share = 0.1
     """Task 1: a page may fill a group only if it is at least this many times as likely to be relevant as the page at
     the same depth in the order by relevance. 0 allows every page, and a `fairness` above 1 divides the floor."""
-    reach: float = 5.0
+    reach: Weight = 5.0
     """Task 2: only this many times the number of pages that are expected to be relevant, the most relevant ones, are
     used to fill a group (at least twice as many as a ranking has ranks); 0 uses them all."""
-    keep_relevance: float = 0.6
+    keep_relevance: Share = 0.6
     """Task 2: smallest share of the relevance of the order by relevance that a sequence keeps. Where fairness would
     cost more, the candidates least likely to be relevant are left out; 0 is off, and a `fairness` above 1 divides
     it."""
-    depths: tuple[int, ...] = (10, 20, 50, 100, 1000)
+    depths: Annotated[tuple[int, ...], RisingRanks()] = (10, 20, 50, 100, 1000)
     """Task 1: ranks at which people stop reading; depths beyond the end of a list count as its end."""
     depth_weights: tuple[float, ...] = (0.14, 0.115, 0.055, 0.155, 0.535)
     """Task 1: share of people who stop at each of the depths, before it is adapted to a topic."""
     adapt_weights: bool = True
     """Task 1: multiply the weight of each depth by the share of the expected relevance, weighted by attention, that the
     order by relevance has down to it: where few pages are relevant, people stop early. False takes weights as given."""
-    emphasis: float = 1.5
+    emphasis: Annotated[float, Range(above=0.0, most=MOST)] = 1.5
     """Task 1: how many times as much fairness counts deep in a list, where targets are easily missed and little
     relevance is at stake. It grows from 1 at depth 20 to this from depth 100 on; 1 maximises the measure as it is
     estimated."""
-    relevance_power: float = 1.2
+    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 1.2
     """Task 1: a page counts with this power of its probability of relevance. An unlikely page tends to be relevant in
     topics with many relevant pages, where each adds less to nDCG; above 1, such pages count for less. 1 counts pages as
     estimated, and so does a list whose only depth is its end. Bounds are always those of the measure."""
-    spread: float = 0.1
+    spread: Weight = 0.1
     """Task 2: weight of item-level fairness, which gives equally good pages equal exposure; 0 favours the best of each
     kind."""
-    include_above: float = 0.15
+    include_above: Weight = 0.15
     """Task 2: pages at least this likely to be relevant are shown at least once, as far as a quarter of the exposure of
-    their kind allows, and have a tenth of their fair exposure, as far as 2 % of all exposure allow; above 1 is off."""
-    work_weight: float = 0.25
+    their kind allows, and have a tenth of their fair exposure, as far as 2 % of all exposure allows; above 1 is off."""
+    work_weight: Share = 0.25
     """Task 2: how far the reward of a relevant page grows with the work it needs: 0 not, 1 in proportion."""
     relevant_only: bool = False
     """Task 2: count the exposure of a page only as far as it is relevant (`official-2022`)."""
-    head_depth: int = 0
+    head_depth: PageCountOrAll = 0
     """Task 2: serve a scorer that looks at this many ranks only (`official-2021`: 6), then the rest; 0 is off."""
-    log_base: float = 2.0
+    log_base: Annotated[float, Range(above=1.0, most=MOST)] = 2.0
     """Task 1: base of the logarithm in the divergence: 2 (`paper-2021`), or 2.718281828 (`official-2021`)."""
     drop_unknown: bool = True
     """Task 1: leave the fully unknown group out of the exposure when the target gives it nothing."""
     proof: Literal["brief", "quick", "thorough"] = "quick"
     """Task 1: `thorough` proves tighter bounds and takes about four times as long; `brief` proves looser ones for lists
     that are nearly the same, in about half the time (up to a `fairness` of 3; above it is `quick`)."""
-    tolerance: float = 5e-6
+    tolerance: Annotated[float, Range(above=0.0, most=1.0)] = 5e-6
     """When to stop: share of the score (Task 1, thorough), or of the squared total exposure (Task 2), that may be
     missed."""
-    max_iterations: int = 400
+    max_iterations: Annotated[int, Range(least=4, most=MOST_PAGES)] = 400
     """When to stop in any case."""
-
-    def __post_init__(self) -> None:
-        wrong = [text for text, is_wrong in self._faults().items() if is_wrong]
-        if wrong:
-            raise EvenrankError("optimal: " + "; ".join(wrong))
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -166,37 +162,21 @@ class Optimal:
         shown = rankings.positions[:, : self.precision_rank] if request.task == 1 else rankings.positions
         return float(candidates.relevance[shown].mean())
 
-    def _faults(self) -> dict[str, bool]:
-        """What can be wrong with the settings, and whether it is."""
-        weights = np.array(self.depth_weights)
-        return {
-            f"fairness is {self.fairness}, but must not be negative": not self.fairness >= 0.0,
-            f"fairness is {self.fairness}, but must not be above {MOST_FAIRNESS:g}": self.fairness > MOST_FAIRNESS,
-            f"min_precision is {self.min_precision}, but must be from 0 to 1": not 0.0 <= self.min_precision <= 1.0,
-            f"floor is {self.floor}, but must be from 0 to 1": not 0.0 <= self.floor <= 1.0,
-            f"reach is {self.reach}, but must not be negative": not self.reach >= 0.0,
-            f"keep_relevance is {self.keep_relevance}, but must be from 0 to 1": not 0.0 <= self.keep_relevance <= 1.0,
-            f"precision_rank is {self.precision_rank}, but must be at least 1": self.precision_rank < 1,
-            f"depths are {_listed(self.depths)}, but must be at least 1 and rising": not (
-                self.depths and min(self.depths) > 0 and list(self.depths) == sorted(set(self.depths))
-            ),
-            f"depth_weights are {_listed(self.depth_weights)}, but must be one share for each depth, none negative, "
-            "that sum to 1": len(self.depth_weights) != len(self.depths)
-            or not (weights >= 0.0).all()
-            or abs(float(weights.sum()) - 1.0) > 1e-6,
-            f"emphasis is {self.emphasis}, but must be above 0": not self.emphasis > 0.0,
-            f"relevance_power is {self.relevance_power}, but must be above 0 and at most {MOST_POWER:g}": not (
-                0.0 < self.relevance_power <= MOST_POWER
-            ),
-            f"spread is {self.spread}, but must not be negative": not self.spread >= 0.0,
-            f"include_above is {self.include_above}, but must not be negative": not self.include_above >= 0.0,
-            f"work_weight is {self.work_weight}, but must be from 0 to 1": not 0.0 <= self.work_weight <= 1.0,
-            f"head_depth is {self.head_depth}, but must not be negative": self.head_depth < 0,
-            f"log_base is {self.log_base}, but must be above 1": not self.log_base > 1.0,
-            f"tolerance is {self.tolerance}, but must be above 0": not self.tolerance > 0.0,
-            f"max_iterations is {self.max_iterations}, but must be at least 4": self.max_iterations < 4,
-        }
+    def faults(self) -> Iterator[str]:
+        """A fault where weights are no distribution over the depths."""
+        depths, weights = self.depths, self.depth_weights
+        if not (
+            isinstance(depths, (tuple, list)) and isinstance(weights, (tuple, list)) and all(map(_is_number, weights))
+        ):
+            return
+        if (
+            len(weights) != len(depths)
+            or not min(weights, default=0.0) >= 0.0
+            or not abs(sum(weights) - 1.0) <= SUM_ERROR
+        ):
+            given = ", ".join(f"{weight:g}" for weight in weights) or "empty"
+            yield f"depth_weights are {given}, but must be one share for each depth, none negative, that sum to 1"
 
 
-def _listed(values: tuple[float, ...]) -> str:
-    return ", ".join(f"{value:g}" for value in values) or "empty"
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))

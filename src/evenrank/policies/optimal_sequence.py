@@ -231,7 +231,8 @@ def _head_first(
         target=loss.target - given @ loss.groups,
         share=np.maximum(loss.share - given, 0.0),
     )
-    tail, _ = _solve(settings, replace(problem, loss=left), n_rankings, above=head)
+    of_tail = replace(problem, loss=left, fair=np.maximum(problem.fair - given / LEAST_PRESENCE, 0.0))
+    tail, _ = _solve(settings, of_tail, n_rankings, above=head)
     positions = np.hstack([head, tail])
     exposure = mean_exposure(positions, loss.discounts, len(loss.gain))
     return positions, {**certificate, "EE-L_full_depth": loss.group_loss(exposure) + problem.unreachable}

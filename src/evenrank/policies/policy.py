@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -160,8 +160,12 @@ class CheckedPolicy:
 
     name: ClassVar[str]
 
+    def faults(self) -> Iterable[str]:
+        """What no single type can declare, such as settings that do not fit each other; their types may be wrong."""
+        return ()
+
     def __post_init__(self) -> None:
-        if faults := setting_faults(self):
+        if faults := [*setting_faults(self), *self.faults()]:
             raise EvenrankError("\n".join(f"{self.name}: {fault}" for fault in faults))
 
 

@@ -43,7 +43,7 @@ TOPICS_AT_ONCE = 4
 
 Length = Literal["full", "relevant"]
 LEAST_LENGTH = 10
-"""A ranking that ends where expected relevance ends still has this many pages."""
+"""Pages that a ranking has even if fewer are expected to be relevant."""
 
 
 def relevant_length(candidates: Candidates) -> int:
@@ -99,7 +99,7 @@ class RankingJob:
     protocol: str = "paper-2021"
     """Scorer that is served, for the record; what it looks at is in the settings."""
     length: Length = "full"
-    """`relevant` ends rankings where expected relevance ends."""
+    """`relevant`: as many pages as are expected to be relevant."""
     extra_topics: tuple[Topic, ...] = ()
     """Topics that the collection does not have."""
     shown: Collection | None = field(default=None, compare=False, repr=False)

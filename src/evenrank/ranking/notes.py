@@ -1,4 +1,4 @@
-"""What is odd about rankings, in words: short ones, and targets that do not fit a topic."""
+"""What is unusual about rankings, in words: short ones, and targets that do not fit a topic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def _short(results: Sequence[TopicRankings], job: RankingJob, titles: Mapping[in
     if not lengths:
         return
     if job.length == "relevant":
-        yield f"rankings end where expected relevance ends, before {wanted} pages, {_named(lengths, titles)}"
+        where = _named(lengths, titles)
+        yield f"rankings have as many pages as are expected to be relevant, fewer than {wanted}, {where}"
     else:
         yield f"fewer candidates than the {wanted} pages of a ranking {_named(lengths, titles)}"
 
@@ -112,6 +113,6 @@ def _way_out(dimension: str, finer: str, information: Sequence[str], them: str) 
     if not others and not finer:
         return f"take the field as it is{them} (--target field)"
     leave = f"leave {dimension} out of the target{them} (--set information={others} --set scored={others})"
-    refined = ",".join(finer if name == dimension else name for name in information)
+    refined = ",".join(dict.fromkeys(finer if name == dimension else name for name in information))
     refine = f"refine it{'' if others else them} to {finer} (--set information={refined} --set scored={refined})"
     return ", or ".join([*([leave] if others else []), *([refine] if finer else [])])

@@ -163,7 +163,7 @@ def _model(collection: Collection, model: str | ModelChoice, faults: Collected) 
 
 def check_weights(weights: Sequence[float] | str) -> tuple[float, ...]:
     """The distinct weights, ascending; an error that names those that are no numbers or out of range."""
-    given = weights.split(",") if isinstance(weights, str) else list(weights)
+    given = weights.split(",") if isinstance(weights, str) else list(weights) if np.iterable(weights) else [weights]
     by_text = {str(one).strip(): _weight(one) for one in given}
     wrong = [repr(text[:40]) for text, weight in by_text.items() if weight is None]
     if wrong or not by_text:
@@ -175,7 +175,7 @@ def check_weights(weights: Sequence[float] | str) -> tuple[float, ...]:
 def _weight(given: object) -> float | None:
     try:
         weight = float(given)  # type: ignore[arg-type]  # what is no number is refused below
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return weight if 0.0 <= weight <= MAX_WEIGHT else None
 

@@ -45,7 +45,7 @@ class RankedTopics:
     """Settings, versions and the certificate of each topic, as the file beside a run holds them."""
     topics: tuple[TopicRankings, ...]
     notes: tuple[str, ...] = ()
-    """What is odd about the settings or the rankings, such as topics with few candidates."""
+    """What is unusual about the settings or the rankings, such as topics with few candidates."""
 
     @property
     def certificate(self) -> dict[str, float]:
@@ -107,7 +107,7 @@ def rank(
     filled up from the index if there is one. `protocol` names the scorer to serve. `target` is where the target comes
     from: track (half the field, half the world), field, equal, world, the path of a table of shares, or a dict: group →
     share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length` is
-    the protocol's (full), or ends each list where its expected relevance ends (relevant). `attention` is how people
+    the protocol's (full), or as many pages as are expected to be relevant (relevant). `attention` is how people
     read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
     `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
     its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
@@ -119,7 +119,8 @@ def rank(
     opened = given_collection(collection)
     faults = Collected()
     asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
-    topic_ids = [topic.id for topic in asked] or faults.check(lambda: choose_topics(opened, topics)) or []
+    of_query = [topic.id for topic in asked]
+    topic_ids = of_query if query else faults.check(lambda: choose_topics(opened, topics)) or []
     job = make_job(
         opened,
         task,

@@ -61,7 +61,7 @@ def _outside(job: RankingJob) -> Iterator[str]:
         groups = listed([f"{group} {share:.0%}" for group, share in missed.items()])
         yield (
             f"{choice.word} gives {sum(missed.values()):.0%} to groups that within={','.join(within)} leaves out "
-            f"({groups}): only pages that are in a group on either side can serve them (change the table or within)"
+            f"({groups}), which no page can serve (change the table or within)"
         )
 
 

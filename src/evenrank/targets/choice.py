@@ -19,7 +19,7 @@ from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.targets.equal import equal_target
 from evenrank.targets.target import background_target, blend
-from evenrank.targets.target_table import TableMapping, check_shares, read_shares, shares_of_mapping
+from evenrank.targets.target_table import SHOWN, TableMapping, checked_shares, read_shares, shares_of_mapping
 
 TargetWord = Literal["track", "field", "equal", "world"]
 TARGET_WORDS: dict[str, str] = {
@@ -70,9 +70,19 @@ def choose_target(target: Target, known: Mapping[str, Dimension] = DIMENSIONS) -
     if str(target) in TARGET_WORDS:
         return TargetChoice(str(target))
     path = Path(target)
-    if not path.is_file():
-        raise EvenrankError(f"no target {os.fspath(target)!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)")
+    if not _is_file(path):
+        raise EvenrankError(
+            f"no target {os.fspath(target)[:SHOWN]!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)"
+        )
     return read_target_table(path, known)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file can have names none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -> TargetChoice:
@@ -83,8 +93,12 @@ def read_target_table(path: Path, known: Mapping[str, Dimension] = DIMENSIONS) -
 def _checked(choice: TargetChoice, known: Mapping[str, Dimension]) -> TargetChoice:
     """A choice that was made in Python, if it means something."""
     if choice.is_table:
-        check_shares(choice.dimensions, choice.shares, known)
-    elif choice.word not in TARGET_WORDS:
+        dimensions, shares = checked_shares(choice.dimensions, choice.shares, known)
+        is_in_order = dict(shares).keys() == dict(choice.shares).keys() and np.allclose(
+            [share for _, share in shares], [share for _, share in choice.shares], atol=1e-12
+        )
+        return choice if is_in_order else TargetChoice(choice.word, dimensions, shares)
+    if choice.word not in TARGET_WORDS:
         raise UnknownNameError("target", choice.word, TARGET_WORDS)
     return choice
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -54,16 +54,20 @@ def shares_of_mapping(given: TableMapping, known: Mapping[str, Dimension]) -> tu
     """
     if any(isinstance(value, Mapping) for value in given.values()):
         return _product(given, known)
-    rows, faults = _rows_of(OF_MAPPING, given)
+    rows, faults = _rows_of(OF_MAPPING, given.items())
     space, unknown = _space_of(OF_MAPPING, rows, known) if rows or not faults else (GroupSpace(()), [])
     return _table(OF_MAPPING, rows, space, faults, unknown)
 
 
-def check_shares(dimensions: Sequence[str], shares: Shares, known: Mapping[str, Dimension]) -> None:
-    """InputError with everything wrong with shares over the groups of some dimensions."""
-    rows, faults = _rows_of(OF_MAPPING, dict(shares))
+def checked_shares(
+    dimensions: Sequence[str], shares: Shares, known: Mapping[str, Dimension]
+) -> tuple[tuple[str, ...], Shares]:
+    """Dimensions and shares that were given as such; InputError with everything wrong with them."""
+    if any(len(pair) != 2 for pair in shares):
+        raise input_error(OF_MAPPING, 0, "shares that are not pairs", "give (group, share) for each group")
+    rows, faults = _rows_of(OF_MAPPING, shares)
     space = GroupSpace.of(dimensions, known)
-    _table(OF_MAPPING, rows, space, faults, list(_unknown_groups(OF_MAPPING, rows, space)))
+    return _table(OF_MAPPING, rows, space, faults, list(_unknown_groups(OF_MAPPING, rows, space)))
 
 
 def _product(given: Mapping[str, object], known: Mapping[str, Dimension]) -> tuple[tuple[str, ...], Shares]:
@@ -77,9 +81,9 @@ def _product(given: Mapping[str, object], known: Mapping[str, Dimension]) -> tup
                 Fault(OF_MAPPING, 0, f"no dimension {str(name)[:SHOWN]!r}", f"choose from {', '.join(known)}")
             )
         elif not isinstance(shares, Mapping):
-            faults.append(Fault(place, 0, f"{repr(shares)[:SHOWN]} is no dict", "give its groups and their shares"))
+            faults.append(Fault(place, 0, f"{repr(shares)[:SHOWN]} is not a dict", "give its groups and their shares"))
         else:
-            rows, wrong = _rows_of(place, shares)
+            rows, wrong = _rows_of(place, shares.items())
             space = GroupSpace((known[name],))
             try:
                 parts.append(_table(place, rows, space, wrong, list(_unknown_groups(place, rows, space)))[1])
@@ -93,14 +97,14 @@ def _product(given: Mapping[str, object], known: Mapping[str, Dimension]) -> tup
     return tuple(given), tuple(("|".join(g for g, _ in cell), math.prod(share for _, share in cell)) for cell in cells)
 
 
-def _rows_of(place: str, given: Mapping[str, object]) -> tuple[list[ShareRow], list[Fault]]:
-    """The lines that a mapping from groups to shares stands for, and what is wrong with them."""
+def _rows_of(place: str, given: Iterable[tuple[str, object]]) -> tuple[list[ShareRow], list[Fault]]:
+    """The lines that pairs of groups and shares stand for, and what is wrong with them."""
     rows: list[ShareRow] = []
     faults: list[Fault] = []
-    for group, share in given.items():
+    for group, share in given:
         try:
             number = math.nan if isinstance(share, (bool, str)) else float(share)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not 0.0 <= number <= 1.0:
             shown = f"{number:g}" if math.isfinite(number) else repr(share)[:SHOWN]
