@@ -91,7 +91,9 @@ def test_draws_stay_fair_while_articles_are_marked(desk: Desk, first_rank: int) 
 
 def test_draws_reach_a_goal_that_candidates_allow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
-    monkeypatch.setattr("evenrank.web.searches.plan.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0))
+    monkeypatch.setattr(
+        "evenrank.web.searches.plan.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
+    )
     search = saved(desk)
     rankings: list[np.ndarray] = []
     for number in range(100):

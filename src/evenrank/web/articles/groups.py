@@ -30,7 +30,7 @@ def shown_dimensions(collection: Collection) -> tuple[Dimension, ...]:
     return tuple(dimension for dimension in collection.dimensions if not dimension.is_personal)
 
 
-def names_people(restriction: str, known: Mapping[str, Dimension]) -> bool:
+def restricts_people(restriction: str, known: Mapping[str, Dimension]) -> bool:
     """Whether `dimension=group` names a group of people, such as a gender: a list of them would tell it of each one."""
     name, _, group = (part.strip() for part in restriction.partition("="))
     return name in known and known[name].is_personal and group.casefold() != "known"

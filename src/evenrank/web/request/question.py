@@ -22,7 +22,7 @@ from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
 from evenrank.records import WORK_ORDER, Topic
 from evenrank.search.query.topic_query import subject_words
-from evenrank.web.articles.groups import names_people
+from evenrank.web.articles.groups import restricts_people
 from evenrank.web.pages.errors import BadRequestError
 from evenrank.web.pages.i18n import Message
 from evenrank.web.request.choices import TABLE, attention_choices, goal_choices, policy_choices
@@ -245,7 +245,7 @@ def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: d
         parse_restriction(chosen, known)
     except EvenrankError as error:
         faults["within"] = str(error)
-    if any(names_people(str(text), known) for text in chosen):
+    if any(restricts_people(str(text), known) for text in chosen):
         faults["within"] = Message("A list cannot be limited to a group of people, only to biographies (known).")
     return tuple(map(str, chosen))
 
