@@ -1,4 +1,10 @@
-"""Which totals are withheld, because they would say something about one person: few people, or all of one gender."""
+"""Which totals are withheld, because they would say something about one person: few people, or all of one gender.
+
+These rules keep figures about articles that somebody finds from telling a person's gender. They cannot stop people who
+choose the articles themselves: five men they know and one person more make a list of six, whose totals tell the gender
+of the sixth, and so do two lists that differ in one person. No threshold prevents that. It is accepted because whoever
+can name articles can read them, and an article says what the total would.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,9 @@ from evenrank.alignment.groups import GroupSpace
 
 FEWEST = 5
 """A group of fewer articles is not shown separately: a total of one article would be a label of a person."""
+FEWEST_ALIKE = 20
+"""So many people, all of one gender, are a fact about a subject; of fewer, it is a label of each of them. Twenty is four
+times `FEWEST`: nobody lists that many people to learn the gender of one."""
 NONE = 1e-6
 """Articles that count as none; an article of several groups is a fraction of one in each."""
 
@@ -17,6 +26,22 @@ def are_few(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which totals are over too few articles; a total over none says nothing about anyone."""
     whole = np.ceil(counts - NONE)
     return np.asarray((whole > 0) & (whole < FEWEST))
+
+
+def are_few_alike(counts: NDArray[np.float64]) -> bool:
+    """Whether the totals of known groups are of several people, but of one group and fewer than `FEWEST_ALIKE`."""
+    return bool((counts > NONE).sum() == 1 and counts.sum() < FEWEST_ALIKE - NONE)
+
+
+def effective_number(weights: NDArray[np.float64]) -> float:
+    """How many equal weights would be spread as widely, (Σw)²/Σw² (Kish 1965); 0 when there are none."""
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def has_few_effective(weights: NDArray[np.float64]) -> bool:
+    """Whether weights of people are as concentrated as if there were few; without any, there is nobody to tell of."""
+    return 0.0 < effective_number(weights) < FEWEST - NONE
 
 
 def are_few_people(counts: NDArray[np.float64], space: GroupSpace, has_others: bool = False) -> bool:
@@ -30,13 +55,14 @@ def are_few_people(counts: NDArray[np.float64], space: GroupSpace, has_others: b
 
 
 def hide_people(counts: NDArray[np.float64], has_others: bool = False) -> NDArray[np.bool_]:
-    """Which totals of a personal dimension are withheld: as soon as one known group has few people, all of them.
+    """Which totals of a personal dimension are withheld: all of them as soon as one known group has few people,
+    or as fewer than `FEWEST_ALIKE` are all of one group.
 
     The first total is that of what is not known; whoever knows it and all others but one knows that one too. With
     `has_others`, the goal beside them follows other people; where these articles are about none, it tells of those.
     """
     is_none = has_others and not (counts[1:] > NONE).any()
-    hides = np.full(counts.shape, is_none or bool(are_few(counts[1:]).any()))
+    hides = np.full(counts.shape, is_none or are_few_alike(counts[1:]) or bool(are_few(counts[1:]).any()))
     hides[0] = False
     return hides
 
