@@ -1,7 +1,7 @@
 """Which totals are withheld, because they would say something about one person: few people, or all of one gender.
 
-These rules keep figures about articles that somebody finds from telling a person's gender. They cannot stop people who
-choose the articles themselves: five men they know and one person more make a list of six, whose totals tell the gender
+These rules are there so that figures about articles which a search found do not label a person. They cannot stop people
+who choose the articles themselves: five men they know and one person more make a list of six, whose totals tell the gender
 of the sixth, and so do two lists that differ in one person. No threshold prevents that. It is accepted because whoever
 can name articles can read them, and an article says what the total would.
 """
@@ -16,8 +16,8 @@ from evenrank.alignment.groups import GroupSpace
 FEWEST = 5
 """A group of fewer articles is not shown separately: a total of one article would be a label of a person."""
 FEWEST_ALIKE = 20
-"""So many people, all of one gender, are a fact about a subject; of fewer, it is a label of each of them. Twenty is four
-times `FEWEST`: nobody lists that many people to learn the gender of one."""
+"""That all of so many people have one gender is a fact about their subject; of fewer, it is a label of each of them.
+Twenty is a convention, four times `FEWEST`, because “all” tells more of each person than a share does."""
 NONE = 1e-6
 """Articles that count as none; an article of several groups is a fraction of one in each."""
 
@@ -67,20 +67,23 @@ def hide_people(counts: NDArray[np.float64], has_others: bool = False) -> NDArra
     return hides
 
 
-def reveal_people(counts: NDArray[np.float64], space: GroupSpace, has_others: bool = False) -> NDArray[np.bool_]:
+def reveal_people(
+    counts: NDArray[np.float64], space: GroupSpace, has_others: bool = False, any_reveals: bool = False
+) -> NDArray[np.bool_]:
     """Cells that would say something about a person, e.g. of a region whose biographies are few or of one gender.
 
     What is not personal, such as the region, is shown beside each article. So for each combination of those groups, the
     totals of a personal dimension are safe only when at least two of its groups have several people and none has few.
     The same holds for all that is withheld together, because the totals of the dimension are known: the combinations
     with the fewest people are withheld as well until it does. With `has_others`, as in `hide_people`, combinations
-    without people are withheld, too.
+    without people are withheld, too. With `any_reveals`, all combinations with people are.
     """
     hides = np.zeros(counts.shape, bool)
     for axis, dimension in enumerate(space.dimensions):
         if dimension.is_personal:
             known = np.moveaxis(counts, axis, -1)[..., 1:]
             is_hidden = _withhold(known.reshape(-1, known.shape[-1]), has_others).reshape(known.shape[:-1])
+            is_hidden |= any_reveals & (known > NONE).any(axis=-1)
             hides |= np.expand_dims(is_hidden, axis)
     return hides
 
