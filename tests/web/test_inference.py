@@ -1,7 +1,7 @@
 """What visitors could infer about one person: filters, settings and comparisons do not tell which gender it has.
 
-Lists of articles that visitors bring can: five men they know and one person more. No threshold prevents that; see
-`evenrank.alignment.withheld`.
+Lists of articles that visitors bring can: those of men and women they know, and of one person more. No threshold
+prevents that; see `evenrank.alignment.withheld`.
 """
 
 from __future__ import annotations
