@@ -1,7 +1,7 @@
 """Which totals are withheld, because they would say something about one person: few people, or all of one gender.
 
 These rules are there so that figures about articles which a search found do not label a person. They cannot stop people
-who choose the articles themselves. The totals of five men and five women whose gender they know and one person more tell
+who choose the articles themselves. The totals of five men and five women they know of and one person more tell
 the gender of that one, and so do two lists that differ in one person. A higher threshold only takes more known people.
 It is accepted because whoever can name articles can read them, and an article usually says what the total would.
 """
