@@ -149,6 +149,8 @@ def test_equal_is_the_same_for_all_groups_where_nothing_is_known_of_them() -> No
         ((40, 20, 4), (0.5, 0.5, 0.0)),  # as without those four people
         ((40, 20, 5), (1 / 3, 1 / 3, 1 / 3)),
         ((40, 0, 0), (1.0, 0.0, 0.0)),
+        ((20, 0, 0), (1.0, 0.0, 0.0)),
+        ((19, 0, 0), (1 / 3, 1 / 3, 1 / 3)),  # that all of so few are men is not told
         ((40, 4, 0), (1 / 3, 1 / 3, 1 / 3)),  # nobody is left out, and the few are not told apart
         ((3, 2, 0), (1 / 3, 1 / 3, 1 / 3)),
     ],

@@ -46,7 +46,11 @@ def test_the_gender_of_a_few_is_not_named() -> None:
     assert named(volcanoes) == []
     assert named(pages((4, UNKNOWN, MALE))) == []
     assert named(pages((60, UNKNOWN, MALE), (4, UNKNOWN, FEMALE))) == []  # 60 of 64 men would mean four women
-    assert named(pages((5, UNKNOWN, MALE))) == [("gender", "male", 1.0)]
+
+
+@pytest.mark.parametrize("n_men, is_named", [(5, False), (19, False), (20, True)])
+def test_one_gender_of_all_is_named_only_of_many(n_men: int, is_named: bool) -> None:
+    assert bool(named(pages((n_men, UNKNOWN, MALE)))) == is_named
 
 
 def test_gender_matters_where_most_pages_are_about_people() -> None:

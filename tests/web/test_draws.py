@@ -62,7 +62,7 @@ def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> N
     assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
     progress = search_progress(desk, search)
     assert progress is not None
-    assert progress.loss == pytest.approx(loss, rel=1e-9)
+    assert progress.loss == pytest.approx(loss, abs=0.000501)  # rounded as on pages
     least = progress.first_loss * (0.8 if fairness < 1.0 else 1 / 3)  # gently, relevance comes first
     assert progress.loss < least
 

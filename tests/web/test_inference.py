@@ -1,4 +1,8 @@
-"""What visitors could infer about one person: whatever they select, pages are the same whichever gender it has."""
+"""What visitors could infer about one person: filters, settings and comparisons do not tell which gender it has.
+
+Lists of articles that visitors bring can: those of men and women they know, and of one person more. No threshold
+prevents that; see `evenrank.alignment.withheld`.
+"""
 
 from __future__ import annotations
 
@@ -203,6 +207,93 @@ def test_what_changed_is_not_told_of_few_people(desk: Desk, n_exchanged: int, is
     question = Question("Any", attention="uniform")
     found = changes(desk.collection, compare_lists(plain, listed), listed, goal, space, question)
     assert ("women" in {change.label for change in found}) == is_told
+
+
+def genders_of(client: TestClient, path: str) -> list[dict[str, object]]:
+    """Rows of the known genders in the JSON interface."""
+    return list(client.get(f"/api{path}/fairness").json()["dimensions"]["gender"][1:])
+
+
+@pytest.mark.parametrize("attention", [{"attention": "table", "weights": "1"}, {"attention": "rbp:0.1"}])
+def test_attention_that_singles_out_a_person_counts_no_genders(desk: Desk, attention: dict[str, str]) -> None:
+    client = client_of(desk)
+    for fairness in ("0", "1"):
+        path = posted(client, "/lists", {**QUESTION, **attention, "within-gender": "known", "fairness": fairness})
+        assert is_person(desk, loaded(desk, path).page_ids).all()
+        assert {row["share"] for row in genders_of(client, path)} == {None}
+        assert {row["goal"] for row in genders_of(client, path)} == {None}
+        assert set(client.get(f"/api{path}").json()["certificate"]) == {"relevance_share"}
+        assert client.get(f"/api{path}/trade-off").json()["here"]["awrf"] is None
+        assert "groups of people, such as genders, are not counted" in client.get(path).text
+
+
+@pytest.mark.parametrize("attention", [{"attention": "table", "weights": "1"}, {"attention": "rbp:0.1"}])
+def test_draws_whose_attention_singles_out_a_person_count_no_genders(
+    client: TestClient, attention: dict[str, str]
+) -> None:
+    path = posted(client, "/searches", {**QUESTION, **attention, "within-gender": "known"})
+    client.post(f"{path}/draws")
+    state = client.get(f"/api{path}").json()
+    assert state["all_draws"]["EE-L"] is None
+    assert {row["share"] for row in state["all_draws"]["dimensions"]["gender"][1:]} == {None}
+    assert "<polyline" not in client.get(path).text
+
+
+def test_an_even_attention_to_many_people_is_counted(client: TestClient) -> None:
+    path = posted(client, "/lists", {**QUESTION, "attention": "rbp:0.9", "within-gender": "known"})
+    assert any(row["share"] is not None for row in genders_of(client, path))
+
+
+def test_figures_for_bots_are_as_exact_as_pages(client: TestClient, list_path: str, search_path: str) -> None:
+    """With all its digits, a sum of different weights would tell which ranks it is made of."""
+    data = client.get(f"/api{list_path}/fairness").json()
+    for row in (*data["dimensions"]["gender"], *data["together"]):
+        for value in (row["share"] or 0.0, row["goal"] or 0.0):
+            assert value == round(value, 2 if value >= 0.1 else 3)
+    certificate = data["certificate"]
+    assert all(value == round(value, 2) for name, value in certificate.items() if name != "relevance_share")
+    curve = client.get(f"/api{list_path}/trade-off").json()
+    assert all(point["awrf"] == round(point["awrf"], 3) for point in (curve["here"], *curve["points"]))
+    client.post(f"{search_path}/draws")
+    state = client.get(f"/api{search_path}").json()
+    for loss in (state["all_draws"]["EE-L"], state["certificate"]["EE-L"]):
+        assert loss == round(loss, 3)
+
+
+def test_no_figure_is_of_the_first_ranks_alone(client: TestClient, list_path: str) -> None:
+    for path in (f"/api{list_path}", f"/api{list_path}/fairness"):
+        certificate = client.get(path).json()["certificate"]
+        assert "AWRF" in certificate
+        assert not any("@" in name for name in certificate)
+    only_regions = posted(client, "/lists", {**QUESTION, "dimension-geography": "1"})
+    assert "AWRF@10" in client.get(f"/api{only_regions}").json()["certificate"]
+
+
+@pytest.mark.parametrize("n_moved, is_told", [(1, False), (4, False), (16, True)])
+def test_what_changed_is_not_told_of_few_people_who_moved(desk: Desk, n_moved: int, is_told: bool) -> None:
+    """Both lists have the same pages; some women changed places with articles about no person."""
+    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+    women, men, others = (page_ids[masks == mask] for mask in (GENDER.mask_of("female"), GENDER.mask_of("male"), 1))
+    plain = np.concatenate([others[:n_moved], men[:20], women[16:24], women[:n_moved]])
+    listed = np.concatenate([women[:n_moved], men[:20], women[16:24], others[:n_moved]])
+    space = desk.collection.space()
+    goal = np.full(space.n_groups, 1 / space.n_groups)
+    question = Question("Any", attention="dcg")
+    found = changes(desk.collection, compare_lists(plain, listed), listed, goal, space, question)
+    assert ("women" in {change.label for change in found}) == is_told
+
+
+@pytest.mark.parametrize("n_women, is_shown", [(0, False), (5, True)])
+def test_that_all_of_few_people_have_one_gender_is_withheld(desk: Desk, n_women: int, is_shown: bool) -> None:
+    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+    women, men = (page_ids[masks == GENDER.mask_of(gender)] for gender in ("female", "male"))
+    people = [*men[:10].tolist(), *women[:n_women].tolist()]
+    client = client_of(desk)
+    path = posted(client, "/lists", {"title": "Own", "text-1": "\n".join(map(str, people)), "best": "FA"})
+    assert len(loaded(desk, path).page_ids) == len(people)
+    shares = [row["share"] for row in genders_of(client, path)]
+    assert any(share is not None for share in shares) == is_shown
+    assert ("AWRF" in client.get(f"/api{path}").json()["certificate"]) == is_shown
 
 
 def test_without_biographies_no_combination_is_withheld(desk: Desk, client: TestClient) -> None:

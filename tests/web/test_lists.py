@@ -170,8 +170,8 @@ def test_the_trade_off_has_the_list_on_it(client: TestClient, desk: Desk, list_p
 def test_shares_add_up(client: TestClient, list_path: str) -> None:
     balance = client.get(f"/api{list_path}/fairness").json()
     for rows in balance["dimensions"].values():
-        assert sum(row["goal"] for row in rows) == pytest.approx(1.0, abs=1e-3)
-        assert sum(row["share"] or 0.0 for row in rows) <= 1.0 + 1e-5  # each is rounded to six places
+        assert sum(row["goal"] for row in rows) == pytest.approx(1.0, abs=0.02)  # genders are rounded as on pages
+        assert sum(row["share"] or 0.0 for row in rows) <= 1.02
     assert 0.0 < balance["unknown_share"] < 1.0
 
 

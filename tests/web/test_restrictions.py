@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
@@ -9,7 +11,7 @@ from tests.desk_collections import QUESTION
 from tests.web.conftest import posted
 
 from evenrank.web.desk import Desk
-from evenrank.web.lists.work_list import load_list
+from evenrank.web.lists.work_list import load_list, save_list
 from evenrank.web.searches.progress import search_progress
 from evenrank.web.searches.saved_search import load_search
 
@@ -37,3 +39,15 @@ def test_draws_of_one_region_reach_their_goal(client: TestClient, desk: Desk) ->
     assert progress is not None
     rows = progress.balance.by_dimension("geography")
     assert {row.label: (row.share, row.goal) for row in rows} == {"Africa": (1.0, 1.0)}
+
+
+def test_a_group_that_the_collection_no_longer_has_is_named_and_ignored(client: TestClient, desk: Desk) -> None:
+    path = posted(client, "/lists", QUESTION)
+    kept = load_list(desk.store, path.rsplit("/", 1)[1])
+    assert kept is not None
+    question = replace(kept.question, within=("geography=Atlantis",))
+    token = save_list(desk.store, replace(kept, question=question), "")
+    for page in (f"/lists/{token}", f"/lists/{token}/fairness"):
+        answer = client.get(page)
+        assert answer.status_code == 200
+        assert "Only: Atlantis (no longer among the groups here, so not applied)" in answer.text

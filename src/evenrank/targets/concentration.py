@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment
 from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.alignment.withheld import are_few
+from evenrank.alignment.withheld import are_few, are_few_alike
 
 ONE_GROUP = 0.8
 """Share of the pages that are known in a dimension from which on one group is nearly everything."""
@@ -42,7 +42,8 @@ def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: Gr
     """The dimensions in which nearly all pages of a topic are in one group.
 
     `weights` say how likely each page belongs to the topic. Groups of people are named only where most pages are about
-    people and no group is of a few, whose total would say something about one of them.
+    people, no group is of a few, whose total would say something about one of them, and those who are all of one group
+    are at least `FEWEST_ALIKE`.
     """
     counted = np.bincount(alignment.page_type[weights > 0.0], minlength=len(alignment.rows))
     of_type = np.bincount(alignment.page_type, weights, minlength=len(alignment.rows))
@@ -65,5 +66,6 @@ def _threshold(dimension: Dimension) -> float:
 
 
 def _may_be_named(share_of_people: float, people: NDArray[np.integer]) -> bool:
-    """Whether a topic is about people, and none of their groups is of a few."""
-    return share_of_people >= MOSTLY and not are_few(people.astype(np.float64)).any()
+    """Whether a topic is about people, none of their groups is of a few, and not all of a few handfuls are alike."""
+    counts = people.astype(np.float64)
+    return share_of_people >= MOSTLY and not are_few(counts).any() and not are_few_alike(counts)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.alignment.withheld import FEWEST
+from evenrank.alignment.withheld import FEWEST, are_few_alike
 
 LEAST_SHARE = 0.01
 """Share of a dimension's known mass from which a group belongs to the field. A group with less has hardly a page to
@@ -66,10 +66,10 @@ def _has_people(mass: NDArray[np.float64], counts: NDArray[np.float64] | None) -
 
     That a target names a group of fewer would say something about single people: a group of a few counts neither more
     nor less than one without any, as long as two others have several. With fewer such groups all count: a few women
-    among many men are not to be left out.
+    among many men are not to be left out. All count, too, where fewer than `FEWEST_ALIKE` people are of one group.
     """
     if counts is None:
         return np.ones(mass.shape, np.bool_)
     found = np.ceil(counts - ROUNDING) >= FEWEST
     has_few = bool((counts[~found] > ROUNDING).any())
-    return np.ones_like(found) if has_few and found.sum() < 2 else found
+    return np.ones_like(found) if are_few_alike(counts) or (has_few and found.sum() < 2) else found

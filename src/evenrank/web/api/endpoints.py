@@ -104,13 +104,13 @@ def get_list(request: Request) -> Response:
     articles = list_articles(desk, work_list)
     chosen = articles.articles(parse_filters(request.query_params, desk.collection).apply(articles))
     is_few = balance_of(desk, work_list).has_few_people
-    return json_response({**_head(work_list, is_few), "articles": _articles(request, chosen)})
+    return json_response({**_head(desk, work_list, is_few), "articles": _articles(request, chosen)})
 
 
 def get_fairness(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
     balance = balance_of(desk, work_list)
-    certificate = public_certificate(work_list.certificate, balance.has_few_people)
+    certificate = public_certificate(work_list.certificate, balance.space, balance.has_few_people)
     return json_response({"certificate": certificate, **balance.as_data()})
 
 
@@ -139,7 +139,7 @@ def get_search(request: Request) -> Response:
         {"EE-L": progress.loss, "articles": progress.n_articles, **progress.balance.as_data()} if progress else None
     )
     is_few = candidates_have_few_people(desk, search)
-    return json_response({**_head(search, is_few), "n_draws": search.n_draws, "all_draws": so_far})
+    return json_response({**_head(desk, search, is_few), "n_draws": search.n_draws, "all_draws": so_far})
 
 
 def post_draw(request: Request, record: dict[str, Any]) -> Response:
@@ -174,13 +174,13 @@ def page_number(desk: Desk, page_id: int | float | str) -> int:
     return int(page_id) if ids is None else ids.find(str(page_id))
 
 
-def _head(kept: Kept, has_few_people: bool) -> dict[str, Any]:
+def _head(desk: Desk, kept: Kept, has_few_people: bool) -> dict[str, Any]:
     return {
         "token": kept.token,
         "number": kept.number,
         "created": kept.created,
         "question": {**asdict(kept.question), "sources": sources_as_data(kept.question.sources)},
-        "certificate": public_certificate(kept.certificate, has_few_people),
+        "certificate": public_certificate(kept.certificate, desk.space(kept), has_few_people),
         "model": kept.model and asdict(kept.model),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,16 @@ def restricts_people(restriction: str, known: Mapping[str, Dimension]) -> bool:
     """Whether `dimension=group` names a group of people, such as a gender: a list of them would tell it of each one."""
     name, _, group = (part.strip() for part in restriction.partition("="))
     return name in known and known[name].is_personal and group.casefold() != "known"
+
+
+def valid_restrictions(within: Iterable[str], known: Mapping[str, Dimension]) -> list[str]:
+    """The restrictions `dimension=group` whose group there is: newer data may lack one that a stored question names."""
+    return [text for text in within if _is_valid(text, known)]
+
+
+def _is_valid(restriction: str, known: Mapping[str, Dimension]) -> bool:
+    name, _, group = (part.strip() for part in restriction.partition("="))
+    return name in known and group.casefold() in ("known", *map(str.casefold, known[name].groups))
 
 
 def address_name(dimension: Dimension) -> str:

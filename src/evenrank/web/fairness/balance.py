@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 
 from evenrank.alignment.alignment import Alignment, align
 from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
-from evenrank.alignment.withheld import are_few_people, hide_people, reveal_people
+from evenrank.alignment.withheld import (
+    are_few_alike,
+    are_few_people,
+    has_few_effective,
+    hide_people,
+    reveal_people,
+)
 from evenrank.collection.collection import Collection
+from evenrank.exposure import AttentionTable
 from evenrank.ranking.groups import masks_within
+from evenrank.web.articles.groups import valid_restrictions
 from evenrank.web.request.question import Question
 
 FOLDED = ("all combinations", "all other combinations")
 """What the row of all withheld combinations is called: when it is the only one, and beside others."""
+SMALL_SHARE = 0.0995
+"""Shares below it have one decimal more, as on pages."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,8 @@ class Balance:
     """Whether articles of which nothing is known take part in the comparison (Task 2) or not (Task 1)."""
     is_partial: bool = False
     """Whether the goal follows more articles than these, such as candidates that are not on the list."""
+    is_focused: bool = False
+    """Whether the attention tells of single people, however many there are: `focuses_on_people`."""
 
     @property
     def unknown_share(self) -> float:
@@ -67,13 +79,18 @@ class Balance:
     @property
     def has_few_people(self) -> bool:
         """Whether a figure over all groups may say something about one person."""
-        return are_few_people(self.n_articles, self.space, self._has_others)
+        is_few = self.is_focused or are_few_people(self.n_articles, self.space, self._has_others)
+        return is_few or any(are_few_alike(self.space.margin(self.n_articles, name)[1:]) for name in self._personal)
+
+    @property
+    def _personal(self) -> list[str]:
+        """Names of the dimensions that describe people."""
+        return [dimension.name for dimension in self.space.dimensions if dimension.is_personal]
 
     @property
     def _has_others(self) -> bool:
         """Whether the goal may follow people that are not among these articles."""
-        personal = [dimension.name for dimension in self.space.dimensions if dimension.is_personal]
-        return self.is_partial and any(self.space.margin(self.goal, name)[1:].sum() > 0 for name in personal)
+        return self.is_partial and any(self.space.margin(self.goal, name)[1:].sum() > 0 for name in self._personal)
 
     def by_dimension(self, name: str) -> list[GroupBalance]:
         """Totals of one dimension; a group with neither attention nor goal is left out, unless it is withheld: which
@@ -102,6 +119,8 @@ class Balance:
         parts = (self._compared(self.exposure), self.goal, self.n_articles)
         shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
         is_hidden = self._hidden(counts, dimension)
+        if self._tells_of_people(dimension):
+            shares, goals = round_shares(shares), round_shares(goals)
         whole = counts.round().astype(int)
         rows = zip(labels, shares.tolist(), goals.tolist(), whole.tolist(), is_hidden, strict=True)
         made = [GroupBalance(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
@@ -109,12 +128,17 @@ class Balance:
 
     def _hidden(self, counts: NDArray[np.float64], dimension: str | None) -> NDArray[np.bool_]:
         """Which totals are withheld; those of what is shown beside each article, such as its region, never are."""
-        is_personal = any(each.is_personal for each in self.space.dimensions if dimension in (None, each.name))
-        if not is_personal:
+        if not self._tells_of_people(dimension):
             return np.zeros(counts.shape, bool)
-        if dimension is not None:
-            return hide_people(counts, self._has_others)
-        return reveal_people(counts.reshape(self.space.shape), self.space, self._has_others).reshape(-1)
+        if dimension is None:
+            cells = counts.reshape(self.space.shape)
+            return reveal_people(cells, self.space, self._has_others, self.is_focused).reshape(-1)
+        is_known = np.arange(len(counts)) > 0
+        return is_known if self.is_focused else hide_people(counts, self._has_others)
+
+    def _tells_of_people(self, dimension: str | None) -> bool:
+        """Whether totals of a dimension, or of all combinations, are of groups of people."""
+        return bool(self._personal) if dimension is None else dimension in self._personal
 
     def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
         """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
@@ -134,6 +158,29 @@ class Balance:
         }
 
 
+def round_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares as exact as pages write them: more decimals could tell who makes up the sum."""
+    return np.where(shares < SMALL_SHARE, shares.round(3), shares.round(2))
+
+
+def focuses_on_people(
+    question: Question, alignment: Alignment, attention: NDArray[np.float64], space: GroupSpace
+) -> bool:
+    """Whether the attention of pages is so uneven that shares by it tell of single people.
+
+    Weights that visitors choose can single out anybody, and so do others that go to few people for the most part.
+    """
+    is_own = isinstance(question.attention_model, AttentionTable)
+    people = [are_people(alignment, space, dimension.name) for dimension in space.dimensions if dimension.is_personal]
+    return any(has_few_effective(attention[places]) or (is_own and places.any()) for places in people)
+
+
+def are_people(alignment: Alignment, space: GroupSpace, dimension: str) -> NDArray[np.bool_]:
+    """Which pages are in a known group of a personal dimension."""
+    is_known = np.asarray((space.margin(alignment.rows, dimension)[:, 1:] > 0.0).any(axis=1))
+    return is_known[alignment.page_type]
+
+
 def page_alignment(
     collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, within: Sequence[str] = ()
 ) -> Alignment:
@@ -142,7 +189,8 @@ def page_alignment(
     `within` is the question's restriction: a page counts for the groups that it leaves, and for no other.
     """
     masks = collection.masks_of(collection.rows_of(page_ids), space, UNKNOWN_MASK)
-    return align(masks_within(masks, space, within), space, [True] * len(space.dimensions))
+    kept = valid_restrictions(within, {dimension.name: dimension for dimension in space.dimensions})
+    return align(masks_within(masks, space, kept), space, [True] * len(space.dimensions))
 
 
 def list_exposure(
@@ -161,23 +209,15 @@ def list_balance(
     is_partial: bool = False,
 ) -> Balance:
     """The balance of one work list."""
-    exposure = list_exposure(collection, page_ids, space, question)
-    counts = page_alignment(collection, page_ids, space, question.within).total()
-    shares = exposure / max(exposure.sum(), 1e-12)
-    return Balance(space, shares, goal, counts, counts_unknown=False, is_partial=is_partial)
-
-
-def draws_balance(
-    collection: Collection,
-    page_ids: NDArray[np.int32],
-    exposure: NDArray[np.float64],
-    goal: NDArray[np.float64],
-    space: GroupSpace,
-    n_candidates: int,
-    within: Sequence[str] = (),
-) -> Balance:
-    """The balance of all draws of a search, from their summed exposure and the distinct pages in them."""
-    distinct = np.unique(page_ids)
-    counts = page_alignment(collection, distinct, space, within).total()
-    shares, is_partial = exposure / max(exposure.sum(), 1e-12), len(distinct) < n_candidates
-    return Balance(space, shares, goal, counts, counts_unknown=True, is_partial=is_partial)
+    alignment = page_alignment(collection, page_ids, space, question.within)
+    attention = question.weights(len(page_ids))
+    exposure = alignment.total(attention)
+    return Balance(
+        space,
+        exposure / max(exposure.sum(), 1e-12),
+        goal,
+        alignment.total(),
+        counts_unknown=False,
+        is_partial=is_partial,
+        is_focused=focuses_on_people(question, alignment, attention, space),
+    )

@@ -14,6 +14,8 @@ from evenrank.web.fairness.balance import Balance
 
 PUBLIC_CERTIFICATE = ("relevance_share",)
 """Figures of a certificate in which groups do not enter."""
+DECIMALS, LOSS_DECIMALS, CURVE_DECIMALS = 2, 3, 3
+"""Decimals of figures that genders enter, of EE-L, and of AWRF along the trade-off: as many as pages show."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ def _without_people(values: NDArray[np.float64], space: GroupSpace) -> NDArray[n
     return np.asarray(values.reshape(space.shape).sum(axis=axes).reshape(-1))
 
 
-def public_certificate(certificate: Mapping[str, float], has_few_people: bool) -> dict[str, float]:
-    """A certificate; with few people, only what does not depend on their groups."""
-    return {name: value for name, value in certificate.items() if name in PUBLIC_CERTIFICATE or not has_few_people}
+def public_certificate(certificate: Mapping[str, float], space: GroupSpace, has_few_people: bool) -> dict[str, float]:
+    """What a certificate may say about people: with few of them, only what does not depend on their groups.
+
+    With many, figures are rounded, and those of single depths (`AWRF@10`) are left out: ten ranks may have one person.
+    """
+    if not any(dimension.is_personal for dimension in space.dimensions):
+        return dict(certificate)
+    kept = {name: value for name, value in certificate.items() if name in PUBLIC_CERTIFICATE}
+    others = {name: value for name, value in certificate.items() if name not in kept and "@" not in name}
+    return kept if has_few_people else {**kept, **{name: round_figure(name, value) for name, value in others.items()}}
+
+
+def round_figure(name: str, value: float) -> float:
+    """A figure with as many decimals as pages show of it."""
+    return round(value, LOSS_DECIMALS if name.startswith("EE-L") else DECIMALS)

@@ -10,9 +10,9 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import GroupSpace
-from evenrank.alignment.withheld import are_few_people
+from evenrank.alignment.withheld import are_few_people, has_few_effective
 from evenrank.collection.collection import Collection
-from evenrank.web.fairness.balance import Balance, list_balance, page_alignment
+from evenrank.web.fairness.balance import Balance, are_people, list_balance, page_alignment
 from evenrank.web.pages.i18n import percent
 from evenrank.web.request.question import Question
 
@@ -113,9 +113,29 @@ def differ_in_few_people(
     space: GroupSpace,
     question: Question,
 ) -> bool:
-    """Whether list and plain search differ in so few people that both figures together may say something about one."""
+    """Whether list and plain search differ in so few people that both figures together may say something about one.
+
+    People differ who are on one of the two only, or whose attention is not the same because their rank changed. Of the
+    latter the effective number counts: where one moves far and all others by one rank, the figures tell of that one.
+    """
     exchanged = np.setxor1d(comparison.plain, listed)
-    return are_few_people(page_alignment(collection, exchanged, space, question.within).total(), space)
+    if are_few_people(page_alignment(collection, exchanged, space, question.within).total(), space):
+        return True
+    pages, change = attention_change(comparison.plain, listed, question)
+    alignment = page_alignment(collection, pages, space, question.within)
+    personal = [dimension.name for dimension in space.dimensions if dimension.is_personal]
+    return any(has_few_effective(change[are_people(alignment, space, name)]) for name in personal)
+
+
+def attention_change(
+    before: NDArray[np.int32], after: NDArray[np.int32], question: Question
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The pages of two lists, and by how much the attention of each differs between them."""
+    pages = np.union1d(before, after)
+    attention = np.zeros((2, len(pages)))
+    for at, listed in enumerate((before, after)):
+        attention[at, np.searchsorted(pages, listed)] = question.weights(len(listed))
+    return pages, np.abs(attention[1] - attention[0])
 
 
 def _changes(dimension: str, before: Balance, after: Balance) -> Sequence[Change]:

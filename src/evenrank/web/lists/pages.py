@@ -173,7 +173,7 @@ def show_fairness(request: Request) -> Response:
         balance=balance,
         closeness=reached,
         plain=_plain_closeness(desk, work_list, reached),
-        certificate=public_certificate(work_list.certificate, balance.has_few_people),
+        certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
         address=own(request, list_path(work_list.link)),

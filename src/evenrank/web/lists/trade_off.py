@@ -11,6 +11,8 @@ from evenrank.policies.optimal import Optimal
 from evenrank.web.articles.candidates import bring_articles, find_for
 from evenrank.web.desk import Desk
 from evenrank.web.fairness.charts import Plot, around, plot
+from evenrank.web.fairness.closeness import CURVE_DECIMALS
+from evenrank.web.fairness.comparison import differ_in_few_people
 from evenrank.web.lists.campaign import balance_of
 from evenrank.web.lists.work_list import WorkList, measure_list, rank_for_work
 
@@ -53,9 +55,9 @@ def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
     if not points:
         with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept
             points = _kept(desk, work_list) or _worked_out(desk, work_list)
-    here = TradePoint(
-        work_list.question.fairness, work_list.certificate["relevance_share"], work_list.certificate["AWRF"]
-    )
+    certificate = work_list.certificate
+    here = _rounded(TradePoint(work_list.question.fairness, certificate["relevance_share"], certificate["AWRF"]))
+    points = [_rounded(point) for point in points]
     everything = [*points, here]
     drawn = plot(
         [(100 * point.awrf, 100 * point.relevance) for point in points],
@@ -66,10 +68,19 @@ def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
     return TradeOff(tuple(points), here, drawn, _has_few_people(desk, work_list))
 
 
+def _rounded(point: TradePoint) -> TradePoint:
+    """A point as exact as the table shows it, also where the picture draws it."""
+    return replace(point, awrf=round(point.awrf, CURVE_DECIMALS))
+
+
 def _has_few_people(desk: Desk, work_list: WorkList) -> bool:
-    """Whether few people are on the list or at the other end of the curve, in plain search."""
-    ends = [work_list.page_ids, *([work_list.comparison.plain] if work_list.comparison else [])]
-    return any(balance_of(desk, work_list, page_ids).has_few_people for page_ids in ends)
+    """Whether few people are on the list or at the other end of the curve, in plain search, or differ between them."""
+    comparison, listed = work_list.comparison, work_list.page_ids
+    ends = [listed, *([comparison.plain] if comparison else [])]
+    if any(balance_of(desk, work_list, page_ids).has_few_people for page_ids in ends):
+        return True
+    space, question = desk.space(work_list), work_list.question
+    return comparison is not None and differ_in_few_people(desk.collection, comparison, listed, space, question)
 
 
 def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:

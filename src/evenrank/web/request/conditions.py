@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenrank.alignment.groups import Dimension
 from evenrank.policies.optimal import Optimal
-from evenrank.web.articles.groups import USUAL
+from evenrank.web.articles.groups import USUAL, valid_restrictions
 from evenrank.web.pages.i18n import Message, plain_number, thousands, translate
 from evenrank.web.request.choices import goal_choices, policy_choices, strength_choices
 
@@ -61,9 +61,9 @@ def _strength(question: Question) -> str:
 def _group(restriction: str, known: Mapping[str, Dimension]) -> str:
     """A restriction in words; of a dimension that describes people, never the group."""
     name, _, group = (part.strip() for part in restriction.partition("="))
-    dimension = known.get(name)
-    if dimension is None:
-        return restriction
+    if not valid_restrictions([restriction], known):
+        return translate(Message("%(group)s (no longer among the groups here, so not applied)", group=group))
+    dimension = known[name]
     if dimension.is_personal:
         return translate(Message("Biographies"))
     if group.casefold() == "known":

@@ -246,7 +246,7 @@ def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: d
     except EvenrankError as error:
         faults["within"] = str(error)
     if any(restricts_people(str(text), known) for text in chosen):
-        faults["within"] = Message("A list cannot be limited to a group of people, only to biographies (known).")
+        faults["within"] = Message("A list cannot be limited to a group of people, only to biographies.")
     return tuple(map(str, chosen))
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.groups import UNKNOWN_MASK, Dimension
-from evenrank.alignment.withheld import are_few, are_few_people
+from evenrank.alignment.withheld import are_few_people
+from evenrank.exposure import AttentionTable
 from evenrank.metrics.ee_loss import ee_loss
-from evenrank.web.articles.groups import masks_of_rows
 from evenrank.web.desk import Desk
-from evenrank.web.fairness.balance import Balance, draws_balance, page_alignment
+from evenrank.web.fairness.balance import Balance, focuses_on_people, page_alignment
 from evenrank.web.fairness.charts import Plot, plot
-from evenrank.web.fairness.closeness import Closeness, closeness_of
+from evenrank.web.fairness.closeness import LOSS_DECIMALS, Closeness, closeness_of
 from evenrank.web.searches.draws import all_draws
 from evenrank.web.searches.saved_search import SavedSearch
 
@@ -53,61 +52,57 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
         return None
     means = np.cumsum(exposures, axis=0) / np.arange(1, n_draws + 1)[:, None]
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).round().astype(int))
-    is_shown = ~_have_few_people(desk, search, draws)
-    losses = {int(at): ee_loss(means[at], search.wanted_exposure) for at in kept if is_shown[at]}
-    first, last = (_balance(desk, search, draws[:n], exposures[:n]) for n in (1, n_draws))
+    balances = _balances(desk, search, draws, means, set(kept.tolist()))
+    losses = {
+        int(at): round(ee_loss(means[at], search.wanted_exposure), LOSS_DECIMALS)
+        for at in kept
+        if not balances[at].has_few_people
+    }
+    proven_loss = round(search.certificate["EE-L"], LOSS_DECIMALS)
     return SearchProgress(
         n_draws=n_draws,
         n_articles=len(np.unique(np.concatenate(draws))),
         loss=losses.get(n_draws - 1),
         first_loss=losses.get(0),
-        proven_loss=search.certificate["EE-L"],
-        closeness=closeness_of(last),
-        first_closeness=closeness_of(first),
-        balance=last,
-        plot=_plot(losses, n_draws, search.certificate["EE-L"]),
+        proven_loss=proven_loss,
+        closeness=closeness_of(balances[n_draws - 1]),
+        first_closeness=closeness_of(balances[0]),
+        balance=balances[n_draws - 1],
+        plot=_plot(losses, n_draws, proven_loss),
     )
 
 
 def candidates_have_few_people(desk: Desk, search: SavedSearch) -> bool:
-    """Whether so few of a search's articles are about people that proofs of its plan may say something about one."""
+    """Whether so few of a search's articles are about people that proofs of its plan may say something about one, or
+    visitors chose whom the plan's attention goes to."""
     space = desk.space(search)
     counts = page_alignment(desk.collection, search.page_ids, space, search.question.within).total()
-    return are_few_people(counts, space)
+    return isinstance(search.question.attention_model, AttentionTable) or are_few_people(counts, space)
 
 
-def _balance(
-    desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]], exposures: NDArray[np.float64]
-) -> Balance:
-    return draws_balance(
-        desk.collection,
-        np.concatenate(draws),
-        exposures.sum(axis=0),
-        search.target,
-        desk.space(search),
-        len(search.page_ids),
-        search.question.within,
-    )
-
-
-def _have_few_people(desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]]) -> NDArray[np.bool_]:
-    """For each draw, whether it and all before it are about few people, or none of those that the goal follows, so that
-    their loss may say something about one."""
-    pages, first_place = np.unique(np.concatenate(draws), return_index=True)
-    first_draw = np.searchsorted(np.cumsum([len(draw) for draw in draws]), first_place, side="right")
-    is_few = np.zeros(len(draws), bool)
-    for dimension in desk.space(search).dimensions:
-        if dimension.is_personal:
-            by_draw = np.bincount(first_draw, _are_people(desk, pages, dimension), len(draws))
-            n_people = np.cumsum(by_draw, dtype=np.float64)
-            has_others = _are_people(desk, search.page_ids, dimension).sum() > n_people
-            is_few |= are_few(n_people) | (has_others & (n_people == 0))
-    return is_few
-
-
-def _are_people(desk: Desk, page_ids: NDArray[np.int32], dimension: Dimension) -> NDArray[np.bool_]:
-    """Which pages are in a known group of a personal dimension."""
-    return np.asarray(masks_of_rows(desk.collection, desk.collection.rows_of(page_ids), dimension) > UNKNOWN_MASK)
+def _balances(
+    desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]], means: NDArray[np.float64], wanted: set[int]
+) -> dict[int, Balance]:
+    """After each draw that is wanted, the balance of it and all before it: their mean exposure and distinct pages."""
+    space, question = desk.space(search), search.question
+    pages, place = np.unique(np.concatenate(draws), return_inverse=True)
+    alignment = page_alignment(desk.collection, pages, space, question.within)
+    weights = question.weights(max(map(len, draws)))
+    attention, is_shown, found = np.zeros(len(pages)), np.zeros(len(pages), bool), {}
+    for at, places in enumerate(np.split(place, np.cumsum([len(draw) for draw in draws])[:-1])):
+        attention[places] += weights[: len(places)]
+        is_shown[places] = True
+        if at in wanted:
+            found[at] = Balance(
+                space,
+                means[at] / max(means[at].sum(), 1e-12),
+                search.target,
+                alignment.take(np.flatnonzero(is_shown)).total(),
+                counts_unknown=True,
+                is_partial=bool(is_shown.sum() < len(search.page_ids)),
+                is_focused=focuses_on_people(question, alignment, attention, space),
+            )
+    return found
 
 
 def _plot(losses: Mapping[int, float], n_draws: int, proven: float) -> Plot:
