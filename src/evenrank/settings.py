@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from evenrank.errors import Collected, EvenrankError, UnknownNameError
+from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
 
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 WANTED = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
@@ -23,6 +23,8 @@ SHOWN = 200
 """Characters of a text that a message repeats."""
 
 S = TypeVar("S")
+Settings = Mapping[str, object]
+"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,21 @@ def read_pairs(pairs: Iterable[str], option: str = "--set") -> dict[str, str]:
     if wrong:
         raise EvenrankError(f"{option} {', '.join(wrong)}: write NAME=VALUE")
     return {name.strip(): text.strip() for name, _, text in (pair.partition("=") for pair in listed)}
+
+
+def setting_texts(settings: Settings) -> dict[str, str]:
+    """Python values as `--set` would write them, so that both are checked alike."""
+    if not isinstance(settings, Mapping):
+        raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
+    return {str(name): _text(value) for name, value in settings.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_settings(owner: type, texts: Mapping[str, str]) -> dict[str, Any]:

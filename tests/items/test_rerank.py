@@ -70,6 +70,13 @@ def test_several_groupings_and_unknown_items() -> None:
     assert len(found.to_pandas()) == 5
 
 
+def test_settings_may_be_tuples_as_in_rank() -> None:
+    as_tuples = evenrank.rerank(ITEMS, GROUPS, TARGET, settings={"depths": (2, 4), "depth_weights": (0.5, 0.5)})
+    as_text = evenrank.rerank(ITEMS, GROUPS, TARGET, settings={"depths": "2,4", "depth_weights": "0.5,0.5"})
+    assert as_tuples.rankings == as_text.rankings
+    assert "score@2" in as_tuples.certificate
+
+
 def test_more_groups_than_a_mask_holds() -> None:
     items = {"q": {f"i{i}": 1.0 / (i + 1) for i in range(200)}}
     found = evenrank.rerank(items, {f"i{i}": f"provider {i // 2}" for i in range(200)}, target="equal")

@@ -23,11 +23,11 @@ from evenrank.policies.registry import make_policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.job_settings import Settings
 from evenrank.ranking.make_job import make_job
 from evenrank.ranking.record import run_from_topics
 from evenrank.records import Task
 from evenrank.rng import derive
+from evenrank.settings import Settings
 from evenrank.types import FilePath
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import POLICIES
 from evenrank.records import Task
 from evenrank.rng import derive
-from evenrank.settings import make_settings
+from evenrank.settings import make_settings, setting_texts
 from evenrank.targets.target import EstimatedTarget
 
 QUERIES_AT_ONCE = 8
@@ -109,7 +109,7 @@ def rerank(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise WrongTypeError(seed, "seed", "a whole number")
     owner = _policy_of(policy, n_rankings)
-    chosen = make_settings(owner, {name: _text(value) for name, value in (settings or {}).items()})
+    chosen = make_settings(owner, setting_texts(settings or {}))
     given = read_inputs(items, groups, target, relevance)
     refuse_large_queries(given)
     parts = given.groupings.parts
@@ -136,10 +136,6 @@ def _policy_of(name: str, n_rankings: int) -> type[Policy]:
         serving = ", ".join(other for other in usable if task in POLICIES[other].tasks)
         raise EvenrankError(f"policy {name} makes {makes} of each query; these make {wanted}: {serving}")
     return POLICIES[name]
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

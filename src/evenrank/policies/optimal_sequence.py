@@ -39,7 +39,7 @@ ROUGHLY = 10.0
 """How many times the tolerance is allowed where an exposure is only looked at."""
 LEAST_CHOICE = 2
 """Candidates for each rank that are within reach, however few are expected to be relevant."""
-LEAST_FAIRNESS = 1e-9
+NEXT_TO_NONE = 1e-9
 """Stands for a fairness of 0: relevance is then worth a billion times more."""
 
 
@@ -179,7 +179,7 @@ def _gain(
 ) -> NDArray[np.float64]:
     """Reward of a unit of exposure of each page: its relevance, more of it for pages that need more work."""
     reward = candidates.relevance * (1.0 - settings.work_weight + settings.work_weight * candidates.work_needed)
-    worth = WORTH_OF_RELEVANCE * total**2 / max(_weight(settings.fairness), LEAST_FAIRNESS)
+    worth = WORTH_OF_RELEVANCE * total**2 / max(_weight(settings.fairness), NEXT_TO_NONE)
     return np.asarray(worth * reward / (support(reward, weights) or 1.0))
 
 

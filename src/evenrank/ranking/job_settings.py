@@ -11,7 +11,7 @@ import numpy as np
 from evenrank.alignment.groups import Dimension, GroupSpace
 from evenrank.allowed import setting_faults
 from evenrank.collection.collection import Collection
-from evenrank.errors import Collected, UnknownNameError, WrongTypeError
+from evenrank.errors import Collected, UnknownNameError
 from evenrank.exposure import check_attention
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES, policy_class, task_faults
@@ -19,11 +19,9 @@ from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import is_within
 from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.records import Task
-from evenrank.settings import make_settings, parse_each
+from evenrank.settings import Settings, make_settings, parse_each, setting_texts
 from evenrank.targets.choice import Target, TargetChoice, choose_target, table_faults
 
-Settings = Mapping[str, object]
-"""Values of settings by name, as Python values or as the text that follows `--set NAME=`."""
 NO_ROWS = np.empty(0, np.intp)
 
 
@@ -38,21 +36,6 @@ def divide_settings(settings: Settings, policy: str | Policy) -> tuple[dict[str,
 
 def _names(owner: Any) -> frozenset[str]:
     return frozenset(field.name for field in fields(owner))
-
-
-def setting_texts(settings: Settings) -> dict[str, str]:
-    """Python values as `--set` would write them, so that both are checked alike."""
-    if not isinstance(settings, Mapping):
-        raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
-    return {str(name): _text(value) for name, value in settings.items()}
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def candidate_settings(

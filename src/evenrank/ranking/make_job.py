@@ -15,12 +15,13 @@ from evenrank.policies.policy import Policy, Request
 from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Length, RankingJob, forget_collection
-from evenrank.ranking.job_settings import Settings, candidate_settings, configure_policy, divide_settings
+from evenrank.ranking.job_settings import candidate_settings, configure_policy, divide_settings
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
 from evenrank.records import Run, Task
 from evenrank.search.engine.engines import index_folder
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.settings import Settings
 from evenrank.targets.choice import Target
 from evenrank.types import FilePath
 

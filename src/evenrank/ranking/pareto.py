@@ -20,11 +20,11 @@ from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.job_settings import Settings
 from evenrank.ranking.make_job import make_job
 from evenrank.records import Run, Task
 from evenrank.rng import derive
 from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.settings import Settings
 from evenrank.targets.choice import Target
 from evenrank.targets.target import EstimatedTarget
 from evenrank.types import FilePath

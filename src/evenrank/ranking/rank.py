@@ -18,13 +18,13 @@ from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
-from evenrank.ranking.job_settings import Settings
 from evenrank.ranking.make_job import make_job
 from evenrank.ranking.notes import ranking_notes
 from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
 from evenrank.ranking.setting_notes import setting_notes
 from evenrank.records import Run, Task, Topic
 from evenrank.search.model_choice import ModelChoice
+from evenrank.settings import Settings
 from evenrank.targets.choice import Target
 from evenrank.types import FilePath
 

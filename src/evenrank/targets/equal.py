@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.alignment.withheld import FEWEST, are_few_alike
+from evenrank.alignment.withheld import FEWEST, NONE, are_few_alike
 
 LEAST_SHARE = 0.01
 """Share of a dimension's known mass from which a group belongs to the field. A group with less has hardly a page to
 show, so a target that gave it as much as the others could not be reached."""
 FEWEST_PAGES = 1
 """Pages from which a group belongs to the field; a page of several groups is a part of one in each."""
-ROUNDING = 1e-6
-"""How far a sum of parts of pages may be from a whole number."""
 
 
 def equal_target(
@@ -55,7 +53,7 @@ def _has_group(
     else:
         found = known >= LEAST_SHARE * known.sum()
         if n_known is not None:
-            found &= n_known >= FEWEST_PAGES - ROUNDING
+            found &= n_known >= FEWEST_PAGES - NONE
     if not found.any():
         found[:] = True
     return np.concatenate([np.ones(n_unknown, np.bool_), found])
@@ -70,6 +68,6 @@ def _has_people(mass: NDArray[np.float64], counts: NDArray[np.float64] | None) -
     """
     if counts is None:
         return np.ones(mass.shape, np.bool_)
-    found = np.ceil(counts - ROUNDING) >= FEWEST
-    has_few = bool((counts[~found] > ROUNDING).any())
+    found = np.ceil(counts - NONE) >= FEWEST
+    has_few = bool((counts[~found] > NONE).any())
     return np.ones_like(found) if are_few_alike(counts) or (has_few and found.sum() < 2) else found
