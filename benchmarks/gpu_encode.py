@@ -5,7 +5,8 @@
 
 The second needs no more of this package than `evenrank.retrieval.encode.torch_network` (numpy, torch, onnx,
 tokenizers), and onnxruntime for the comparison with the packaged int8 network. Prints the rate from text to vector,
-tokenising included, and the smallest and mean cosine against the same weights in float on the CPU and against the int8 network.
+tokenising included, and the smallest and mean cosine against the same weights in float on the CPU and against the int8
+network.
 """
 
 from __future__ import annotations
