@@ -31,7 +31,7 @@ matrix:  ## the tests on every Python at hand, with the oldest and the newest de
 
 test-long: fuzz fuzz-guided kills matrix pages  ## everything that takes too long for every change
 	$(BIN)/python -m pytest -q -m long
-	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/web
+	EVENRANK_TEST_STORE=postgresql $(BIN)/python -m pytest -q tests/app
 	$(MAKE) soak MINUTES=60
 
 pages:  ## every example of README and docs in a clean clone, after `make demo` there (about ten minutes)

@@ -27,16 +27,16 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "annotate"))
 from wikidata_sample import dump_line, entity, statement
 
-from evenrank.annotate import labeller
-from evenrank.annotate.entities import annotate_entities, wanted_of
-from evenrank.annotate.labeller import annotate
-from evenrank.annotate.settings import AnnotateSettings, Inputs
-from evenrank.annotate.stage import Stage, run_locally
-from evenrank.annotate.store import WorkStore
-from evenrank.formats.content import START, RawBatch
-from evenrank.formats.wikidata import read_entity
+from evenrank.core.rng import derive
+from evenrank.io.content import START, RawBatch
+from evenrank.io.wikidata import read_entity
 from evenrank.parallel import n_cores
-from evenrank.rng import derive
+from evenrank.wikipedia.annotate import labeller
+from evenrank.wikipedia.annotate.entities import annotate_entities, wanted_of
+from evenrank.wikipedia.annotate.labeller import annotate
+from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+from evenrank.wikipedia.annotate.stage import Stage, run_locally
+from evenrank.wikipedia.annotate.store import WorkStore
 
 WIKIDATA_ENTITIES = 115e6
 """Entities of a full dump of recent years, assumed as large as the generated ones."""

@@ -27,12 +27,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.assessment.pool import Pool, PooledPage
-from evenrank.assessment.store import create_store
-from evenrank.collection.collection import Collection
-from evenrank.rng import derive
+from evenrank.core.rng import derive
+from evenrank.trec.assessment.assessors import add_assessor
+from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.pool import Pool, PooledPage
+from evenrank.trec.assessment.store import create_store
+from evenrank.trec.collection import Collection
 
 WANTED_MS = 100.0
 """What 95 of 100 must stay under."""

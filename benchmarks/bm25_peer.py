@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.records import Topic
-from evenrank.search.engine.protocol import IndexPage
-from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.protocol import IndexPage
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from real_sample import JudgedTopic
 
 

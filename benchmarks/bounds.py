@@ -18,13 +18,13 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.spatial.distance import jensenshannon
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.exposure import discounts
+from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import discounts
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_sequence import WORTH_OF_RELEVANCE
 from evenrank.policies.policy import Candidates, Request
-from evenrank.rng import derive
-from evenrank.targets.target import EstimatedTarget
 from optimal_topics import made_up_space
 
 SPACE = made_up_space((4,))

@@ -20,25 +20,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration_figure import write_reliability
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.figures import check_figure
-from evenrank.formats.faults import FaultLog
+from evenrank.core.rng import derive
+from evenrank.io.faults import FaultLog
+from evenrank.io.figures import check_figure
 from evenrank.ranking.sources import CALIBRATION
-from evenrank.rng import derive
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.calibration import (
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.learn.calibration import (
     CalibrationSettings,
     ReliabilityBins,
     fit_calibration,
     predict,
     reliability_bins,
 )
-from evenrank.search.learn.relevant_count import estimate_count, fit_count
-from evenrank.search.learn.training import Trained, train_on_topics
-from evenrank.search.learn.training import held_out_probabilities as learned_probabilities
-from evenrank.search.relevance import LexicalModel, probability_by_rank
+from evenrank.retrieval.learn.relevant_count import estimate_count, fit_count
+from evenrank.retrieval.learn.training import Trained, train_on_topics
+from evenrank.retrieval.learn.training import held_out_probabilities as learned_probabilities
+from evenrank.retrieval.relevance import LexicalModel, probability_by_rank
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
 METHODS: tuple[Literal["logistic", "isotonic"], ...] = ("logistic", "isotonic")

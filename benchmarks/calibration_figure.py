@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.figures import FAINT, clean_axes, figure_style, look_of, new_figure, save_figure_as
-from evenrank.search.learn.calibration import ReliabilityBins
+from evenrank.io.figures import FAINT, clean_axes, figure_style, look_of, new_figure, save_figure_as
+from evenrank.retrieval.learn.calibration import ReliabilityBins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

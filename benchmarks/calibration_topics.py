@@ -23,18 +23,18 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.records import Topic
-from evenrank.rng import derive
-from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.protocol import Hits
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.calibration import JudgedScores, fit_calibration, predict
-from evenrank.search.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
-from evenrank.search.learn.cross_validation import topic_folds
-from evenrank.search.learn.relevant_count import estimate_count, fit_count
-from evenrank.search.learn.training import TrainingExample, held_out_probabilities, train
-from evenrank.search.learn.training_data import LearningSettings, topic_forms
+from evenrank.core.records import Topic
+from evenrank.core.rng import derive
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.engine.protocol import Hits
+from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.learn.calibration import JudgedScores, fit_calibration, predict
+from evenrank.retrieval.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
+from evenrank.retrieval.learn.cross_validation import topic_folds
+from evenrank.retrieval.learn.relevant_count import estimate_count, fit_count
+from evenrank.retrieval.learn.training import TrainingExample, held_out_probabilities, train
+from evenrank.retrieval.learn.training_data import LearningSettings, topic_forms
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine
 from relevance import DEPTH, lexical_model
 from topic_forms import N_LONG, FormedTopic, form_topics

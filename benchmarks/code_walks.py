@@ -94,7 +94,7 @@ def post_lists(folder: Path) -> Callable[[], object]:
     """A coordinator's request for a work list, answered by the app."""
     from starlette.testclient import TestClient
 
-    from evenrank.web.app import create_app
+    from evenrank.app.app import create_app
 
     client = TestClient(create_app(folder / "c"), base_url="http://127.0.0.1", follow_redirects=False)
     form = {"title": "Rivers", "keywords": "river, lake, water"}

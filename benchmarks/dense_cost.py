@@ -17,15 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder
-from evenrank.search.encode.page_text import title_and_sentence
-from evenrank.search.encode.text_cache import TextVectors
-from evenrank.search.encode.vector_cache import unpack_vectors
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.query.candidates import CandidateSettings
-from evenrank.search.relevance import LexicalModel, SearchSettings
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.encode.page_text import title_and_sentence
+from evenrank.retrieval.encode.text_cache import TextVectors
+from evenrank.retrieval.encode.vector_cache import unpack_vectors
+from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.retrieval.relevance import LexicalModel, SearchSettings
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine, with_groups
 
 N_ENCODED = 1000

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenrank.alignment.gender import GENDER, encode_gender
-from evenrank.alignment.geography import GEOGRAPHY, encode_geography
-from evenrank.records import WORK_ORDER
+from evenrank.core.records import WORK_ORDER
+from evenrank.trec.dimensions.gender import GENDER, encode_gender
+from evenrank.trec.dimensions.geography import GEOGRAPHY, encode_geography
 
 WORLD = np.array(GEOGRAPHY.background)
 EQUAL = np.array(GENDER.background)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from evenrank.alignment.sparse import SparseAlignment
-from evenrank.collection.collection import Collection
-from evenrank.evaluation.ranked_pages import align_pages
-from evenrank.exposure import discounts
-from evenrank.protocol import OFFICIAL_2022
-from evenrank.records import Run
+from evenrank.core.exposure import discounts
+from evenrank.core.protocol import OFFICIAL_2022
+from evenrank.core.records import Run
+from evenrank.core.sparse_alignment import SparseAlignment
+from evenrank.scoring.ranked_pages import align_pages
+from evenrank.trec.collection import Collection
 
 LEFT = OFFICIAL_2022.dimensions[:3]
 RIGHT = OFFICIAL_2022.dimensions[3:]
@@ -49,8 +49,8 @@ def _page_by_group(collection: Collection, rows: np.ndarray, names: tuple[str, .
 
 
 def _blended(target: np.ndarray) -> np.ndarray:
-    from evenrank.alignment.dimensions import DIMENSIONS
-    from evenrank.alignment.groups import GroupSpace
+    from evenrank.core.groups import GroupSpace
+    from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
     space = GroupSpace(tuple(DIMENSIONS[name] for name in LEFT))
     cube = target.reshape(*space.shape, -1)

@@ -30,14 +30,14 @@ import numpy as np
 from tools.fleet import opensearch
 from tools.fleet.processes import Server
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.search.engine.engines import DEFAULT_ADDRESS, engine_kind
-from evenrank.search.engine.opensearch_engine import OpenSearchEngine
-from evenrank.search.engine.protocol import Engine, IndexLayout, IndexPage, Query, WeightedTerm
-from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.search.query.candidates import CandidateSettings
-from evenrank.search.relevance import LexicalModel, SearchSettings
+from evenrank.retrieval.engine.engines import DEFAULT_ADDRESS, engine_kind
+from evenrank.retrieval.engine.opensearch_engine import OpenSearchEngine
+from evenrank.retrieval.engine.protocol import Engine, IndexLayout, IndexPage, Query, WeightedTerm
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.retrieval.relevance import LexicalModel, SearchSettings
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import ImportFiles, import_collection
 from real_sample import SAMPLE, JudgedTopic, has_sample, load_articles, load_topics
 from search_pipeline import adopt_orphans, descendants_usage
 

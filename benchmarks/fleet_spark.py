@@ -16,10 +16,10 @@ from pathlib import Path
 from tools.fleet import spark as cluster
 
 from annotate import generated_lines, real_pages
-from evenrank.annotate.labeller import annotate
-from evenrank.annotate.settings import Inputs
-from evenrank.annotate.spark.annotate import annotate_on_spark
 from evenrank.spark import start_spark
+from evenrank.wikipedia.annotate.labeller import annotate
+from evenrank.wikipedia.annotate.settings import Inputs
+from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
 N_ARTICLES, N_ENTITIES = 24_000, 150_000
 """With a third of the articles, Spark's own start takes as long as the work."""

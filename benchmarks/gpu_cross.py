@@ -4,8 +4,8 @@
     python benchmarks/gpu_cross.py FOLDER [--scores OUT.npz]  # on a machine with a GPU and PyTorch
 
 The pairs are the 57 real topics with 1000 pages each that words find in the whole corpus. The second step needs no
-more of this package than `evenrank.search.encode.torch_network`. Prints the rate, tokenising included, and how far the
-scores are from the same weights in float on the CPU and from the packaged int8 network.
+more of this package than `evenrank.retrieval.encode.torch_network`. Prints the rate, tokenising included, and how far
+the scores are from the same weights in float on the CPU and from the packaged int8 network.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-from evenrank.search.encode.torch_network import TorchNetwork, import_torch
+from evenrank.retrieval.encode.torch_network import TorchNetwork, import_torch
 
 N_TOKENS = 200
 N_PAGES = 1000
@@ -32,8 +32,8 @@ LONGEST_TEXT = 1400
 
 def prepare(folder: Path) -> None:
     """Everything that the GPU machine needs, in one folder."""
-    from evenrank.search.encode.cross_encoder import query_of
-    from evenrank.search.encode.encoder_files import CROSS_ENCODER, packaged_files
+    from evenrank.retrieval.encode.cross_encoder import query_of
+    from evenrank.retrieval.encode.encoder_files import CROSS_ENCODER, packaged_files
     from real_sample import load_articles, load_topics, sample_engine
     from relevance import lexical_model
 

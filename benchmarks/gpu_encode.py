@@ -3,9 +3,10 @@
     python benchmarks/gpu_encode.py --prepare FOLDER        # here: model, tokenizer and texts of the real sample
     python benchmarks/gpu_encode.py FOLDER [--least 500000] [--vectors OUT]   # on a machine with a GPU and PyTorch
 
-The second needs no more of this package than `evenrank.search.encode.torch_network` (numpy, torch, onnx, tokenizers),
-and onnxruntime for the comparison with the packaged int8 network. Prints the rate from text to vector, tokenising
-included, and the smallest and mean cosine against the same weights in float on the CPU and against the int8 network.
+The second needs no more of this package than `evenrank.retrieval.encode.torch_network` (numpy, torch, onnx,
+tokenizers), and onnxruntime for the comparison with the packaged int8 network. Prints the rate from text to vector,
+tokenising included, and the smallest and mean cosine against the same weights in float on the CPU and against the int8
+network.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-from evenrank.search.encode.torch_network import TorchNetwork, import_torch
+from evenrank.retrieval.encode.torch_network import TorchNetwork, import_torch
 
 N_TOKENS = 48
 N_COMPARED = 300
@@ -31,9 +32,9 @@ WIKIPEDIA = 6_400_000
 
 def prepare(folder: Path) -> None:
     """Everything that the GPU machine needs, in one folder."""
-    from evenrank.search.encode.encoder_files import packaged_files
-    from evenrank.search.encode.page_text import encoded_texts
-    from evenrank.search.engine.protocol import StoredPage
+    from evenrank.retrieval.encode.encoder_files import packaged_files
+    from evenrank.retrieval.encode.page_text import encoded_texts
+    from evenrank.retrieval.engine.protocol import StoredPage
     from real_sample import load_articles
 
     folder.mkdir(parents=True, exist_ok=True)

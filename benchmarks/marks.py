@@ -17,12 +17,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.query.marks import Marks, MarkSettings, search_with_marks
-from evenrank.search.relevance import RelevanceModel
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.query.marks import Marks, MarkSettings, search_with_marks
+from evenrank.retrieval.relevance import RelevanceModel
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine
 from relevance import DEPTH, lexical_model
 

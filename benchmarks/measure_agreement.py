@@ -21,14 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.exposure import Cascade, Geometric
+from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import Cascade, Geometric
+from evenrank.core.protocol import PAPER_2021
+from evenrank.core.records import WORK_ORDER
 from evenrank.items.score import score
-from evenrank.metrics.measure import TopicView
-from evenrank.metrics.registry import measure_named
-from evenrank.protocol import PAPER_2021
-from evenrank.records import WORK_ORDER
-from evenrank.targets.true import work_exposure
+from evenrank.measures.measure import TopicView
+from evenrank.measures.registry import measure_named
+from evenrank.trec.true_target import work_exposure
 from peers import PEERS, Peer, python_of
 
 N_GROUPS = 4

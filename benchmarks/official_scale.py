@@ -39,10 +39,10 @@ N_RUNS = {1: 13, 2: 11}
 
 def make_inputs(folder: Path, n_pages: int) -> None:
     """Files of the published shape, and runs as good as those of the track."""
-    from evenrank.collection.generate.files import generate_files
-    from evenrank.collection.generate.settings import official_shape
-    from evenrank.evaluation.oracle import oracle_run
-    from evenrank.formats.runs import write_run
+    from evenrank.io.runs import write_run
+    from evenrank.scoring.oracle import oracle_run
+    from evenrank.trec.generate.files import generate_files
+    from evenrank.trec.generate.settings import official_shape
 
     generate_files(folder / "files", official_shape(n_pages=n_pages))
     if (folder / "denser").exists():
@@ -59,7 +59,7 @@ def make_denser(path: Path) -> None:
     """Give nearly every page of a metadata file some continents, and half of them a gender."""
     from isal import igzip
 
-    from evenrank.annotate.geography import CONTINENTS
+    from evenrank.wikipedia.annotate.geography import CONTINENTS
 
     rng = random.Random(7)
     rewritten = path.with_suffix(".new")
@@ -74,7 +74,7 @@ def make_denser(path: Path) -> None:
 
 
 def import_files(folder: Path):
-    from evenrank.collection.import_files import ImportFiles, import_collection
+    from evenrank.trec.import_files import ImportFiles, import_collection
 
     files = folder / "files"
     chosen = ImportFiles(
@@ -94,9 +94,9 @@ def step_import(folder: Path) -> None:
 
 
 def step_targets(folder: Path) -> None:
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.topic_truth import TopicTruth
-    from evenrank.protocol import OFFICIAL_2021
+    from evenrank.core.protocol import OFFICIAL_2021
+    from evenrank.scoring.topic_truth import TopicTruth
+    from evenrank.trec.collection import Collection
 
     collection = Collection.open(folder / "collection")
     for groups in ("intersection", "geography"):
@@ -108,19 +108,19 @@ def step_targets(folder: Path) -> None:
 
 
 def step_score(folder: Path) -> None:
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     evaluate(folder / "collection", run_paths(folder), "official-2021", n_resamples=2)
 
 
 def step_score_deep(folder: Path) -> None:
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     evaluate(folder / "collection", run_paths(folder), "paper-2021", n_resamples=2)
 
 
 def step_intervals(folder: Path) -> None:
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     evaluate(folder / "collection", run_paths(folder), "official-2021")
 
@@ -145,7 +145,7 @@ def step_gzip(folder: Path) -> None:
 
 
 def step_isal(folder: Path) -> None:
-    from evenrank.formats.compressed import open_compressed
+    from evenrank.io.compressed import open_compressed
 
     for path in (folder / "files").glob("*.gz"):
         with open_compressed(path) as file:

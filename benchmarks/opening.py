@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.collection.arrays import save_titles, save_topics
-from evenrank.collection.checksums import folder_facts
-from evenrank.collection.collection import Collection
-from evenrank.collection.manifest import Manifest, write_manifest
-from evenrank.rng import derive
+from evenrank.core.rng import derive
+from evenrank.trec.arrays import save_titles, save_topics
+from evenrank.trec.checksums import folder_facts
+from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import Manifest, write_manifest
 
 
 def make_collection(folder: Path, n_pages: int) -> Manifest:

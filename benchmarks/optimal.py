@@ -15,8 +15,10 @@ from time import process_time
 
 import numpy as np
 
-from evenrank.alignment.groups import GroupSpace
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
+from evenrank.core.groups import GroupSpace
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
@@ -25,8 +27,6 @@ from evenrank.policies.optimisation.expected_loss import mean_exposure
 from evenrank.policies.optimisation.permutohedron import best_ranking
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.relevance import Relevance
-from evenrank.rng import derive
-from evenrank.targets.target import EstimatedTarget
 from optimal_topics import TRACK, made_up_space, make_topic
 
 AT_TWENTY = Optimal(depths=(20,), depth_weights=(1.0,))

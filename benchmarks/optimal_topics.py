@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenrank.alignment.alignment import align
-from evenrank.alignment.gender import GENDER
-from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.core.alignment import align
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates
-from evenrank.records import Task
-from evenrank.rng import derive
-from evenrank.targets.estimated import estimated_target
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.estimated_target import estimated_target
 
 TRACK = GroupSpace((GEOGRAPHY, GENDER))
 QUALITY_SHARES = (0.45, 0.30, 0.13, 0.08, 0.03, 0.01)

@@ -30,14 +30,14 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.cli.listing import aligned
-from evenrank.collection.collection import Collection
-from evenrank.evaluation.evaluate import evaluate
+from evenrank.core.records import Run, Task
 from evenrank.policies.policy import wants_learning
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, TopicRankings, full_request
 from evenrank.ranking.record import run_from_topics
-from evenrank.records import Run, Task
+from evenrank.scoring.evaluate import evaluate
+from evenrank.trec.collection import Collection
 from policies import find_all, make_source
 from policy_collections import JUDGMENTS, make_collection
 

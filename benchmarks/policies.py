@@ -24,16 +24,16 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.cli.listing import aligned
-from evenrank.collection.collection import Collection
-from evenrank.evaluation.evaluate import evaluate
+from evenrank.core.records import Run, Task, no_pages
 from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, full_request
 from evenrank.ranking.record import run_from_topics
 from evenrank.ranking.sources import SearchSource, search_source
-from evenrank.records import Run, Task, no_pages
-from evenrank.search.model_choice import choose_model
-from evenrank.search.relevance import LexicalModel
+from evenrank.retrieval.model_choice import choose_model
+from evenrank.retrieval.relevance import LexicalModel
+from evenrank.scoring.evaluate import evaluate
+from evenrank.trec.collection import Collection
 from policy_collections import JUDGMENTS, make_collection
 
 VARIANTS: dict[str, tuple[Task, ...]] = {
@@ -113,10 +113,10 @@ def read_options() -> argparse.Namespace:
 def make_source(collection: Collection, settings: BuildSettings, model: str) -> SearchSource:
     """The index with its relevance model, trained on the training topics if it is the learned one."""
     if model == "learned":
-        from evenrank.search.engine.engines import open_index
-        from evenrank.search.features import FeatureExtractor
-        from evenrank.search.learn.model_file import model_path, save
-        from evenrank.search.learn.training import train_on_topics
+        from evenrank.retrieval.engine.engines import open_index
+        from evenrank.retrieval.features import FeatureExtractor
+        from evenrank.retrieval.learn.model_file import model_path, save
+        from evenrank.retrieval.learn.training import train_on_topics
 
         extractor = FeatureExtractor(LexicalModel(open_index(collection)))
         save(train_on_topics(extractor, collection.topics).state, model_path(collection))

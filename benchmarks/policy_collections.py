@@ -12,13 +12,13 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.files import GeneratedFiles, generate_files
-from evenrank.collection.generate.generate import SOURCE
-from evenrank.collection.generate.settings import MAX_TRAIN_TOPICS, GenerateSettings
-from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.formats.faults import FaultLog
-from evenrank.search.engine.indexing import build_index
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.files import GeneratedFiles, generate_files
+from evenrank.trec.generate.generate import SOURCE
+from evenrank.trec.generate.settings import MAX_TRAIN_TOPICS, GenerateSettings
+from evenrank.trec.import_files import ImportFiles, import_collection
 
 Judgments = Literal["pooled", "complete"]
 JUDGMENTS: tuple[Judgments, ...] = ("pooled", "complete")

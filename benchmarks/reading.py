@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from evenrank.annotate.wikitext import parse_wikitext
-from evenrank.formats.articles import map_articles, open_articles, read_articles
-from evenrank.formats.faults import FaultLog
-from evenrank.records import Article
+from evenrank.core.records import Article
+from evenrank.io.articles import map_articles, open_articles, read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 MEGABYTE = 1_000_000

@@ -11,14 +11,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.alignment.groups import UNKNOWN_MASK
-from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.formats.articles import read_articles
-from evenrank.formats.faults import FaultLog
-from evenrank.records import Topic
-from evenrank.search.engine.index_pages import page_fields
-from evenrank.search.engine.protocol import IndexPage
-from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.core.groups import UNKNOWN_MASK
+from evenrank.core.records import Topic
+from evenrank.io.articles import read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.protocol import IndexPage
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.import_files import ImportFiles, import_collection
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikipedia-sample"
 

@@ -21,14 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.collection.collection import Collection
+from evenrank.core.records import Task, Topic, no_pages
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import make_candidates, target_of
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.sources import Found, calibrate_scores
-from evenrank.records import Task, Topic, no_pages
-from evenrank.search.learn.calibration import JudgedScores
-from evenrank.targets.target import EstimatedTarget
+from evenrank.retrieval.learn.calibration import JudgedScores
+from evenrank.trec.collection import Collection
 from people import ALONE, CURVE, DEPTHS, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
 from policies import make_source
 

@@ -21,19 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bm25_peer import Bm25Peer
-from evenrank.search.encode.cross_encoder import CrossEncoder, PageReader
-from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.protocol import Engine
-from evenrank.search.features import FeatureExtractor, Features
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.learn.cross_validation import CrossFit, cross_fit
-from evenrank.search.learn.training import make_examples
-from evenrank.search.learn.training_data import LearningSettings
-from evenrank.search.query.candidates import CandidateSettings
-from evenrank.search.query.feedback import FeedbackSettings
-from evenrank.search.query.topic_query import QuerySettings
-from evenrank.search.relevance import LexicalModel, RelevanceModel, SearchSettings
+from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.features import FeatureExtractor, Features
+from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.learn.cross_validation import CrossFit, cross_fit
+from evenrank.retrieval.learn.training import make_examples
+from evenrank.retrieval.learn.training_data import LearningSettings
+from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.retrieval.query.feedback import FeedbackSettings
+from evenrank.retrieval.query.topic_query import QuerySettings
+from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, SearchSettings
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine
 from topic_forms import N_SOURCES, FormedTopic, form_topics
 

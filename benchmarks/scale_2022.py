@@ -17,9 +17,9 @@ def make_inputs(folder: Path, n_pages: int) -> None:
     import numpy as np
 
     import shape_2022  # imports numpy, whose memory would count in every step
-    from evenrank.collection.import_files import ImportFiles, import_collection
-    from evenrank.evaluation.oracle import oracle_run
-    from evenrank.formats.runs import write_run
+    from evenrank.io.runs import write_run
+    from evenrank.scoring.oracle import oracle_run
+    from evenrank.trec.import_files import ImportFiles, import_collection
 
     files = folder / "files"
     files.mkdir(parents=True)
@@ -35,7 +35,7 @@ def make_inputs(folder: Path, n_pages: int) -> None:
 
 
 def _import(folder: Path):
-    from evenrank.collection.import_files import ImportFiles, import_collection
+    from evenrank.trec.import_files import ImportFiles, import_collection
 
     files = folder / "files"
     chosen = ImportFiles(files / "metadata.json.gz", eval_topics=(files / "reldocs.jsonl",))
@@ -51,21 +51,21 @@ def step_import(folder: Path) -> None:
 
 
 def step_score(folder: Path) -> None:
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     evaluate(folder / "collection", sorted((folder / "runs").iterdir()), "official-2022")
 
 
 def step_attributes(folder: Path) -> None:
-    from evenrank.evaluation.attributes import evaluate_attributes
+    from evenrank.scoring.attributes import evaluate_attributes
 
     evaluate_attributes(folder / "collection", sorted((folder / "runs").iterdir()), "official-2022")
 
 
 def _few(folder: Path):
-    from evenrank.collection.collection import Collection
-    from evenrank.formats.runs import read_run
-    from evenrank.records import Run
+    from evenrank.core.records import Run
+    from evenrank.io.runs import read_run
+    from evenrank.trec.collection import Collection
 
     runs = [read_run(path) for path in sorted((folder / "runs").glob("task1-*"))[:PEER_RUNS]]
     kept = [list(run.rankings())[:PEER_TOPICS] for run in runs]
@@ -75,7 +75,7 @@ def _few(folder: Path):
 
 
 def step_few_sparse(folder: Path) -> None:
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     collection, runs = _few(folder)
     evaluate(collection, runs, "official-2022", n_resamples=2, operation_order="any")
@@ -83,7 +83,7 @@ def step_few_sparse(folder: Path) -> None:
 
 def step_few_dense(folder: Path) -> None:
     from dense_peer_2022 import dense_awrf
-    from evenrank.evaluation.evaluate import evaluate
+    from evenrank.scoring.evaluate import evaluate
 
     collection, runs = _few(folder)
     for run in runs:

@@ -21,13 +21,13 @@ from typing import Any
 
 import orjson
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.formats.articles import read_articles
-from evenrank.formats.faults import FaultLog
-from evenrank.search.engine.index_pages import page_fields
+from evenrank.io.articles import read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from evenrank.trec.import_files import ImportFiles, import_collection
 from real_sample import SAMPLE, has_sample
 from search_cases import DEPTHS, ENGINES, N_QUERIES, N_WORDS
 

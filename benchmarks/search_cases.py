@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from evenrank.rng import derive
-from evenrank.search.engine.analysis import analyser_for
-from evenrank.search.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
-from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.search.engine.tantivy_schema import build_schema
-from evenrank.search.engine.tantivy_writer import HEAP_BYTES
+from evenrank.core.rng import derive
+from evenrank.retrieval.engine.analysis import analyser_for
+from evenrank.retrieval.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.engine.tantivy_schema import build_schema
+from evenrank.retrieval.engine.tantivy_writer import HEAP_BYTES
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.search.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 
 SET_CHILD_SUBREAPER = 36
 """Of Linux' prctl."""

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from assess_load import KEPT_SECONDS, Measured, judge, make_work, serving
-from evenrank.collection.collection import Collection
+from evenrank.trec.collection import Collection
 from web_load import Visitor, questions_of
 
 PAGE_ID = re.compile(r'id="page-(\d+)"')

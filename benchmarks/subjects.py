@@ -19,18 +19,18 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.metrics.awrf import awrf
+from evenrank.app.articles.candidates import find_for
+from evenrank.app.desk import Desk, open_desk
+from evenrank.app.fairness.balance import list_exposure
+from evenrank.app.lists.work_list import make_list
+from evenrank.app.request.question import Question
+from evenrank.app.searches.draws import make_draw
+from evenrank.app.searches.saved_search import load_search, make_search, save_search
+from evenrank.app.settings import WebSettings
+from evenrank.core.rng import derive
+from evenrank.measures.awrf import awrf
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
-from evenrank.rng import derive
-from evenrank.web.articles.candidates import find_for
-from evenrank.web.desk import Desk, open_desk
-from evenrank.web.fairness.balance import list_exposure
-from evenrank.web.lists.work_list import make_list
-from evenrank.web.request.question import Question
-from evenrank.web.searches.draws import make_draw
-from evenrank.web.searches.saved_search import load_search, make_search, save_search
-from evenrank.web.settings import WebSettings
 from real_sample import SAMPLE
 
 SUBJECTS: dict[str, tuple[tuple[str, ...], str]] = {

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.rng import derive
-from evenrank.search.engine.protocol import Engine, IndexPage
-from evenrank.search.query.topic_query import split_words
-from evenrank.search.word_lists import word_list
+from evenrank.core.rng import derive
+from evenrank.retrieval.engine.protocol import Engine, IndexPage
+from evenrank.retrieval.query.topic_query import split_words
+from evenrank.retrieval.word_lists import word_list
 from real_sample import JudgedTopic
 
 N_SOURCES = 2

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.cli.listing import aligned
-from evenrank.collection.collection import Collection
-from evenrank.evaluation.evaluate import evaluate
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.record import run_from_topics
 from evenrank.ranking.sources import SearchSource
+from evenrank.scoring.evaluate import evaluate
+from evenrank.trec.collection import Collection
 from policies import find_all, make_source
 from policy_collections import make_collection
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from evenrank.collection.collection import Collection
+from evenrank.trec.collection import Collection
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from evenrank.annotate.wikitext import parse_wikitext
+from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 MEGABYTE = 1_000_000

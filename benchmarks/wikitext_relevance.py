@@ -18,20 +18,20 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.annotate.wikitext import parse_wikitext
-from evenrank.formats.articles import read_articles
-from evenrank.formats.faults import FaultLog
-from evenrank.records import Article
-from evenrank.search.encode.dense import DenseScorer
-from evenrank.search.encode.encoder import Encoder
-from evenrank.search.engine.index_pages import page_fields
-from evenrank.search.engine.protocol import IndexPage
-from evenrank.search.engine.tantivy_engine import TantivyEngine
-from evenrank.search.features import UNTRAINED_WEIGHTS, FeatureExtractor
-from evenrank.search.hybrid import HybridModel
-from evenrank.search.query.candidates import CandidateSettings
-from evenrank.search.query.topic_query import QuerySettings
-from evenrank.search.relevance import LexicalModel, SearchSettings
+from evenrank.core.records import Article
+from evenrank.io.articles import read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.encoder import Encoder
+from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.protocol import IndexPage
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor
+from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.retrieval.query.topic_query import QuerySettings
+from evenrank.retrieval.relevance import LexicalModel, SearchSettings
+from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 from real_sample import JudgedTopic, load_topics
 
 DUMP = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"

@@ -13,13 +13,13 @@ from typing import Any
 import click
 
 import evenrank
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.main import COMMANDS, cli
-from evenrank.metrics.measure import Measure
-from evenrank.metrics.registry import MEASURES
+from evenrank.core.protocol import PROTOCOLS, Protocol
+from evenrank.core.settings import Setting, describe_settings
+from evenrank.measures.measure import Measure
+from evenrank.measures.registry import MEASURES
 from evenrank.policies.registry import POLICIES
-from evenrank.protocol import PROTOCOLS, Protocol
-from evenrank.settings import Setting, describe_settings
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"

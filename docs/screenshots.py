@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 from screenshots_server import SIZES, serve
 
-from evenrank.web.settings import WebSettings
+from evenrank.app.settings import WebSettings
 
 FLAGS = (
     "--no-sandbox",

@@ -15,16 +15,16 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from screenshots_server import SIZES, serve
 
-from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.assessment.pool import Pool, PooledPage
-from evenrank.assessment.queues import queue
-from evenrank.assessment.store import Store, create_store
-from evenrank.assessment.tiers import parse_tier
-from evenrank.assessment.votes import Vote, cast_votes
-from evenrank.collection.collection import Collection
-from evenrank.rng import derive
-from evenrank.web.settings import WebSettings
+from evenrank.app.settings import WebSettings
+from evenrank.core.rng import derive
+from evenrank.trec.assessment.assessors import add_assessor
+from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.pool import Pool, PooledPage
+from evenrank.trec.assessment.queues import queue
+from evenrank.trec.assessment.store import Store, create_store
+from evenrank.trec.assessment.tiers import parse_tier
+from evenrank.trec.assessment.votes import Vote, cast_votes
+from evenrank.trec.collection import Collection
 
 N_RELEVANT = 16
 """Relevant pages of each topic that are judged."""

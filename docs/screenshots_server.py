@@ -11,8 +11,8 @@ from pathlib import Path
 
 import uvicorn
 
-from evenrank.web.app import create_app
-from evenrank.web.settings import WebSettings
+from evenrank.app.app import create_app
+from evenrank.app.settings import WebSettings
 
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 320, "height": 640}}
 

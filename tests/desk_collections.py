@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.collection.import_files import ImportFiles, import_collection
-from evenrank.formats.faults import FaultLog
-from evenrank.search.engine.indexing import build_index
-from evenrank.web.articles.article_facts import save_facts
+from evenrank.app.articles.article_facts import save_facts
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from evenrank.trec.import_files import ImportFiles, import_collection
 
 QUESTION = {"title": "Chess", "keywords": "chess, grandmaster, pawns", "scope": "", "fairness": "1"}
 """A question that finds articles in the generated collection."""

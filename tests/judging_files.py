@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.assessment.pool import build_pool
-from evenrank.assessment.pool_file import write_pool
-from evenrank.assessment.store import create_store
-from evenrank.assessment.tiers import parse_tier
-from evenrank.collection.collection import Collection
-from evenrank.formats.runs import write_run
-from evenrank.records import Run
-from evenrank.rng import derive
-from evenrank.web.settings import WebSettings
+from evenrank.app.settings import WebSettings
+from evenrank.core.records import Run
+from evenrank.core.rng import derive
+from evenrank.io.runs import write_run
+from evenrank.trec.assessment.assessors import add_assessor
+from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.pool import build_pool
+from evenrank.trec.assessment.pool_file import write_pool
+from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.tiers import parse_tier
+from evenrank.trec.collection import Collection
 
 DEPTH = 6
 

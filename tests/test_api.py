@@ -76,13 +76,13 @@ def test_another_collection_in_the_same_place_is_ranked_as_itself(
 
 
 def test_packages_with_the_name_of_a_function_are_both(collection: evenrank.Collection) -> None:
-    import evenrank.search.engine.protocol
-    import evenrank.targets.target
+    import evenrank.core.target
+    import evenrank.retrieval.engine.protocol
 
     found = evenrank.search(collection, "history museum", k=5)
     assert len(found) == 5 == len(found.to_pandas())
     assert found.page_ids == [row["page_id"] for row in found.rows]
-    assert evenrank.search.engine.protocol.Engine is not None
+    assert evenrank.retrieval.engine.protocol.Engine is not None
     targets = evenrank.targets(collection, groups="geography")
     assert targets.values.sum(axis=1) == pytest.approx(1.0)
     assert list(inspect.signature(evenrank.search).parameters)[:3] == ["collection", "words", "k"]

@@ -11,15 +11,15 @@ import evenrank
 
 
 def test_every_name_can_be_had_and_the_list_is_complete() -> None:
-    assert sorted(evenrank.__all__) == sorted([*evenrank._HOME_OF, *evenrank._PACKAGES, "__version__"])
+    assert sorted(evenrank.__all__) == sorted([*evenrank._HOME_OF, "errors", "__version__"])
     assert dir(evenrank) == sorted(evenrank.__all__)
     for name in evenrank.__all__:
         assert getattr(evenrank, name) is not None
 
 
 def test_names_are_those_of_their_modules() -> None:
-    from evenrank.evaluation.evaluate import evaluate
-    from evenrank.records import Run
+    from evenrank.core.records import Run
+    from evenrank.scoring.evaluate import evaluate
 
     assert evenrank.evaluate is evaluate
     assert evenrank.Run is Run

@@ -17,22 +17,27 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "how-to" / "extend.md").read_text("utf-8")
 FILES = dict(re.findall(r"^```python\n# (\S+\.py)\n(.*?)^```$", PAGE, re.M | re.S))
 LINES = {
-    "metrics/registry.py": (
-        "metrics/reciprocal_rank.py",
+    "measures/registry.py": (
+        "measures/reciprocal_rank.py",
         "RECIPROCAL_RANK",
         "    RECIPROCAL_RANK,\n",
         "    PRECISION,\n",
     ),
     "policies/registry.py": ("policies/shuffle.py", "Shuffle", "    Shuffle,\n", "    Optimal,\n"),
-    "alignment/dimensions.py": ("alignment/period.py", "PERIOD", "        PERIOD,\n", "        TOPIC_AGE,\n"),
-    "search/engine/engines.py": (
-        "search/engine/elsewhere.py",
+    "trec/dimensions/dimensions.py": (
+        "trec/dimensions/period.py",
+        "PERIOD",
+        "        PERIOD,\n",
+        "        TOPIC_AGE,\n",
+    ),
+    "retrieval/engine/engines.py": (
+        "retrieval/engine/elsewhere.py",
         "create_elsewhere, open_elsewhere",
         '        EngineKind("elsewhere", "a folder of your choice", create_elsewhere, open_elsewhere),\n',
         "for kind in (",
     ),
-    "web/exports/formats.py": (
-        "web/exports/markdown.py",
+    "app/exports/formats.py": (
+        "app/exports/markdown.py",
         "markdown_text",
         '        Format("md", "Markdown", "text/markdown", markdown_text),\n',
         '        Format("csv", "CSV", "text/csv", csv_text),\n',
@@ -42,7 +47,7 @@ LINES = {
 EXPORT = """
 import sys
 from starlette.testclient import TestClient
-from evenrank.web.app import create_app
+from evenrank.app.app import create_app
 site = "http://127.0.0.1"
 with TestClient(create_app(sys.argv[1]), base_url=site, follow_redirects=False) as client:
     form = {"title": "Rivers", "keywords": "river, lake, water"}
@@ -156,7 +161,7 @@ def test_measure(scratch: Scratch) -> None:
     [compared] = json.loads(scratch.evenrank("compare", "c", "oracle.tsv", "worse.tsv", *options))["comparisons"]
     assert compared["measure"] == "RR"
     assert {"low", "high"} <= set(compared["interval"])
-    assert scratch.invariants("tests/metrics", "RR") > 0
+    assert scratch.invariants("tests/measures", "RR") > 0
 
 
 def test_policy(scratch: Scratch) -> None:

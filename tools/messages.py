@@ -16,22 +16,22 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.web.articles.article import UNASSESSED
-from evenrank.web.articles.article_facts import KINDS as FACTS
-from evenrank.web.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
-from evenrank.web.desk import SYNTHETIC, UNKNOWN
-from evenrank.web.exports.formats import FORMATS
-from evenrank.web.fairness.balance import FOLDED
-from evenrank.web.lists.filters import ORDERS, SIZES, VIEWS
-from evenrank.web.pages.errors import TITLES
-from evenrank.web.pages.i18n import LANGUAGES
-from evenrank.web.sources.brought import NOT_ARTICLE, NOT_HERE
-from evenrank.web.sources.source import KINDS, PASTED, ROLES
-from evenrank.web.storage.kept import WORDS as MODEL_WORDS
-from evenrank.wiki.publish import ADVICE
+from evenrank.app.articles.article import UNASSESSED
+from evenrank.app.articles.article_facts import KINDS as FACTS
+from evenrank.app.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
+from evenrank.app.desk import SYNTHETIC, UNKNOWN
+from evenrank.app.exports.formats import FORMATS
+from evenrank.app.fairness.balance import FOLDED
+from evenrank.app.lists.filters import ORDERS, SIZES, VIEWS
+from evenrank.app.pages.errors import TITLES
+from evenrank.app.pages.i18n import LANGUAGES
+from evenrank.app.sources.brought import NOT_ARTICLE, NOT_HERE
+from evenrank.app.sources.source import KINDS, PASTED, ROLES
+from evenrank.app.storage.kept import WORDS as MODEL_WORDS
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.wikipedia.mediawiki.publish import ADVICE
 
-WEB = Path(__file__).parents[1] / "src/evenrank/web"
+WEB = Path(__file__).parents[1] / "src/evenrank/app"
 CHANGES = ("New on the list", "Improved", "Fell back", "No longer on the list", "Deleted")
 FOR_VISITORS = {
     "Message", "BadRequestError", "HTTPException", "QuestionError", "NothingFoundError", "SourceError", "EntriesError",

@@ -32,8 +32,8 @@ SAMPLE = (
 EXPORTS = """
 import pathlib, re
 from starlette.testclient import TestClient
-from evenrank.web.app import create_app
-from evenrank.web.exports.formats import FORMATS
+from evenrank.app.app import create_app
+from evenrank.app.exports.formats import FORMATS
 site = "http://127.0.0.1"
 client = TestClient(create_app("made"), base_url=site, follow_redirects=False)
 form = {"title": "Rivers", "keywords": "river, lake, water"}

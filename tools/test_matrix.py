@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parents[1]
 PYTHONS = ("python3.11", "python3.12", "python3.13")
 EXTRAS = ("report", "web")
-TESTS = ("tests/formats", "tests/evaluation", "tests/policies", "tests/search/learn", "tests/database/test_sqlite.py")
+TESTS = ("tests/io", "tests/scoring", "tests/policies", "tests/retrieval/learn", "tests/database/test_sqlite.py")
 TOOLS = ("pytest<9", "pytest-timeout", "pytest-xdist", "hypothesis", "hatchling", "editables", "pandas")
 CLIENTS = ("httpx", "httpx2")
 """What the test client of the oldest web framework speaks, and that of the newest."""

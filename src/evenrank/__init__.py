@@ -18,131 +18,131 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
-    from evenrank.alignment.dimensions import DIMENSIONS
-    from evenrank.alignment.own_dimension import read_dimension
-    from evenrank.annotate.labeller import annotate
-    from evenrank.annotate.many_wikis import annotate_wikis
-    from evenrank.annotate.settings import AnnotateSettings
-    from evenrank.annotate.settings import Inputs as AnnotateInputs
-    from evenrank.assessment.pool import Pool
-    from evenrank.assessment.pool_file import read_pool, write_pool
-    from evenrank.assessment.pool_runs import pool
-    from evenrank.collection.collection import Collection
-    from evenrank.collection.generate.generate import generate_collection
-    from evenrank.collection.generate.settings import GenerateSettings
-    from evenrank.collection.import_files import ImportFiles, import_collection
+    from evenrank.app.exports.publish_list import Publication, publish
+    from evenrank.core.protocol import PROTOCOLS, Protocol
+    from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
-    from evenrank.evaluation.attributes import AttributeResults, evaluate_attributes
-    from evenrank.evaluation.compare import Comparisons, compare
-    from evenrank.evaluation.depth_curves import DepthCurves, depth_curves
-    from evenrank.evaluation.evaluate import evaluate
-    from evenrank.evaluation.information import InformationCosts, information
-    from evenrank.evaluation.oracle import oracle_run
-    from evenrank.evaluation.report.make import report
-    from evenrank.evaluation.report.report import write_report
-    from evenrank.evaluation.results import Results, RunResult
-    from evenrank.evaluation.sensitivity import Sensitivity, sensitivity
-    from evenrank.evaluation.show_run import ShownTopic, show_run
-    from evenrank.evaluation.topic_stats import topic_stats
-    from evenrank.evaluation.topic_targets import TopicTargets, topic_targets
-    from evenrank.evaluation.topic_targets import topic_targets as targets
-    from evenrank.formats.runs import read_run, write_run
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
+    from evenrank.io.runs import read_run, write_run
     from evenrank.items.rerank import rerank
     from evenrank.items.reranked import Reranked
     from evenrank.items.score import score
     from evenrank.items.scores import ItemScores
-    from evenrank.metrics.registry import MEASURES
+    from evenrank.measures.registry import MEASURES
     from evenrank.policies.registry import POLICIES
-    from evenrank.protocol import PROTOCOLS, Protocol
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
-    from evenrank.records import Article, Run, Topic
-    from evenrank.search.encode.encode_index import encode_index
-    from evenrank.search.engine.indexing import build_index
-    from evenrank.search.find import SearchResults, search
-    from evenrank.search.learn.learn import Learned, learn
-    from evenrank.targets.choice import TargetChoice
-    from evenrank.web.exports.publish_list import Publication, publish
+    from evenrank.retrieval.encode.encode_index import encode_index
+    from evenrank.retrieval.engine.indexing import build_index
+    from evenrank.retrieval.find import SearchResults, search
+    from evenrank.retrieval.learn.learn import Learned, learn
+    from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
+    from evenrank.scoring.compare import Comparisons, compare
+    from evenrank.scoring.depth_curves import DepthCurves, depth_curves
+    from evenrank.scoring.evaluate import evaluate
+    from evenrank.scoring.information import InformationCosts, information
+    from evenrank.scoring.oracle import oracle_run
+    from evenrank.scoring.report.make import report
+    from evenrank.scoring.report.report import write_report
+    from evenrank.scoring.results import Results, RunResult
+    from evenrank.scoring.sensitivity import Sensitivity, sensitivity
+    from evenrank.scoring.show_run import ShownTopic, show_run
+    from evenrank.scoring.topic_stats import topic_stats
+    from evenrank.scoring.topic_targets import TopicTargets, topic_targets
+    from evenrank.scoring.topic_targets import topic_targets as targets
+    from evenrank.trec.assessment.pool import Pool
+    from evenrank.trec.assessment.pool_file import read_pool, write_pool
+    from evenrank.trec.assessment.pool_runs import pool
+    from evenrank.trec.collection import Collection
+    from evenrank.trec.dimensions.dimensions import DIMENSIONS
+    from evenrank.trec.dimensions.own_dimension import read_dimension
+    from evenrank.trec.generate.generate import generate_collection
+    from evenrank.trec.generate.settings import GenerateSettings
+    from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.target_choice import TargetChoice
+    from evenrank.wikipedia.annotate.labeller import annotate
+    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.settings import AnnotateSettings
+    from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
 
     __version__: str
 
 _HOME_OF = {
-    "AnnotateInputs": "annotate.settings:Inputs",
-    "AnnotateSettings": "annotate.settings",
-    "annotate_wikis": "annotate.many_wikis",
-    "Article": "records",
-    "AttributeResults": "evaluation.attributes",
-    "DepthCurves": "evaluation.depth_curves",
-    "Sensitivity": "evaluation.sensitivity",
-    "sensitivity": "evaluation.sensitivity",
-    "Collection": "collection.collection",
-    "Comparisons": "evaluation.compare",
-    "DIMENSIONS": "alignment.dimensions",
+    "annotate": "wikipedia.annotate.labeller",
+    "search": "retrieval.find",
+    "targets": "scoring.topic_targets:topic_targets",
+    "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
+    "AnnotateSettings": "wikipedia.annotate.settings",
+    "annotate_wikis": "wikipedia.annotate.many_wikis",
+    "Article": "core.records",
+    "AttributeResults": "scoring.attributes",
+    "DepthCurves": "scoring.depth_curves",
+    "Sensitivity": "scoring.sensitivity",
+    "sensitivity": "scoring.sensitivity",
+    "Collection": "trec.collection",
+    "Comparisons": "scoring.compare",
+    "DIMENSIONS": "trec.dimensions.dimensions",
     "EvenrankError": "errors",
     "Frontiers": "ranking.pareto",
-    "InformationCosts": "evaluation.information",
-    "information": "evaluation.information",
-    "GenerateSettings": "collection.generate.settings",
-    "ImportFiles": "collection.import_files",
+    "InformationCosts": "scoring.information",
+    "information": "scoring.information",
+    "GenerateSettings": "trec.generate.settings",
+    "ImportFiles": "trec.import_files",
     "InputError": "errors",
     "ItemScores": "items.scores",
     "Reranked": "items.reranked",
     "rerank": "items.rerank",
     "score": "items.score",
-    "Learned": "search.learn.learn",
-    "MEASURES": "metrics.registry",
+    "Learned": "retrieval.learn.learn",
+    "MEASURES": "measures.registry",
     "POLICIES": "policies.registry",
-    "PROTOCOLS": "protocol",
-    "Pool": "assessment.pool",
-    "Protocol": "protocol",
+    "PROTOCOLS": "core.protocol",
+    "Pool": "trec.assessment.pool",
+    "Protocol": "core.protocol",
     "RankedTopics": "ranking.rank",
-    "Results": "evaluation.results",
-    "Run": "records",
-    "RunResult": "evaluation.results",
-    "SearchResults": "search.find",
-    "TargetChoice": "targets.choice",
-    "Topic": "records",
-    "TopicTargets": "evaluation.topic_targets",
-    "build_index": "search.engine.indexing",
+    "Results": "scoring.results",
+    "Run": "core.records",
+    "RunResult": "scoring.results",
+    "SearchResults": "retrieval.find",
+    "TargetChoice": "trec.target_choice",
+    "Topic": "core.records",
+    "TopicTargets": "scoring.topic_targets",
+    "build_index": "retrieval.engine.indexing",
     "calc_aggregate": "interop.measure_strings",
-    "compare": "evaluation.compare",
-    "depth_curves": "evaluation.depth_curves",
-    "encode_index": "search.encode.encode_index",
-    "evaluate": "evaluation.evaluate",
-    "evaluate_attributes": "evaluation.attributes",
-    "generate_collection": "collection.generate.generate",
-    "import_collection": "collection.import_files",
+    "compare": "scoring.compare",
+    "depth_curves": "scoring.depth_curves",
+    "encode_index": "retrieval.encode.encode_index",
+    "evaluate": "scoring.evaluate",
+    "evaluate_attributes": "scoring.attributes",
+    "generate_collection": "trec.generate.generate",
+    "import_collection": "trec.import_files",
     "iter_calc": "interop.measure_strings",
-    "learn": "search.learn.learn",
-    "oracle_run": "evaluation.oracle",
+    "learn": "retrieval.learn.learn",
+    "oracle_run": "scoring.oracle",
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
-    "pool": "assessment.pool_runs",
-    "Publication": "web.exports.publish_list",
-    "publish": "web.exports.publish_list",
+    "pool": "trec.assessment.pool_runs",
+    "Publication": "app.exports.publish_list",
+    "publish": "app.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
-    "read_dimension": "alignment.own_dimension",
-    "read_pool": "assessment.pool_file",
-    "read_run": "formats.runs",
-    "report": "evaluation.report.make",
+    "read_dimension": "trec.dimensions.own_dimension",
+    "read_pool": "trec.assessment.pool_file",
+    "read_run": "io.runs",
+    "report": "scoring.report.make",
     "run_from_frame": "interop.frames",
     "run_to_frame": "interop.frames",
-    "ShownTopic": "evaluation.show_run",
-    "show_run": "evaluation.show_run",
-    "topic_stats": "evaluation.topic_stats",
-    "topic_targets": "evaluation.topic_targets",
+    "ShownTopic": "scoring.show_run",
+    "show_run": "scoring.show_run",
+    "topic_stats": "scoring.topic_stats",
+    "topic_targets": "scoring.topic_targets",
     "topics_frame": "interop.frames",
-    "write_pool": "assessment.pool_file",
-    "write_report": "evaluation.report.report",
-    "write_run": "formats.runs",
+    "write_pool": "trec.assessment.pool_file",
+    "write_report": "scoring.report.report",
+    "write_run": "io.runs",
 }
 """Public name → the module that holds it, and `:name` where it has another name there."""
-_PACKAGES = ("annotate", "errors", "search", "targets")
-"""Public names that are packages or modules; all but `errors` can be called (see `callable_package.py`)."""
-
 __all__ = [
     "DIMENSIONS",
     "MEASURES",
@@ -222,8 +222,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in _PACKAGES:
-        return import_module(f"evenrank.{name}")
+    if name == "errors":
+        return import_module("evenrank.errors")
     value: object
     if name == "__version__":
         from importlib.metadata import version

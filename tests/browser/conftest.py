@@ -19,11 +19,11 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright")
 
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
-from tests.desk_collections import shared_generated
 
-from evenrank.web.app import create_app
-from evenrank.web.pages.admin import admin_key
-from evenrank.web.settings import WebSettings
+from evenrank.app.app import create_app
+from evenrank.app.pages.admin import admin_key
+from evenrank.app.settings import WebSettings
+from tests.desk_collections import shared_generated
 
 CHROMIUM = os.environ.get("CHROMIUM", shutil.which("chromium") or "/usr/bin/chromium")
 AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "build/axe/node_modules/axe-core/axe.min.js"))

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, Route, expect
+
+from evenrank.app.app import create_app
+from evenrank.app.settings import WebSettings
+from evenrank.trec.assessment.queues import queue
+from evenrank.trec.assessment.store import open_store, set_max_grade
+from evenrank.trec.assessment.votes import Vote, all_votes, current_votes
+from evenrank.trec.collection import Collection
 from tests.desk_collections import shared_generated
 from tests.judging_files import JudgingFiles, make_judging
-
-from evenrank.assessment.queues import queue
-from evenrank.assessment.store import open_store, set_max_grade
-from evenrank.assessment.votes import Vote, all_votes, current_votes
-from evenrank.collection.collection import Collection
-from evenrank.web.app import create_app
-from evenrank.web.settings import WebSettings
 
 GONE = 2_000_000_001
 OpenPage = Callable[..., Page]

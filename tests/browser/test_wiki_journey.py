@@ -16,14 +16,14 @@ import pytest
 import uvicorn
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
-from tests import mediawiki
-from tests.mediawiki import EDITOR, MediaWiki
-from tests.web.oauth_provider import AccountProvider, account_provider
-from tests.wiki.conftest import real_articles
 
+from evenrank.app.app import create_app
+from evenrank.app.settings import WebSettings
 from evenrank.cli.main import cli
-from evenrank.web.app import create_app
-from evenrank.web.settings import WebSettings
+from tests import mediawiki
+from tests.app.oauth_provider import AccountProvider, account_provider
+from tests.mediawiki import EDITOR, MediaWiki
+from tests.wikipedia.mediawiki.conftest import real_articles
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
 PAGE = "Project:Work list"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "annotate"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "wikipedia" / "annotate"))
 from dump_sample import write_sample
 
 from evenrank.cli.annotate import command

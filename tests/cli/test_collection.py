@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
+from evenrank.trec.collection import Collection
 
 
 def test_generate_describe_and_import_of_the_same_files(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.evaluate import command
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, InputError
-from evenrank.evaluation import evaluate as evaluate_module
+from evenrank.scoring import evaluate as evaluate_module
+from evenrank.trec.collection import Collection
 
 evaluate = partial(evaluate_module.evaluate, protocol="official-2021")
 HEAVY = {"scipy", "pandas", "matplotlib", "altair", "tantivy", "tqdm", "lightgbm", "onnxruntime", "asyncio", "numba"}

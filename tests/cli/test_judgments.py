@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from evenrank.assessment.assessors import assessor_of
-from evenrank.assessment.pool import Pool, PooledPage, PooledRun
-from evenrank.assessment.pool_file import write_pool
-from evenrank.assessment.queues import queue
-from evenrank.assessment.store import open_store
-from evenrank.assessment.votes import Vote, cast_votes
 from evenrank.cli.judgments import command
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError, InputError
+from evenrank.trec.assessment.assessors import assessor_of
+from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun
+from evenrank.trec.assessment.pool_file import write_pool
+from evenrank.trec.assessment.queues import queue
+from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import Vote, cast_votes
+from evenrank.trec.collection import Collection
 
 
 def run_judgments(*words: object) -> Result:

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
-from evenrank.formats.faults import FaultLog
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.learn.model_file import model_fingerprint
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.learn.model_file import model_fingerprint
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 
 def run(*arguments: object) -> Result:

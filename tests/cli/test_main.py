@@ -67,7 +67,7 @@ def test_check_exits_1_on_faults_and_convert_goes_both_ways(golden_collection, g
 
 
 def test_starting_to_evaluate_imports_nothing_heavy() -> None:
-    code = "import sys, evenrank.cli.main, evenrank.cli.evaluate, evenrank.evaluation.evaluate; print(*sys.modules)"
+    code = "import sys, evenrank.cli.main, evenrank.cli.evaluate, evenrank.scoring.evaluate; print(*sys.modules)"
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )

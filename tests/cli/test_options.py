@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.collection.collection import Collection
+from evenrank.trec.collection import Collection
 
 
 def evenrank(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from evenrank.assessment.judged import judged_only, judged_pages
-from evenrank.assessment.pool_file import read_pool
 from evenrank.cli.pool import command
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.formats.runs import read_run
+from evenrank.io.runs import read_run
+from evenrank.scoring.evaluate import evaluate
+from evenrank.trec.assessment.judged import judged_only, judged_pages
+from evenrank.trec.assessment.pool_file import read_pool
+from evenrank.trec.collection import Collection
 
 
 def run_pool(*words: object) -> Result:

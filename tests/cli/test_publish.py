@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tests import mediawiki
-from tests.mediawiki import BOT, MediaWiki
 
 import evenrank
+from evenrank.app.exports.publishing import UPDATED
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.web.exports.publishing import UPDATED
-from evenrank.wiki.block import EditedByOthersError
+from evenrank.trec.collection import Collection
+from evenrank.wikipedia.mediawiki.block import EditedByOthersError
+from tests import mediawiki
+from tests.mediawiki import BOT, MediaWiki
 
 pytestmark = pytest.mark.xdist_group("mediawiki")
 TITLES = ("Chess", "AT&T", "شطرنج", "Category theory", "C++", "Ж" * 127)

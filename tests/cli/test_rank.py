@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
-from evenrank.formats.runs import read_run
+from evenrank.io.runs import read_run
 from evenrank.policies.registry import POLICIES
+from evenrank.trec.collection import Collection
 
 
 def call(*arguments: object) -> Result:

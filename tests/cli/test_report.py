@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from evenrank.cli.report import command
 from evenrank.errors import EvenrankError, MissingExtraError
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.feedback import file_name
-from evenrank.evaluation.figures.boxes import topic_figure
-from evenrank.evaluation.figures.scatter import equal_levels, scatter_figure
-from evenrank.evaluation.report import report as report_module
+from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.feedback import file_name
+from evenrank.scoring.figures.boxes import topic_figure
+from evenrank.scoring.figures.scatter import equal_levels, scatter_figure
+from evenrank.scoring.report import report as report_module
 
 pytest.importorskip("matplotlib")
 FIGURES = ("distributions", "exposure", "topics")
@@ -85,8 +85,8 @@ def test_the_page_has_every_number_and_command(report: Path, golden_collection, 
 def test_the_page_says_when_data_are_synthetic(report: Path, golden_collection, golden_runs, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from evenrank.evaluation.report.report import is_synthetic, write_report
-    from evenrank.formats.runs import read_run
+    from evenrank.io.runs import read_run
+    from evenrank.scoring.report.report import is_synthetic, write_report
 
     assert "Synthetic data." not in (report / "index.html").read_text("utf-8")
     manifest = replace(golden_collection.manifest, settings={"generated": {"seed": 1}})

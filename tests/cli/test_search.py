@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def run(*arguments: str) -> Result:
 
 
 def topic_title(folder: Path) -> str:
-    from evenrank.collection.collection import Collection
+    from evenrank.trec.collection import Collection
 
     return Collection.open(folder).topics[0].title
 
@@ -47,7 +47,7 @@ def test_search_tsv_has_rank_page_score_title(folder: Path) -> None:
 
 
 def test_search_json_and_group(folder: Path) -> None:
-    from evenrank.collection.collection import Collection
+    from evenrank.trec.collection import Collection
 
     words = topic_title(folder)
     result = run("search", str(folder), words, "-k", "50", "--geography", "europe", "--format", "json")

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from evenrank.cli.targets import command
-from evenrank.collection.collection import Collection
 from evenrank.errors import EvenrankError
+from evenrank.trec.collection import Collection
 
 
 def call(collection: Collection, *options: str) -> str:

@@ -1,3 +1,3 @@
-from tests.search.conftest import make_engine
+from tests.retrieval.conftest import make_engine
 
 __all__ = ["make_engine"]

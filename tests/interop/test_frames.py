@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.formats.runs import read_run
 from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
+from evenrank.io.runs import read_run
 
 
 @pytest.mark.parametrize("number", [0, 3])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.formats.runs import read_run
 from evenrank.interop.frames import qrels_frame, run_to_frame
 from evenrank.interop.ir_measures_objects import ir_measure
 from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
+from evenrank.io.runs import read_run
+from evenrank.scoring.evaluate import evaluate
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 
 import evenrank
 from evenrank.errors import MissingExtraError
-from evenrank.formats.runs import read_run
 from evenrank.interop.lenskit_lists import rerank_list, to_lenskit
 from evenrank.interop.ranx_runs import to_ranx
+from evenrank.io.runs import read_run
 
 RUN = {"q1": {"a": 0.9, "b": 0.88, "c": 0.86}, "q2": {"b": 0.7, "a": 0.69, "c": 0.68}}
 GROUPS = {"a": "large", "b": "large", "c": "small"}

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.search.conftest import MakeEngine, page
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.interop.pyterrier_transformer import EvenrankRetrieve
-from evenrank.search.relevance import LexicalModel
+from evenrank.retrieval.relevance import LexicalModel
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from tests.retrieval.conftest import MakeEngine, page
 
 
 def test_retrieve_gives_a_frame_of_results(make_engine: MakeEngine) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
-from evenrank.formats.faults import FaultLog
 from evenrank.interop.ir_datasets_reader import CollectionDataset
 from evenrank.interop.pyterrier_transformer import EvenrankRetrieve
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.relevance import LexicalModel
+from evenrank.io.faults import FaultLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.relevance import LexicalModel
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import evenrank
 from evenrank.items.fairness import awrf_rows
-from evenrank.metrics.awrf import awrf
+from evenrank.measures.awrf import awrf
 
 
 @given(st.lists(st.lists(st.floats(0, 10), min_size=4, max_size=4), min_size=1, max_size=5))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.items.test_score import RANKINGS
 
 import evenrank
 from evenrank.errors import InputError
+from tests.items.test_score import RANKINGS
 
 
 @pytest.mark.parametrize("others", [{"share": [1.0, 1.0]}, {"grouping": ["size", "size"]}])

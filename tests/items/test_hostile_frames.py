@@ -11,11 +11,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from tests.items.test_hostile import GROUPS, NAN, frame
 
 import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
+from tests.items.test_hostile import GROUPS, NAN, frame
 
 RUN = frame(query="q", item=["a", "b"], score=[2.0, 1.0])
 EXPECTED = evenrank.score({"q": ["a", "b"]}, GROUPS, target="equal").scores

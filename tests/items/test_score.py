@@ -12,7 +12,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.metrics.awrf import awrf
+from evenrank.measures.awrf import awrf
 
 RANKINGS = {"q1": ["a", "b", "c"], "q2": ["d", "a"]}
 GROUPS = {"a": "x", "b": "y", "c": "y", "d": "x"}

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.items.test_score import GROUPS, RANKINGS, RELEVANCE
 
 import evenrank
 from evenrank.errors import InputError
+from tests.items.test_score import GROUPS, RANKINGS, RELEVANCE
 
 
 def test_target_as_the_relevant_items_is_the_default() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenrank.alignment.alignment import align
-from evenrank.alignment.gender import GENDER
-from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.core.alignment import align
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.records import NO_CLASS
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, Request
-from evenrank.records import NO_CLASS
-from evenrank.targets.estimated import estimated_target
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.estimated_target import estimated_target
 
 AGE = Dimension(
     name="age",

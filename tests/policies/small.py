@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates
-from evenrank.targets.target import EstimatedTarget
 
 SIDES = GroupSpace(
     (

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 
 import evenrank
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
+from evenrank.core.exposure import Cascade, Geometric, block_exposure, parse_attention
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.oracle import oracle_run
-from evenrank.exposure import Cascade, Geometric, block_exposure, parse_attention
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import POLICIES
-from evenrank.targets.estimated import soft_block_exposure
+from evenrank.scoring.oracle import oracle_run
+from evenrank.trec.collection import Collection
+from evenrank.trec.estimated_target import soft_block_exposure
 
 from .made_up import make_candidates, target_of
 

@@ -11,8 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from evenrank.core.exposure import discounts
+from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.exposure import discounts
 from evenrank.policies.best_of import BestOf
 from evenrank.policies.det_const_sort import DetConstSort, constrained_sort
 from evenrank.policies.epsilon_greedy import EpsilonGreedy
@@ -26,7 +27,6 @@ from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.swap import Swap
-from evenrank.rng import derive
 
 from .made_up import make_candidates, target_of
 from .small import LEFT, RIGHT, pages, wanting

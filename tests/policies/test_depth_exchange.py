@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
 from evenrank.policies.optimisation import depth_exchange
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
+from evenrank.core.rng import derive
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.policy import Request
 from evenrank.policies.shares import mixed_share, relevance_share
-from evenrank.rng import derive
 
 from .made_up import GEOGRAPHY_AND_GENDER, make_candidates, target_of
 from .small import LEFT, RIGHT, pages

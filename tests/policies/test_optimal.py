@@ -13,19 +13,19 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.gender import GENDER
-from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import GroupSpace
+from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import discounts, parse_attention
+from evenrank.core.groups import GroupSpace
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.exposure import discounts, parse_attention
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimisation import nested_list
 from evenrank.policies.optimisation.certificate import BoundError
 from evenrank.policies.optimisation.upper_bound import BandBounds
 from evenrank.policies.policy import Candidates, Rankings, Request
-from evenrank.rng import derive
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions.geography import GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting

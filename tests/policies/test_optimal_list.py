@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
+from evenrank.core.rng import derive
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.optimal_list import list_problem
 from evenrank.policies.optimisation.assignment import AssignmentBlock, lower_bounds, prices_at
@@ -23,7 +24,6 @@ from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking
 from evenrank.policies.optimisation.relaxation import Tangent
 from evenrank.policies.optimisation.upper_bound import BandBounds
 from evenrank.policies.policy import Request
-from evenrank.rng import derive
 
 from .made_up import make_candidates, target_of
 from .small import pages, wanting

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
+from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError, ExistingFileError
-from evenrank.formats.runs import read_run
+from evenrank.io.runs import read_run
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Request
 from evenrank.policies.relevance import Relevance
@@ -23,7 +23,7 @@ from evenrank.ranking.job import RankingJob
 from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
 from evenrank.ranking.run_source import RunSource, calibrate_run
 from evenrank.ranking.sources import CandidateSource, Found
-from evenrank.records import Topic
+from evenrank.trec.collection import Collection
 
 from .made_up import TASK1, TASK2, make_candidates, target_of
 from .small import pages, wanting

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 from scipy.spatial.distance import jensenshannon
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
 from evenrank.policies.optimisation.divergence import (
     ChordedDivergence,
     divergence_by_group,

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from evenrank.alignment.gender import GENDER
-from evenrank.alignment.geography import GEOGRAPHY
-from evenrank.alignment.groups import GroupSpace
+from evenrank.core.groups import GroupSpace
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Candidates, Policy, Request, settings_of
 from evenrank.policies.registry import POLICIES, describe_policy, make_policy
-from evenrank.rng import derive
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions.geography import GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
 

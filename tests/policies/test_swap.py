@@ -10,10 +10,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
+from evenrank.core.rng import derive
 from evenrank.policies.policy import Request
 from evenrank.policies.swap import LEAST_GAIN, Swap
-from evenrank.rng import derive
 
 from .made_up import make_candidates, target_of
 from .small import LEFT, RIGHT, pages, wanting

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.controller import Controller, control_terms
 from evenrank.policies.deficit import Deficit
@@ -16,8 +18,6 @@ from evenrank.policies.proportional import Proportional, still_due
 from evenrank.policies.relevance import Relevance
 from evenrank.policies.relevance_share import RelevanceShare
 from evenrank.policies.union import Union
-from evenrank.rng import derive
-from evenrank.targets.target import EstimatedTarget
 
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
-from evenrank.collection.collection import Collection
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.rng import derive
+from evenrank.core.target import blend
 from evenrank.errors import EvenrankError
 from evenrank.policies.inferred import Inferred
 from evenrank.policies.optimal import Optimal
@@ -20,9 +21,8 @@ from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.groups import cells_within, is_within, masks_within, parse_restriction
 from evenrank.ranking.sources import Found
-from evenrank.records import Task
-from evenrank.rng import derive
-from evenrank.targets.target import blend
+from evenrank.trec.collection import Collection
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 N_DRAWS = 4000
 GEOGRAPHY_ALONE = BuildSettings(information=("geography",))

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import GroupSpace
-from evenrank.collection.collection import Collection
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import NO_CLASS, Topic
 from evenrank.errors import EvenrankError
-from evenrank.formats.runs import read_run
+from evenrank.io.runs import read_run
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
@@ -20,8 +19,9 @@ from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant_length
 from evenrank.ranking.run_source import RunSource
 from evenrank.ranking.sources import NOTHING, Found
-from evenrank.records import NO_CLASS, Topic
-from evenrank.search.learn.relevant_count import RelevantCount
+from evenrank.retrieval.learn.relevant_count import RelevantCount
+from evenrank.trec.collection import Collection
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 TOPICS = [101, 102, 103, 105, 107]
 

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import evenrank
-from evenrank.allowed import MOST_PAGES, Range, limits_of
 from evenrank.cli.main import cli, main
-from evenrank.collection.collection import Collection
+from evenrank.core.allowed import MOST_PAGES, Range, limits_of
 from evenrank.errors import MAX_REPORTED, EvenrankError, UnknownNameError
 from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.ranking.build import BuildSettings
+from evenrank.trec.collection import Collection
 
 OF_NUMBERS = (int, float)
 

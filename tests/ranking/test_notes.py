@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import evenrank
+from evenrank.core.records import Task
 from evenrank.ranking.notes import _named
-from evenrank.records import Task
 
 
 def test_one_topic_and_several() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.own_data import import_news, write_news
 
 import evenrank
 from evenrank.cli.main import cli
-from evenrank.collection.given import choose_topics
+from evenrank.trec.given import choose_topics
+from tests.own_data import import_news, write_news
 
 
 @pytest.fixture(scope="module")

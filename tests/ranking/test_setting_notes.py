@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import evenrank
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 
 def notes(collection: Collection, run: Path, policy: str, task: Any = 1, **given: Any) -> str:

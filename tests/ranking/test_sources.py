@@ -8,27 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.search.small_collection import make_small
 
 from evenrank.cli.main import cli
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
-from evenrank.formats.faults import FaultLog
-from evenrank.formats.runs import read_run
+from evenrank.io.faults import FaultLog
+from evenrank.io.runs import read_run
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.make_job import open_source
 from evenrank.ranking.sources import SearchSource, calibrate_scores
-from evenrank.records import Topic
-from evenrank.search.engine.engines import open_index
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.features import FeatureExtractor
-from evenrank.search.learn.calibration import JudgedScores
-from evenrank.search.learn.model_file import model_path, save
-from evenrank.search.learn.training import train_on_topics
-from evenrank.search.model_choice import ModelChoice, choose_model
-from evenrank.search.relevance import LexicalModel
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.learn.calibration import JudgedScores
+from evenrank.retrieval.learn.model_file import model_path, save
+from evenrank.retrieval.learn.training import train_on_topics
+from evenrank.retrieval.model_choice import ModelChoice, choose_model
+from evenrank.retrieval.relevance import LexicalModel
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from tests.retrieval.small_collection import make_small
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.desk_collections import shared_generated
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
 from evenrank.errors import EvenrankError
-from evenrank.formats.articles import map_articles, open_articles
-from evenrank.formats.faults import FaultLog
+from evenrank.io.articles import map_articles, open_articles
+from evenrank.io.faults import FaultLog
 from evenrank.ranking.rank import rank
-from evenrank.search.engine.index_pages import page_fields, prepare_pages
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.engine.protocol import IndexLayout, WeightedTerm
+from evenrank.retrieval.engine.index_pages import page_fields, prepare_pages
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.engine.protocol import IndexLayout, WeightedTerm
 from evenrank.spark import map_on_spark
+from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from tests.desk_collections import shared_generated
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -92,7 +92,7 @@ def test_spark_connect_says_what_it_needs(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_an_index_on_opensearch_is_loaded_through_executors(spark_session: Any, tmp_path: Path) -> None:
     """On live clusters: the same answers as an index that this machine loads, and as tantivy's."""
-    from tests.search.engine.cluster import opensearch_address
+    from tests.retrieval.engine.cluster import opensearch_address
 
     settings = GenerateSettings(n_pages=900, n_train_topics=2, n_eval_topics=2)
     generate_collection(tmp_path / "wiki", settings)

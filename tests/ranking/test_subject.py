@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.own_data import SHARES, import_news
 
 import evenrank
 from evenrank.cli.main import cli
+from evenrank.core.records import Topic
 from evenrank.ranking.job import RankingJob, rank_topics
 from evenrank.ranking.make_job import make_job
-from evenrank.records import Topic
+from tests.own_data import SHARES, import_news
 
 N_CHESS, N_OTHER = 70, 60
 CHESS = set(range(1, N_CHESS + 1))

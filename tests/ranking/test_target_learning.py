@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 
+from evenrank.core.records import Task
 from evenrank.policies.policy import Candidates, TrainingTopic
 from evenrank.ranking.build import BuildSettings, target_of
 from evenrank.ranking.target_learning import group_odds, learn_target
-from evenrank.records import Task
-from evenrank.targets.estimated import group_mass
+from evenrank.trec.estimated_target import group_mass
+from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 
 SETTINGS = BuildSettings()
 

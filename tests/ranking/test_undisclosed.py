@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import evenrank
-from evenrank.alignment.alignment import align
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
-from evenrank.collection.collection import Collection
-from evenrank.collection.generate.generate import generate_collection
-from evenrank.collection.generate.settings import GenerateSettings
+from evenrank.core.alignment import align
+from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.sources import Found
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed, unknown_shares
+from evenrank.trec.collection import Collection
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.generate.generate import generate_collection
+from evenrank.trec.generate.settings import GenerateSettings
 
 SPACE = GroupSpace.of(("geography", "gender"), DIMENSIONS)
 MALE, FEMALE = 0b10, 0b100

@@ -81,9 +81,8 @@ def _run(reader: str, words: list[str]) -> None:
 
     seeds = seeds_of(reader)
     with tempfile.TemporaryDirectory() as name, atheris.instrument_imports(include=["evenrank"]):
-        from tests.robustness.readers import READERS
-
         from evenrank.errors import EvenrankError
+        from tests.robustness.readers import READERS
 
         read, path = READERS[reader], Path(name) / "input"
 

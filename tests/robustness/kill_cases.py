@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import orjson
+
+from evenrank.app.storage.backup import read_contents
+from evenrank.app.storage.store import open_desk_store
+from evenrank.database.database import Database
+from evenrank.errors import EvenrankError
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.assessment.store import open_store
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import run
 from tests.robustness.small_files import import_words, small_files
 from tests.robustness.test_annotate_records import entity, small_inputs
-
-from evenrank.assessment.store import open_store
-from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import import_collection
-from evenrank.database.database import Database
-from evenrank.errors import EvenrankError
-from evenrank.search.engine.engines import open_index
-from evenrank.search.engine.indexing import build_index
-from evenrank.web.storage.backup import read_contents
-from evenrank.web.storage.store import open_desk_store
 
 N_PAGES = 150
 RANK = ("--task", 1, "--policy", "relevance", "--topics", "all")

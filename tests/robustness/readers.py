@@ -7,36 +7,36 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from evenrank.alignment.banded import named_dimension
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.own_dimension import read_dimension
-from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
-from evenrank.annotate.entities import annotate_entities
-from evenrank.assessment.imports import import_topics, parse_vote
-from evenrank.assessment.pool_file import read_pool
-from evenrank.assessment.store import Store, create_store
+from evenrank.app.articles.subjects import read_subjects
+from evenrank.app.assess.judging import read_guidelines
+from evenrank.app.signin.settings import read_sign_in
+from evenrank.app.sources.entries import EntriesError, SourceEntry, parse_entries
+from evenrank.app.storage.backup import restore_backup
+from evenrank.core.exposure import parse_attention
+from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
-from evenrank.exposure import parse_attention
-from evenrank.formats.articles import open_articles, read_articles
-from evenrank.formats.content import RawBatch, read_batches
-from evenrank.formats.dump import PAGE_END, read_site
-from evenrank.formats.faults import FaultLog
-from evenrank.formats.json_lines import read_records
-from evenrank.formats.metadata import read_metadata
-from evenrank.formats.name_lists import NameLists
-from evenrank.formats.qrels import read_qrels
-from evenrank.formats.runs import read_run, record_path
-from evenrank.formats.topics import read_topics
+from evenrank.io.articles import open_articles, read_articles
+from evenrank.io.content import RawBatch, read_batches
+from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.faults import FaultLog
+from evenrank.io.json_lines import read_records
+from evenrank.io.metadata import read_metadata
+from evenrank.io.name_lists import NameLists
+from evenrank.io.qrels import read_qrels
+from evenrank.io.runs import read_run, record_path
+from evenrank.io.topics import read_topics
 from evenrank.items.rerank import rerank
 from evenrank.items.score import score
-from evenrank.search.learn.model_file import load
-from evenrank.targets.choice import read_target_table
-from evenrank.text_ids import TextIds
-from evenrank.web.articles.subjects import read_subjects
-from evenrank.web.assess.judging import read_guidelines
-from evenrank.web.signin.settings import read_sign_in
-from evenrank.web.sources.entries import EntriesError, SourceEntry, parse_entries
-from evenrank.web.storage.backup import restore_backup
+from evenrank.retrieval.learn.model_file import load
+from evenrank.trec.assessment.imports import import_topics, parse_vote
+from evenrank.trec.assessment.pool_file import read_pool
+from evenrank.trec.assessment.store import Store, create_store
+from evenrank.trec.dimensions.banded import named_dimension
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions.own_dimension import read_dimension
+from evenrank.trec.target_choice import read_target_table
+from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
+from evenrank.wikipedia.annotate.entities import annotate_entities
 
 Reader = Callable[[Path], object]
 

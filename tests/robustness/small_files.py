@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.collection.import_files import ImportFiles
+from evenrank.trec.import_files import ImportFiles
 
 CLASSES = ("Stub", "Start", "C", "B", "GA", "FA")
 PLACES = (["Africa"], ["Asia"], ["Europe", "Northern America"], [])

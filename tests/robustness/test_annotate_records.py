@@ -9,16 +9,16 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.robustness.commands import leftovers
 
-from evenrank.annotate.dump_pages import annotate_history, annotate_page_props, first_revision
-from evenrank.annotate.entities import annotate_entities
-from evenrank.annotate.labeller import annotate
-from evenrank.annotate.settings import Inputs
 from evenrank.errors import EvenrankError, InputError
-from evenrank.formats.content import START, RawBatch
-from evenrank.formats.dump import read_site
-from evenrank.formats.locking import only_writer
+from evenrank.io.content import START, RawBatch
+from evenrank.io.dump import read_site
+from evenrank.io.locking import only_writer
+from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, first_revision
+from evenrank.wikipedia.annotate.entities import annotate_entities
+from evenrank.wikipedia.annotate.labeller import annotate
+from evenrank.wikipedia.annotate.settings import Inputs
+from tests.robustness.commands import leftovers
 
 DIGITS = "9" * 5000
 PAGE = "<page><title>{title}</title><ns>0</ns><id>{id}</id><revision><text>Some text.</text></revision></page>\n"
@@ -161,7 +161,7 @@ def test_two_runs_on_one_output(tmp_path: Path) -> None:
 
 def test_two_runs_on_one_output_with_spark(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
-    from evenrank.annotate.spark.annotate import annotate_on_spark
+    from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
     inputs = small_inputs(tmp_path, [entity(7)])
     out = tmp_path / "metadata.json.gz"
@@ -181,7 +181,7 @@ def test_an_unforeseen_failure_does_not_block_the_next_run(tmp_path: Path, monke
         raise RuntimeError("a defect of ours")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr("evenrank.annotate.labeller.run_locally", fail)
+        patch.setattr("evenrank.wikipedia.annotate.labeller.run_locally", fail)
         annotate(out, inputs, n_workers=1)
     (tmp_path / "wikidata.json").write_bytes(b"[\n" + entity(8) + b"\n]\n")
     assert annotate(out, inputs, n_workers=1).n_pages == 5

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.robustness.commands import run
-from tests.robustness.small_files import small_files
 
-from evenrank.assessment.store import create_store, judgments_schema
-from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import import_collection
+from evenrank.app.assess.texts import SCHEMA as TEXTS
+from evenrank.app.storage.store import desk_schema, open_desk_store
 from evenrank.database.sqlite import SqliteFile
 from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import EvenrankError
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.learn.learn import learn
-from evenrank.search.learn.model_file import load
-from evenrank.web.assess.texts import SCHEMA as TEXTS
-from evenrank.web.storage.store import desk_schema, open_desk_store
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.learn.learn import learn
+from evenrank.retrieval.learn.model_file import load
+from evenrank.trec.assessment.store import create_store, judgments_schema
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import import_collection
+from tests.robustness.commands import run
+from tests.robustness.small_files import small_files
 
 N_DAMAGES = int(os.environ.get("EVENRANK_DAMAGES", "40"))
 """Damages of each file."""

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from evenrank.errors import EvenrankError
 from tests.robustness.corpus import folder_of, seeds_of
 from tests.robustness.guided import guide
 from tests.robustness.memory import own_peak, reset_own_peak
 from tests.robustness.mutate import PUMPED, mutate, pump
 from tests.robustness.readers import READERS
-
-from evenrank.errors import EvenrankError
 
 N_INPUTS = int(os.environ.get("EVENRANK_FUZZ", "700"))
 SEED = int(os.environ.get("EVENRANK_FUZZ_SEED", "1"))

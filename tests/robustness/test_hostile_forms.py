@@ -19,20 +19,19 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
+from evenrank.database.database import Location
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.assessment.assessors import add_assessor
+from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.discussion import remarks_on
+from evenrank.trec.assessment.pool import Pool, PooledPage
+from evenrank.trec.assessment.store import create_store, open_store
+from evenrank.trec.assessment.votes import all_votes
+from evenrank.trec.import_files import import_collection
 from tests.postgres_server import running_postgres
 from tests.robustness.commands import PROGRAM
 from tests.robustness.server import QUESTION, wait_until_ready
 from tests.robustness.small_files import small_files
-
-from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.assessment.discussion import remarks_on
-from evenrank.assessment.pool import Pool, PooledPage
-from evenrank.assessment.store import create_store, open_store
-from evenrank.assessment.votes import all_votes
-from evenrank.collection.import_files import import_collection
-from evenrank.database.database import Location
-from evenrank.search.engine.indexing import build_index
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 NAMES = {"Ada": "assessor", "Ben": "assessor", "Cem": "assessor", "Olga": "organiser"}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from evenrank.errors import EvenrankError
+from evenrank.io.locking import LOCK_NAME
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import import_collection
+from evenrank.trec.lock import locked_folder
 from tests.robustness.commands import leftovers, run, start
 from tests.robustness.small_files import import_words, small_files
-
-from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import import_collection
-from evenrank.collection.lock import locked_folder
-from evenrank.errors import EvenrankError
-from evenrank.formats.locking import LOCK_NAME
 
 
 def test_two_imports_at_once_leave_one_whole_collection(tmp_path: Path) -> None:

@@ -21,15 +21,15 @@ from urllib.parse import urlencode
 
 import orjson
 import pytest
+
+from evenrank.app.storage.store import open_desk_store
+from evenrank.trec.assessment.assessors import add_assessor
+from evenrank.trec.assessment.assignments import Overlap, assign_pages
+from evenrank.trec.assessment.store import open_store
 from tests.robustness.commands import leftovers
 from tests.robustness.kill_cases import CASES, listing, make_place
 from tests.robustness.server import QUESTION, get, post, wait_until_ready
 from tests.robustness.warm import Warm, can_compile, compile_calls
-
-from evenrank.assessment.assessors import add_assessor
-from evenrank.assessment.assignments import Overlap, assign_pages
-from evenrank.assessment.store import open_store
-from evenrank.web.storage.store import open_desk_store
 
 N_KILLS = int(os.environ.get("EVENRANK_KILLS", "1"))
 """Kills of each command, spread over its calls; 0 kills at every one."""
@@ -199,9 +199,9 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
 
 SYNCS = """
 import ctypes, sys
-from evenrank.assessment.store import open_store
+from evenrank.trec.assessment.store import open_store
 from evenrank.database.sqlite import SqliteFile
-from evenrank.web.storage.store import open_desk_store
+from evenrank.app.storage.store import open_desk_store
 calls = ctypes.CDLL(sys.argv[1])
 stores = [open_desk_store(sys.argv[2]), open_store(sys.argv[3]), SqliteFile(sys.argv[2], is_durable=False)]
 for store in stores:

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import orjson
 import pytest
+
+from evenrank.app.storage.store import open_desk_store
+from evenrank.io.runs import read_run
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.learn.model_file import load
+from evenrank.trec.assessment.store import open_store
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import leftovers, run, start
 from tests.robustness.server import QUESTION, post, serving
 from tests.robustness.small_files import small_files
 from tests.robustness.test_annotate_records import entity, small_inputs
-
-from evenrank.assessment.store import open_store
-from evenrank.collection.collection import Collection
-from evenrank.collection.import_files import import_collection
-from evenrank.formats.runs import read_run
-from evenrank.search.engine.engines import open_index
-from evenrank.search.engine.indexing import build_index
-from evenrank.search.learn.model_file import load
-from evenrank.web.storage.store import open_desk_store
 
 
 @pytest.fixture(scope="module")

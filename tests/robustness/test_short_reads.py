@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import PROGRAM, leftovers, run
 from tests.robustness.small_files import import_words, small_files
-
-from evenrank.collection.import_files import import_collection
-from evenrank.search.engine.indexing import build_index
 
 SOURCE = Path(__file__).with_name("short_reads.c")
 COMPILER = shutil.which("cc") or shutil.which("gcc")

@@ -15,14 +15,13 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
+from evenrank.app.connections import make_room
+from evenrank.app.listen import BoundedLog
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.import_files import import_collection
 from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, open_files, post, raw, serving
 from tests.robustness.small_files import small_files
 from tests.robustness.soak import leaks, left_open
-
-from evenrank.collection.import_files import import_collection
-from evenrank.search.engine.indexing import build_index
-from evenrank.web.connections import make_room
-from evenrank.web.listen import BoundedLog
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 BODY = b"POST /lists HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"

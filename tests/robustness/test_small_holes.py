@@ -12,24 +12,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from evenrank.core.records import Run
+from evenrank.errors import DamagedStoreError, EvenrankError, InputError
+from evenrank.io.atomic import atomic_file, atomic_folder
+from evenrank.io.json_lines import load_record
+from evenrank.io.metadata import read_metadata
+from evenrank.io.runs import read_run, write_run
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.votes import current_votes
+from evenrank.trec.collection import Collection
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.download import download_collection
+from evenrank.trec.import_files import import_collection
+from evenrank.trec.official import official_files
 from tests.robustness.commands import PROGRAM, leftovers, run
 from tests.robustness.small_files import small_files
-
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.assessment.store import create_store
-from evenrank.assessment.votes import current_votes
-from evenrank.collection.collection import Collection
-from evenrank.collection.download import download_collection
-from evenrank.collection.import_files import import_collection
-from evenrank.collection.official import official_files
-from evenrank.errors import DamagedStoreError, EvenrankError, InputError
-from evenrank.formats.atomic import atomic_file, atomic_folder
-from evenrank.formats.json_lines import load_record
-from evenrank.formats.metadata import read_metadata
-from evenrank.formats.runs import read_run, write_run
-from evenrank.records import Run
-from evenrank.search.engine.engines import open_index
-from evenrank.search.engine.indexing import build_index
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -155,7 +155,7 @@ def test_too_little_memory_is_said_in_words() -> None:
 def test_a_killed_replacement_of_a_folder_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
     """Between two renames there was a moment without any folder."""
     code = (
-        "import os, sys\nfrom evenrank.formats import atomic\n"
+        "import os, sys\nfrom evenrank.io import atomic\n"
         "real = os.replace\n"
         "def kill(*a):\n    real(*a)\n    os.kill(os.getpid(), 9)\n"
         "atomic.os.replace = kill\n"
@@ -173,7 +173,7 @@ def test_a_killed_replacement_of_a_folder_leaves_the_old_one_or_the_new_one(tmp_
 
 
 def test_what_a_killed_process_left_goes_with_the_next_one_and_nothing_else(tmp_path: Path) -> None:
-    code = "import os, sys\nfrom evenrank.formats.atomic import atomic_file\n"
+    code = "import os, sys\nfrom evenrank.io.atomic import atomic_file\n"
     code += (
         "with atomic_file(sys.argv[1]) as file:\n    file.write(b'x')\n    file.flush()\n    os.kill(os.getpid(), 9)\n"
     )

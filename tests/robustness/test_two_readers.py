@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.formats import run_rows
-from evenrank.formats.run_rows import RunRows, read_rows
+from evenrank.io import run_rows
+from evenrank.io.run_rows import RunRows, read_rows
 
 CELL = st.one_of(
     st.integers(0, 2**31 - 1).map(str), st.sampled_from(["0", "007", "00000001", "99999999", "2147483648"])

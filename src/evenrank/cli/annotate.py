@@ -14,8 +14,8 @@ from evenrank.cli.talk import say
 from evenrank.errors import input_error
 
 if TYPE_CHECKING:
-    from evenrank.annotate.settings import AnnotateSettings, Inputs
-    from evenrank.annotate.write import Report
+    from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
+    from evenrank.wikipedia.annotate.write import Report
 
 FILE = click.Path(path_type=Path)
 
@@ -87,8 +87,8 @@ def command(
     once; --wikidata-ids and --history are given for all of them or for none. OUT is then a folder, with a file for each
     wiki.
     """
-    from evenrank.annotate.coverage import draw_coverage
-    from evenrank.figures import check_figure
+    from evenrank.io.figures import check_figure
+    from evenrank.wikipedia.annotate.coverage import draw_coverage
 
     if figure is not None:
         check_figure(figure)
@@ -99,12 +99,12 @@ def command(
         if out.exists() and not out.is_dir():
             raise input_error(out, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
         if engine == "spark":
-            from evenrank.annotate.spark.many_wikis import annotate_wikis_on_spark
+            from evenrank.wikipedia.annotate.spark.many_wikis import annotate_wikis_on_spark
 
             session = spark_session(spark_master, spark_remote, spark_pairs)
             reports = annotate_wikis_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
         else:
-            from evenrank.annotate.many_wikis import annotate_wikis
+            from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
 
             reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
         _print_reports(out, reports)
@@ -114,12 +114,12 @@ def command(
     if engine == "spark":
         if subjects is not None:
             raise click.UsageError("--subjects needs --engine local")
-        from evenrank.annotate.spark.annotate import annotate_on_spark
+        from evenrank.wikipedia.annotate.spark.annotate import annotate_on_spark
 
         session = spark_session(spark_master, spark_remote, spark_pairs)
         report = annotate_on_spark(out, files, settings, session=session, is_fresh=fresh)
     else:
-        from evenrank.annotate.labeller import annotate
+        from evenrank.wikipedia.annotate.labeller import annotate
 
         report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
@@ -138,7 +138,7 @@ def _inputs(
     histories: tuple[Path, ...],
 ) -> dict[str, Inputs]:
     """The files of each wiki."""
-    from evenrank.annotate.settings import Inputs
+    from evenrank.wikipedia.annotate.settings import Inputs
 
     names = [name.strip() for name in wiki.split(",")]
     if not all(names) or len(set(names)) != len(names):
@@ -154,7 +154,7 @@ def _inputs(
 
 
 def _print_reports(folder: Path, reports: dict[str, Report]) -> None:
-    from evenrank.annotate.many_wikis import output_of
+    from evenrank.wikipedia.annotate.many_wikis import output_of
 
     for name, report in reports.items():
         click.echo(name)
@@ -162,7 +162,7 @@ def _print_reports(folder: Path, reports: dict[str, Report]) -> None:
 
 
 def _settings(caps: tuple[str, ...], gender: bool, places: bool, coordinates: bool, **choices: Any) -> AnnotateSettings:
-    from evenrank.annotate.settings import AnnotateSettings
+    from evenrank.wikipedia.annotate.settings import AnnotateSettings
 
     return AnnotateSettings(
         with_gender=gender,
@@ -187,8 +187,8 @@ def _cap(text: str) -> tuple[str, float | None]:
 
 def _print_report(out: Path, report: Report) -> None:
     """The coverage on standard output; what was left out, and the warnings, on standard error."""
-    from evenrank.annotate.coverage import coverage_table
-    from evenrank.annotate.write import about_path
+    from evenrank.wikipedia.annotate.coverage import coverage_table
+    from evenrank.wikipedia.annotate.write import about_path
 
     for name, tally in report.tallies.items():
         n_faults = tally["counts"].get("faults", 0)

@@ -20,7 +20,7 @@ def command(target: Path, store: Path | str | None, judgments: Path | str | None
     either can be restored to the other. Secret links are in it, so only its owner can read it. The collection is not:
     it is made from its sources by `evenrank collection import`.
     """
-    from evenrank.web.storage.backup import write_backup
+    from evenrank.app.storage.backup import write_backup
 
     databases = {kind: path for kind, path in (("store", store), ("judgments", judgments)) if path is not None}
     if not databases:

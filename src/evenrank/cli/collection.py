@@ -8,10 +8,10 @@ import click
 import orjson
 
 import evenrank
-from evenrank.alignment.own_dimension import OPTION_FORM
 from evenrank.cli.option_types import SEED, InputFile, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
+from evenrank.trec.dimensions.own_dimension import OPTION_FORM
 
 FILE = NamedPath(path_type=Path)
 INPUT = InputFile()
@@ -78,7 +78,7 @@ def import_command(
     no file names is an evaluation topic. Sizes, checksums and counts are compared with those of the track. An import
     that fails or is killed leaves the old collection, or none.
     """
-    from evenrank.collection.describe import table_text
+    from evenrank.trec.describe import table_text
 
     if corpus == Path("-"):
         raise click.UsageError("--corpus cannot be standard input: `evenrank index` reads it later (name a file)")
@@ -103,7 +103,7 @@ def import_command(
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def describe_command(folder: Path, form: str) -> None:
     """Print what FOLDER holds: counts, groups, quality, topics, sources. Groups of people only as totals."""
-    from evenrank.collection.describe import describe_collection, table_text
+    from evenrank.trec.describe import describe_collection, table_text
 
     collection = evenrank.Collection.open(folder)
     if form == "json":
@@ -124,8 +124,8 @@ def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bo
 
     People, places and articles are made up; groups and quality are mixed as in the published counts.
     """
-    from evenrank.collection.describe import table_text
-    from evenrank.collection.generate.settings import split_topics
+    from evenrank.trec.describe import table_text
+    from evenrank.trec.generate.settings import split_topics
 
     refuse_foreign(folder, force=force)
     n_train, n_eval = split_topics(topics)
@@ -144,7 +144,7 @@ def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bo
 )
 def download_command(folder: Path, source: str | None, only: tuple[str, ...], year: str) -> None:
     """Download the track's files into FOLDER; broken downloads are resumed, sizes and checksums are checked."""
-    from evenrank.collection.download import download_collection
+    from evenrank.trec.download import download_collection
 
     for path in download_collection(folder, source, only, int(year), _warn):
         click.echo(path)

@@ -11,11 +11,11 @@ from evenrank.cli.evaluate import FORMATS, say_notes
 from evenrank.cli.option_types import SEED
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import say
-from evenrank.evaluation.compare import Comparisons, compare
-from evenrank.evaluation.evaluate import score_files
-from evenrank.evaluation.tables.comparisons import compare_table
-from evenrank.evaluation.tables.results import RENDERERS
-from evenrank.formats.runs import split_name
+from evenrank.io.runs import split_name
+from evenrank.scoring.compare import Comparisons, compare
+from evenrank.scoring.evaluate import score_files
+from evenrank.scoring.tables.comparisons import compare_table
+from evenrank.scoring.tables.results import RENDERERS
 
 
 @click.command("compare")

@@ -13,19 +13,19 @@ import orjson
 from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import ScoringOptions, depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import is_verbose, say
-from evenrank.collection.collection import Collection
-from evenrank.evaluation.attributes import evaluate_attributes
-from evenrank.evaluation.depth_curves import depth_curves
-from evenrank.evaluation.evaluate import judged_part, score_files
-from evenrank.evaluation.feedback import write_topic_stats
-from evenrank.evaluation.results import Results
-from evenrank.evaluation.sensitivity import sensitivity
-from evenrank.evaluation.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
-from evenrank.evaluation.tables.table import Table, text_of
-from evenrank.figures import FORMATS as FIGURES
-from evenrank.figures import figure_style, require_matplotlib, save_figure_as
-from evenrank.formats.runs import read_runs
-from evenrank.records import Run
+from evenrank.core.records import Run
+from evenrank.io.figures import FORMATS as FIGURES
+from evenrank.io.figures import figure_style, require_matplotlib, save_figure_as
+from evenrank.io.runs import read_runs
+from evenrank.scoring.attributes import evaluate_attributes
+from evenrank.scoring.depth_curves import depth_curves
+from evenrank.scoring.evaluate import judged_part, score_files
+from evenrank.scoring.feedback import write_topic_stats
+from evenrank.scoring.results import Results
+from evenrank.scoring.sensitivity import sensitivity
+from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
+from evenrank.scoring.tables.table import Table, text_of
+from evenrank.trec.collection import Collection
 
 MEASURES_HELP = "Measures in place of the usual ones, joined by commas: nDCG@10,AWRF; `all` for every one."
 ATTENTION_HELP = (

@@ -40,8 +40,8 @@ def check_path(path: Location) -> Iterator[Finding]:
 
 
 def _check_collection(folder: Path) -> Iterator[Finding]:
-    from evenrank.collection.checksums import file_fault
-    from evenrank.collection.manifest import FILE_NAME, read_manifest
+    from evenrank.trec.checksums import file_fault
+    from evenrank.trec.manifest import FILE_NAME, read_manifest
 
     again = "import it again"
     try:
@@ -68,8 +68,8 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
 
 def _check_sources(folder: Path) -> Iterator[Finding]:
     """The imported files that lie in the collection's folder: `index` reads the corpus again."""
-    from evenrank.collection.manifest import read_manifest
-    from evenrank.collection.official import md5_of
+    from evenrank.trec.manifest import read_manifest
+    from evenrank.trec.official import md5_of
 
     for source in read_manifest(folder).sources.values():
         path = folder / source.path
@@ -84,9 +84,9 @@ def _check_sources(folder: Path) -> Iterator[Finding]:
 
 
 def _check_index(folder: Path) -> Iterator[Finding]:
-    from evenrank.collection.checksums import FILE_NAME as CHECKSUMS
-    from evenrank.collection.checksums import ChecksumError, folder_faults
-    from evenrank.search.engine.engines import FILE_NAME, read_state
+    from evenrank.retrieval.engine.engines import FILE_NAME, read_state
+    from evenrank.trec.checksums import FILE_NAME as CHECKSUMS
+    from evenrank.trec.checksums import ChecksumError, folder_faults
 
     if not folder.exists():
         return
@@ -110,7 +110,7 @@ def _check_index(folder: Path) -> Iterator[Finding]:
 
 
 def _check_model(path: Path) -> Finding:
-    from evenrank.search.learn.model_file import load
+    from evenrank.retrieval.learn.model_file import load
 
     try:
         load(path)
@@ -121,11 +121,11 @@ def _check_model(path: Path) -> Finding:
 
 def _check_store(path: Path) -> Finding:
     """A judgments file, a store of work lists or a file of article texts, told apart by their tables."""
-    from evenrank.assessment.store import judgments_schema
+    from evenrank.app.assess.texts import SCHEMA as TEXTS
+    from evenrank.app.storage.store import desk_schema
     from evenrank.database.sqlite import SqliteFile
     from evenrank.database.sqlite_tables import kind_of, open_file
-    from evenrank.web.assess.texts import SCHEMA as TEXTS
-    from evenrank.web.storage.store import desk_schema
+    from evenrank.trec.assessment.store import judgments_schema
 
     is_made_anew = path.name.endswith(".texts.sqlite")
     restore = TEXTS.fix if is_made_anew else "restore a backup, or save what can be read: sqlite3 FILE .recover"
@@ -141,8 +141,8 @@ def _check_store(path: Path) -> Finding:
 
 def _check_database(address: str) -> Iterator[Finding]:
     """Lists and judgments in PostgreSQL: every value is read, which finds pages that fail the server's checksums."""
-    from evenrank.assessment.store import judgments_schema
-    from evenrank.web.storage.store import desk_schema
+    from evenrank.app.storage.store import desk_schema
+    from evenrank.trec.assessment.store import judgments_schema
 
     shown = shown_location(address)
     try:

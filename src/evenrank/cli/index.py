@@ -44,10 +44,10 @@ def command(
     pages by meaning; the vectors are kept beside the index, and an interrupted run resumes. With a --spark option, the
     executors of a Spark cluster prepare the pages of an index on OpenSearch; they see DIR under the same path.
     """
-    from evenrank.collection.collection import Collection
-    from evenrank.formats.faults import FaultLog
-    from evenrank.search.engine.engines import index_folder
-    from evenrank.search.engine.indexing import build_index
+    from evenrank.io.faults import FaultLog
+    from evenrank.retrieval.engine.engines import index_folder
+    from evenrank.retrieval.engine.indexing import build_index
+    from evenrank.trec.collection import Collection
 
     collection = Collection.open(folder)
     faults = FaultLog()
@@ -63,7 +63,7 @@ def command(
     )
     settings = encoder_settings(encoder, pooling, device)
     if dense or settings is not None:
-        from evenrank.search.encode.encode_index import encode_index
+        from evenrank.retrieval.encode.encode_index import encode_index
 
         vectors = encode_index(collection, settings)
         click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")

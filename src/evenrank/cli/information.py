@@ -12,8 +12,8 @@ import evenrank
 from evenrank.cli.listing import aligned
 from evenrank.cli.option_types import SEED
 from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
-from evenrank.records import Task
-from evenrank.settings import read_pairs
+from evenrank.core.records import Task
+from evenrank.core.settings import read_pairs
 
 
 @click.command("information")

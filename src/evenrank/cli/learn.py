@@ -13,12 +13,12 @@ from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_setting
 from evenrank.cli.option_types import SEED, STORE
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
-from evenrank.settings import read_pairs
+from evenrank.core.settings import read_pairs
 
 if TYPE_CHECKING:
+    from evenrank.core.records import Topic
     from evenrank.database.database import Location
-    from evenrank.records import Topic
-    from evenrank.search.learn.training_report import TrainingReport
+    from evenrank.retrieval.learn.training_report import TrainingReport
 
 
 @click.command("learn")
@@ -89,8 +89,8 @@ def command(
 
 def _read_marks(store: Location) -> list[Topic]:
     """The questions of a store that have articles of both kinds."""
+    from evenrank.app.storage.marked_topics import marked_topics
     from evenrank.database.database import shown_location
-    from evenrank.web.storage.marked_topics import marked_topics
 
     found = marked_topics(store)
     n_marks = sum(len(topic.assessed_docs) for topic in found if topic.assessed_docs is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evenrank.cli.listing import print_listing
-from evenrank.metrics.registry import MEASURES
+from evenrank.measures.registry import MEASURES
 
 
 @click.command("metrics")

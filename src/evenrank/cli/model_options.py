@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 if TYPE_CHECKING:
-    from evenrank.collection.collection import Collection
-    from evenrank.search.encode.encoder import Device, EncoderSettings, Pooling
-    from evenrank.search.model_choice import ModelChoice
+    from evenrank.retrieval.encode.encoder import Device, EncoderSettings, Pooling
+    from evenrank.retrieval.model_choice import ModelChoice
+    from evenrank.trec.collection import Collection
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def model_options(command: Command) -> Command:
 
 def encoder_settings(path: Path | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
     """The encoder that the options describe; None when they say nothing."""
-    from evenrank.search.encode.encoder import EncoderSettings
+    from evenrank.retrieval.encode.encoder import EncoderSettings
 
     if path is None and pooling is None and device is None:
         return None
@@ -63,6 +63,6 @@ def chosen_model(
     collection: Collection, model: str, encoder: Path | None, pooling: str | None, device: str | None = None
 ) -> ModelChoice:
     """The relevance model that the options describe."""
-    from evenrank.search.model_choice import choose_model
+    from evenrank.retrieval.model_choice import choose_model
 
     return choose_model(collection, model, encoder_settings(encoder, pooling, device))

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import orjson
 
-from evenrank.collection.collection import Collection
 from evenrank.errors import ExistingFileError
+from evenrank.trec.collection import Collection
 
 STDOUT = Path("-")
 """Standard output."""
@@ -80,7 +80,7 @@ def refuse_foreign(folder: Path, *, force: bool) -> None:
 
 def write_text(parts: Iterable[str], path: Path, *, force: bool) -> None:
     """A text, part by part, to a file, complete or not at all, or to standard output (`-`)."""
-    from evenrank.formats.atomic import atomic_file
+    from evenrank.io.atomic import atomic_file
 
     refuse_existing(path, force=force)
     if path == STDOUT:

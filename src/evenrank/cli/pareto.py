@@ -12,8 +12,8 @@ import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
-from evenrank.records import Task
-from evenrank.settings import read_pairs
+from evenrank.core.records import Task
+from evenrank.core.settings import read_pairs
 
 TABLES = ("tsv", "json")
 
@@ -85,7 +85,7 @@ def command(
 
 def check_outputs(outputs: Sequence[Path]) -> None:
     """Refuse names whose ending is no known format, and figures that cannot be drawn."""
-    from evenrank.figures import FORMATS, require_matplotlib
+    from evenrank.io.figures import FORMATS, require_matplotlib
 
     wrong = [str(path) for path in outputs if path != STDOUT and path.suffix[1:] not in (*TABLES, *FORMATS)]
     if wrong:
@@ -97,7 +97,7 @@ def check_outputs(outputs: Sequence[Path]) -> None:
 
 def write_outputs(found: evenrank.Frontiers, outputs: Sequence[Path]) -> None:
     """The frontier in every form asked for; on standard output when none is."""
-    from evenrank.formats.atomic import atomic_file
+    from evenrank.io.atomic import atomic_file
 
     if not outputs:
         click.echo(as_tsv(found), nl=False)

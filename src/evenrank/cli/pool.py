@@ -15,12 +15,12 @@ from evenrank.cli.option_types import FiniteRange, InputFile
 from evenrank.cli.pool_effects import judged, leave_one_out
 from evenrank.cli.rank import TOPICS
 from evenrank.cli.talk import say
-from evenrank.formats.atomic import refuse_input
+from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
-    from evenrank.assessment.pool import Pool
-    from evenrank.assessment.pool_statistics import PoolStatistics
-    from evenrank.collection.collection import Collection
+    from evenrank.trec.assessment.pool import Pool
+    from evenrank.trec.assessment.pool_statistics import PoolStatistics
+    from evenrank.trec.collection import Collection
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = InputFile(exists=True)
@@ -89,8 +89,8 @@ def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
 @FORMAT
 def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
     """Size of a pool, overlap between runs, pages that only one run brought, and projected hours."""
-    from evenrank.assessment.pool_file import read_pool
-    from evenrank.assessment.pool_statistics import pool_statistics
+    from evenrank.trec.assessment.pool_file import read_pool
+    from evenrank.trec.assessment.pool_statistics import pool_statistics
 
     read = read_pool(pool)
     counts = pool_statistics(read)

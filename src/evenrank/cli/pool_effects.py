@@ -13,12 +13,12 @@ import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import STORE, InputFile
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
-    from evenrank.assessment.leave_one_out import LeftOut
-    from evenrank.collection.collection import Collection
-    from evenrank.records import Topic
+    from evenrank.core.records import Topic
+    from evenrank.trec.assessment.leave_one_out import LeftOut
+    from evenrank.trec.collection import Collection
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = InputFile(exists=True)
@@ -38,9 +38,9 @@ def judged(
     collection: Path, runs: Sequence[Path], depths: Sequence[int], judgments: Path | str | None, form: str
 ) -> None:
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
-    from evenrank.assessment.judged import judged_at, judged_pages
-    from evenrank.collection.collection import Collection
-    from evenrank.formats.runs import read_runs
+    from evenrank.io.runs import read_runs
+    from evenrank.trec.assessment.judged import judged_at, judged_pages
+    from evenrank.trec.collection import Collection
 
     opened = Collection.open(collection)
     known = judged_pages(topics_with_judgments(opened, judgments))
@@ -59,8 +59,8 @@ def judged(
 
 def topics_with_judgments(collection: Collection, judgments: Path | str | None) -> tuple[Topic, ...]:
     """The topics of the collection; with the judgments of a judgments file, those that it has."""
-    from evenrank.assessment.exports import judged_topics
-    from evenrank.assessment.store import open_store
+    from evenrank.trec.assessment.exports import judged_topics
+    from evenrank.trec.assessment.store import open_store
 
     if judgments is None:
         return collection.topics
@@ -94,12 +94,12 @@ def leave_one_out(
     form: str,
 ) -> None:
     """How a run's score changes without the judgments that only it brought: is the pool fair to later runs?"""
-    from evenrank.assessment.leave_one_out import leave_one_out as leave_out
-    from evenrank.assessment.pool_file import read_pool
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.rejudged import scorer
-    from evenrank.formats.runs import read_runs
-    from evenrank.metrics.registry import MAIN
+    from evenrank.io.runs import read_runs
+    from evenrank.measures.registry import MAIN
+    from evenrank.scoring.rejudged import scorer
+    from evenrank.trec.assessment.leave_one_out import leave_one_out as leave_out
+    from evenrank.trec.assessment.pool_file import read_pool
+    from evenrank.trec.collection import Collection
 
     opened = Collection.open(collection)
     topics = topics_with_judgments(opened, judgments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from evenrank.cli.listing import print_listing
-from evenrank.protocol import PROTOCOLS
+from evenrank.core.protocol import PROTOCOLS
 
 
 @click.command("protocols")

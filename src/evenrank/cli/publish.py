@@ -14,7 +14,7 @@ from evenrank.cli.option_types import STORE
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:
-    from evenrank.web.exports.listing import Listing
+    from evenrank.app.exports.listing import Listing
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -79,10 +79,10 @@ def command(
     if (run is None) == (token is None):
         raise click.UsageError("name either a RUN or a list of the web app (--list)")
     try:
-        from evenrank.collection.collection import Collection
-        from evenrank.web.exports.publish_list import WikiAccess, put_listing
-        from evenrank.web.exports.publishing import Place, saved_listing, wikitext_of
-        from evenrank.web.settings import WebSettings
+        from evenrank.app.exports.publish_list import WikiAccess, put_listing
+        from evenrank.app.exports.publishing import Place, saved_listing, wikitext_of
+        from evenrank.app.settings import WebSettings
+        from evenrank.trec.collection import Collection
     except ImportError as error:
         raise MissingExtraError("evenrank publish", "wiki") from error
 
@@ -115,9 +115,9 @@ def command(
 
 
 def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None) -> Listing:
-    from evenrank.collection.collection import Collection
-    from evenrank.collection.given import given_run
-    from evenrank.web.exports.publishing import run_listing
+    from evenrank.app.exports.publishing import run_listing
+    from evenrank.trec.collection import Collection
+    from evenrank.trec.given import given_run
 
     collection = Collection.open(folder)
     return run_listing(collection, given_run(collection, run), topic, rows)
@@ -132,6 +132,6 @@ def _password(path: Path | None) -> str:
         return password.strip()
     if path.stat().st_mode & 0o077:
         raise EvenrankError(f"{path}: others can read the password (chmod 600 {path})")
-    from evenrank.formats.small_files import read_small_text
+    from evenrank.io.small_files import read_small_text
 
     return read_small_text(path, "name a file that holds the password alone").strip()

@@ -14,11 +14,11 @@ from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say, warn
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.records import Task
+from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.ranking.job import Length
-from evenrank.records import Task
-from evenrank.settings import read_pairs
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)

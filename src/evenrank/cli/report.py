@@ -10,7 +10,7 @@ import click
 import evenrank
 from evenrank.cli.evaluate import say_notes
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
-from evenrank.formats.runs import split_name
+from evenrank.io.runs import split_name
 
 
 @click.command("report")

@@ -15,9 +15,9 @@ from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say
+from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
-from evenrank.formats.atomic import refuse_input
-from evenrank.settings import read_pairs
+from evenrank.io.atomic import refuse_input
 
 FORMATS = ("trec", "csv", "tsv", "json")
 

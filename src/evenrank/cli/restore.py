@@ -19,8 +19,8 @@ def command(source: Path, store: Path | str | None, judgments: Path | str | None
 
     Without --store and --judgments, it says what FILE holds.
     """
+    from evenrank.app.storage.backup import read_contents, restore_backup
     from evenrank.database.database import shown_location
-    from evenrank.web.storage.backup import read_contents, restore_backup
 
     targets = {kind: path for kind, path in (("store", store), ("judgments", judgments)) if path is not None}
     if not targets:

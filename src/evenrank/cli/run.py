@@ -12,8 +12,8 @@ from evenrank.cli.listing import echo_json
 from evenrank.cli.option_types import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
 from evenrank.cli.talk import say
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
-from evenrank.records import Task
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.records import Task
 
 FILE = click.Path(path_type=Path, allow_dash=True)
 
@@ -42,8 +42,8 @@ def check_command(folder: Path, runs: tuple[Path, ...], limit: int, protocol: st
 
     The protocol decides how long rankings must be: 1000 pages, or 100 rankings of 50; in 2022 500 pages, or 100 of 20.
     """
-    from evenrank.collection.collection import Collection
-    from evenrank.evaluation.run_check import check_run
+    from evenrank.scoring.run_check import check_run
+    from evenrank.trec.collection import Collection
 
     collection = Collection.open(folder)
     n_faults, n_faulty = 0, 0
@@ -77,8 +77,8 @@ def convert_command(source: Path, target: Path, form: str | None, force: bool) -
     In six columns the second one is Q0 for Task 1 and the repeat number for Task 2. A run without scores gets its
     length as the score of rank 1, down to 1.
     """
-    from evenrank.formats.runs import run_has_text_ids
-    from evenrank.text_ids import TextIds
+    from evenrank.core.text_ids import TextIds
+    from evenrank.io.runs import run_has_text_ids
 
     refuse_existing(target, force=force)
     ids = TextIds() if source != Path("-") and run_has_text_ids(source) else None
@@ -101,7 +101,7 @@ def show_command(folder: Path, run_path: Path, topics: tuple[str, ...], n_pages:
     Of a sequence, the first ranking is shown, and totals are over all rankings. Groups of people are never shown beside
     an article.
     """
-    from evenrank.evaluation.show_run import as_text
+    from evenrank.scoring.show_run import as_text
 
     found = evenrank.show_run(folder, run_path, topics or None, n_pages)
     if form == "json":
@@ -127,8 +127,8 @@ def oracle_command(
     Every depth of a ranking has the precision asked for, until the relevant pages of its topic run out; standard error
     names the topics where they do.
     """
-    from evenrank.formats.runs import run_name
-    from evenrank.records import Split
+    from evenrank.core.records import Split
+    from evenrank.io.runs import run_name
 
     refuse_existing(output, force=force)
     chosen = cast("Split | None", split)

@@ -11,7 +11,7 @@ import click
 import evenrank
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
 from evenrank.cli.talk import say
-from evenrank.formats.runs import split_name
+from evenrank.io.runs import split_name
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 FORMATS = ("table", "tsv", "csv", "json")
@@ -73,8 +73,8 @@ def refuse_second_stdin(*files: object) -> None:
 
 def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Iterator[str]:
     """The scores in one of `FORMATS`, part by part: there may be a million queries."""
-    from evenrank.evaluation.tables.results import RENDERERS
-    from evenrank.evaluation.tables.table import text_of, widths_of
+    from evenrank.scoring.tables.results import RENDERERS
+    from evenrank.scoring.tables.table import text_of, widths_of
 
     if form == "json":
         yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
-    from evenrank.evaluation.protocol_settings import ProtocolSettings
+    from evenrank.scoring.protocol_settings import ProtocolSettings
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -75,7 +75,7 @@ def scoring_options(
     attention: str | None = None,
 ) -> ScoringOptions:
     """The options as one value; faults of `--set` and `--attention` are reported all at once."""
-    from evenrank.evaluation.protocol_settings import parse_protocol_settings
+    from evenrank.scoring.protocol_settings import parse_protocol_settings
 
     changes = parse_protocol_settings([*settings, *([] if attention is None else [f"attention={attention}"])])
     changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import evenrank
-from evenrank.alignment.dimensions import DIMENSIONS
 from evenrank.cli.listing import print_listing
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.talk import say
-from evenrank.settings import read_pairs
+from evenrank.core.settings import read_pairs
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
-    from evenrank.search.query.explain import Explanation
+    from evenrank.retrieval.query.explain import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -81,20 +81,20 @@ def command(
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
-        from evenrank.web.app import create_app, shared_by_workers
-        from evenrank.web.articles.article_facts import save_facts
-        from evenrank.web.articles.subjects import read_subjects
-        from evenrank.web.listen import listen, server_of, show_log
-        from evenrank.web.pages.admin import admin_key
-        from evenrank.web.settings import WebSettings
-        from evenrank.web.signin.settings import read_sign_in
-        from evenrank.web.workers import run_workers
-        from evenrank.wiki.settings import api_of
+        from evenrank.app.app import create_app, shared_by_workers
+        from evenrank.app.articles.article_facts import save_facts
+        from evenrank.app.articles.subjects import read_subjects
+        from evenrank.app.listen import listen, server_of, show_log
+        from evenrank.app.pages.admin import admin_key
+        from evenrank.app.settings import WebSettings
+        from evenrank.app.signin.settings import read_sign_in
+        from evenrank.app.workers import run_workers
+        from evenrank.wikipedia.mediawiki.settings import api_of
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
         raise MissingExtraError("evenrank serve", "web") from error
-    from evenrank.collection.collection import Collection
+    from evenrank.trec.collection import Collection
 
     start = time.monotonic()
     show_log(is_quiet=is_quiet())

@@ -9,10 +9,10 @@ import click
 
 import evenrank
 from evenrank.cli.scoring_options import protocol_options, scoring_options
-from evenrank.records import Task
+from evenrank.core.records import Task
 
 if TYPE_CHECKING:
-    from evenrank.evaluation.topic_targets import TopicTargets
+    from evenrank.scoring.topic_targets import TopicTargets
 
 
 @click.command("targets")

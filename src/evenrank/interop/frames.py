@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.collection import Collection
+from evenrank.core.records import Run, Split, Task
+from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.errors import EvenrankError
-from evenrank.records import Run, Split, Task
-from evenrank.text_ids import TextIds, check_text_id
+from evenrank.trec.collection import Collection
 
 if TYPE_CHECKING:
     import pandas as pd

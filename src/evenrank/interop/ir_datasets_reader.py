@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from evenrank.collection.collection import Collection
-from evenrank.formats.articles import read_articles
-from evenrank.formats.faults import FaultLog
-from evenrank.records import Split
+from evenrank.core.records import Split
+from evenrank.io.articles import read_articles
+from evenrank.io.faults import FaultLog
+from evenrank.trec.collection import Collection
 
 
 class Doc(NamedTuple):

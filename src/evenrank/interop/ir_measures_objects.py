@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenrank.collection.collection import Collection
 from evenrank.errors import MissingExtraError
 from evenrank.interop.frames import run_from_frame
 from evenrank.interop.measure_strings import iter_calc, parse_measure
+from evenrank.trec.collection import Collection
 
 if TYPE_CHECKING:
     import pandas as pd

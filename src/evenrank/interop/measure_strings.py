@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from evenrank.collection.collection import Collection
+from evenrank.core.protocol import DEFAULT_PROTOCOL
+from evenrank.core.records import Run
 from evenrank.errors import EvenrankError
-from evenrank.evaluation.evaluate import evaluate
-from evenrank.evaluation.protocol_settings import ProtocolSettings, parse_protocol_settings
-from evenrank.evaluation.results import RunResult
-from evenrank.metrics.registry import MEASURES, measures_of
-from evenrank.protocol import DEFAULT_PROTOCOL
-from evenrank.records import Run
+from evenrank.measures.registry import MEASURES, measures_of
+from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.protocol_settings import ProtocolSettings, parse_protocol_settings
+from evenrank.scoring.results import RunResult
+from evenrank.trec.collection import Collection
 
 _FORM = re.compile(r"(?P<name>[A-Za-z][\w/-]*?)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<depth>[1-9]\d*))?")
 _SPELLINGS = {measure.name.replace("-", "").replace("/", "").casefold(): measure.name for measure in MEASURES}

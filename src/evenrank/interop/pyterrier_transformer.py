@@ -10,10 +10,10 @@ from collections.abc import Hashable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from evenrank.core.records import Topic
+from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
-from evenrank.records import Topic
-from evenrank.search.relevance import RelevanceModel
-from evenrank.text_ids import TextIds
+from evenrank.retrieval.relevance import RelevanceModel
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenrank.core.records import Run
 from evenrank.errors import MissingExtraError
-from evenrank.records import Run
 
 if TYPE_CHECKING:
     from evenrank.items.reranked import Reranked

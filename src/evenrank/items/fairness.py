@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
+from evenrank.core.alignment import Alignment
+from evenrank.core.types import Floats
 from evenrank.items.groupings import Groupings, has_plain_rows
 from evenrank.items.scored_rows import ScoredRows
 from evenrank.items.scores import GroupShare
 from evenrank.items.wanted import GroupTarget, joint_target
-from evenrank.types import Floats
 
 OF_FAIRNESS = ("AWRF", "EE-L", "EE-D", "EE-R")
 CELLS_AT_ONCE = 500_000

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.errors import EvenrankError
-from evenrank.figures import clean_axes, look_of, new_figure, require_matplotlib
+from evenrank.io.figures import clean_axes, look_of, new_figure, require_matplotlib
 from evenrank.items.scores import GroupShare
 
 if TYPE_CHECKING:

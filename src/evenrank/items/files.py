@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, Fault, InputError, input_error
-from evenrank.formats.compressed import Decompressed, line_blocks
+from evenrank.io.compressed import Decompressed, line_blocks
 from evenrank.items.tables import ItemTable
 
 RUN_COLUMNS = ("query", "ranking", "item", "rank", "score", "system")

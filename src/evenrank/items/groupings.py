@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.alignment.alignment import Alignment, distinct_codes
-from evenrank.alignment.groups import Dimension, GroupSpace
+from evenrank.core.alignment import Alignment, distinct_codes
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
-from evenrank.types import Floats
 
 UNKNOWN = "unknown"
 """Name of the group of items without one; it counts neither in exposure nor in targets."""

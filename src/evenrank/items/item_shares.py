@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
+from evenrank.core.alignment import Alignment
+from evenrank.core.types import Floats
 from evenrank.items.groupings import Grouping, refuse_large
-from evenrank.types import Floats
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.types import Floats
+from evenrank.core.types import Floats
 
 Id = str | int
 T = TypeVar("T")

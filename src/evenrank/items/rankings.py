@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.errors import WrongTypeError, listed
-from evenrank.formats.runs import run_name
+from evenrank.io.runs import run_name
 from evenrank.items.columns import ids_of, numbers_of, present
 from evenrank.items.faults import Faults
 from evenrank.items.mapped_rankings import mapping_rows, rankings_from_rows

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.types import Floats
 from evenrank.errors import WrongTypeError
 from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
 from evenrank.items.faults import Faults
@@ -18,7 +19,6 @@ from evenrank.items.mapped_rankings import query_ids
 from evenrank.items.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
 from evenrank.items.text_numbers import ArrowTexts
 from evenrank.items.vocabulary import Vocabulary, number_names
-from evenrank.types import Floats
 
 WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"
 Ints = NDArray[np.intp]

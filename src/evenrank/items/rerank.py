@@ -11,8 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.groups import GroupSpace
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.rng import derive
+from evenrank.core.settings import make_settings, setting_texts
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.faults import check_count
 from evenrank.items.groupings import Grouping
@@ -23,10 +27,6 @@ from evenrank.items.wanted import joint_target
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import POLICIES
-from evenrank.records import Task
-from evenrank.rng import derive
-from evenrank.settings import make_settings, setting_texts
-from evenrank.targets.target import EstimatedTarget
 
 QUERIES_AT_ONCE = 8
 """Queries sent to a process together."""

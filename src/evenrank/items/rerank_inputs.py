@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
+from evenrank.core.alignment import Alignment
 from evenrank.errors import EvenrankError
 from evenrank.items.columns import LARGEST
 from evenrank.items.faults import SHOWN_PER_KIND, Faults
@@ -21,7 +21,7 @@ from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import RelevantItems
 from evenrank.items.vocabulary import Vocabulary
 from evenrank.items.wanted import GroupTarget, targets_of
-from evenrank.search.relevance import probability_by_rank
+from evenrank.retrieval.relevance import probability_by_rank
 
 MAX_ITEMS = 200_000
 """Items of one query, at most: policies compare hundreds of rankings of them."""

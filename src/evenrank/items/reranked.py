@@ -90,8 +90,8 @@ class Reranked:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from evenrank.evaluation.tables.html import html_of
-        from evenrank.evaluation.tables.table import Column, Table
+        from evenrank.scoring.tables.html import html_of
+        from evenrank.scoring.tables.table import Column, Table
 
         rows = [tuple(row.values()) for row in islice(self.each_row(), SHOWN_ROWS)]
         n_rows = self.rankings.n_items

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from evenrank.core.exposure import Attention, Cascade, parse_attention
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.exposure import Attention, Cascade, parse_attention
 from evenrank.items.fairness import OF_FAIRNESS
 from evenrank.items.faults import Faults, check_count
 from evenrank.items.ranked_items import RankedItems
@@ -19,7 +20,6 @@ from evenrank.items.scores import ItemScores
 from evenrank.items.scoring import Scoring
 from evenrank.items.vocabulary import Vocabulary
 from evenrank.items.wanted import targets_of
-from evenrank.types import Floats
 
 OF_RELEVANCE = ("nDCG", "P")
 MEASURES = (*OF_RELEVANCE, "AWRF", "Score", "EE-L", "EE-D", "EE-R")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import Attention
+from evenrank.core.exposure import Attention
+from evenrank.core.types import Floats
 from evenrank.items.ranked_items import RankedItems
-from evenrank.types import Floats
 
 Ints = NDArray[np.intp]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
-from evenrank.evaluation.tables.html import html_of
-from evenrank.evaluation.tables.table import Column, Table, text_of
-from evenrank.types import Floats
+from evenrank.scoring.tables.html import html_of
+from evenrank.scoring.tables.table import Column, Table, text_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
+from evenrank.core.alignment import Alignment
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.items.fairness import Fairness
 from evenrank.items.groupings import Groupings
@@ -16,7 +17,6 @@ from evenrank.items.relevance import RelevantItems
 from evenrank.items.scored_rows import Ints, ScoredRows
 from evenrank.items.scores import GroupShare, ItemScores, QueryScores, SystemScores
 from evenrank.items.wanted import GroupTarget
-from evenrank.types import Floats
 
 
 @dataclass

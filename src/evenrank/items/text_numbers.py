@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.formats.byte_arrays import WORD, words_of
+from evenrank.io.byte_arrays import WORD, words_of
 
 Hashes = NDArray[np.uint64]
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
 from evenrank.items.faults import Faults
@@ -19,7 +20,6 @@ from evenrank.items.groupings import Grouping, Groupings, has_plain_rows
 from evenrank.items.relevance import RelevantItems
 from evenrank.items.tables import ItemTable, as_table, is_series
 from evenrank.items.vocabulary import Vocabulary, number_names
-from evenrank.types import Floats
 
 WORDS = ("relevant", "population", "equal")
 """`relevant`: as the relevant items of the query; `population`: as all items with groups; `equal`: all groups alike."""

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import Range, Weight
+from evenrank.core.allowed import Range, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.plackett_luce import plackett_luce
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 def control_terms(exposure: NDArray[np.float64], merit: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCount, PageCountOrAll, Weight
+from evenrank.core.allowed import PageCount, PageCountOrAll, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import counted_rows
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 class OwedPages:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.allowed import PageCount, Share
+from evenrank.core.allowed import PageCount, Share
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)

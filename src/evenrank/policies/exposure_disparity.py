@@ -9,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import Share, Weight
+from evenrank.core.allowed import Share, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.greedy import TypeQueues, fill_row
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, TrainingTopic
 from evenrank.policies.shares import (
@@ -19,8 +21,6 @@ from evenrank.policies.shares import (
     mixed_share,
     relevance_share,
 )
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 class ExposureGap:

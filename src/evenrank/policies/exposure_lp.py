@@ -12,11 +12,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCount, Weight
+from evenrank.core.allowed import PageCount, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 SMALL = 1e-9
 """Probabilities below this are zero."""

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import Range
+from evenrank.core.allowed import Range
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 ADJUSTING_STEPS = 34
 """Bisections of the significance: the minima are whole numbers, so more would change none of them."""

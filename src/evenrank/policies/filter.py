@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCount
+from evenrank.core.allowed import PageCount
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.inner import InnerPolicy
 from evenrank.policies.policy import Candidates, CheckedPolicy, Policy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 def rank_among(

@@ -9,13 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.groups import GroupSpace
-from evenrank.allowed import PageCountOrAll
+from evenrank.core.alignment import Alignment
+from evenrank.core.allowed import PageCountOrAll
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.inner import InnerPolicy
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 Method = Literal["combsum", "combmnz", "rrf"]
 

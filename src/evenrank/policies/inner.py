@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from evenrank.allowed import limits_of
+from evenrank.core.allowed import limits_of
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Policy
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCount, Share
+from evenrank.core.allowed import PageCount, Share
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 def scaled(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from evenrank.allowed import MOST, MOST_PAGES, PageCount, PageCountOrAll, Range, RisingRanks, Share, Weight
+from evenrank.core.allowed import MOST, MOST_PAGES, PageCount, PageCountOrAll, Range, RisingRanks, Share, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimal_list import rank_list
 from evenrank.policies.optimal_sequence import LEAST_CHOICE, kept_relevance, n_within_reach, rank_sequence
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.precision_floor import Weighed, rank_above_floor
 from evenrank.policies.relevance import relevance_order
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 MOST_POWER = 10.0
 """Largest power of relevance; by then hardly anything but the likeliest pages counts."""

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import LOG, Attention
+from evenrank.core.exposure import LOG, Attention
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimisation.bands import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.optimisation.certificate import certify_list
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.nested_list import Caution, DepthMixture, make_nested_list
 from evenrank.policies.policy import Candidates, Rankings, Request, rank_weights
-from evenrank.targets.target import EstimatedTarget
 
 LEAST_CHOICE = 4
 """Candidates that may be used for each rank below those which relevant pages are expected to fill, however unlikely

@@ -14,7 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import Attention
+from evenrank.core.exposure import Attention
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimisation.certificate import certify_sequence
 from evenrank.policies.optimisation.expected_loss import (
     ExposureProblem,
@@ -24,8 +25,7 @@ from evenrank.policies.optimisation.expected_loss import (
 from evenrank.policies.optimisation.permutohedron import best_ranking, support
 from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
 from evenrank.policies.policy import Candidates, Rankings, Request
-from evenrank.targets.estimated import soft_exposure
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.estimated_target import soft_exposure
 
 WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import Share, Weight
+from evenrank.core.allowed import Share, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance_share import rows_without_holes
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 def log_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.allowed import setting_faults
+from evenrank.core.alignment import Alignment
+from evenrank.core.allowed import setting_faults
+from evenrank.core.exposure import LOG, Attention
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.exposure import LOG, Attention
-from evenrank.records import Task
-from evenrank.search.learn.relevant_count import RelevantCount
-from evenrank.targets.target import EstimatedTarget
+from evenrank.retrieval.learn.relevant_count import RelevantCount
 
 LEAST_ATTENTION = 1e-6
 """Least attention of a rank, as a share of that of the first."""

@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCount, Share
+from evenrank.core.allowed import PageCount, Share
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.greedy import Chooser, TypeQueues, fill_row
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import background_share, relevance_share
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 COVER = 3.0
 """How fast a need is met: a group that got all the pages it is due in a window has exp(−3) = 1/20 of its need left."""

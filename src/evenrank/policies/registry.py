@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from evenrank.core.records import Task
+from evenrank.core.settings import describe_settings, make_settings
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.policies.best_of import BestOf
 from evenrank.policies.controller import Controller
@@ -27,8 +29,6 @@ from evenrank.policies.relevance import Relevance
 from evenrank.policies.relevance_share import RelevanceShare
 from evenrank.policies.swap import Swap
 from evenrank.policies.union import Union
-from evenrank.records import Task
-from evenrank.settings import describe_settings, make_settings
 
 _ALL: tuple[type[Policy], ...] = (
     Relevance,

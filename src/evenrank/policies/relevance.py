@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 def relevance_order(candidates: Candidates) -> NDArray[np.intp]:

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.allowed import PageCountOrAll
+from evenrank.core.allowed import PageCountOrAll
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.greedy import TypeQueues, fill_row
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 TINY = 1e-12
 """Utility of a page that is certainly not relevant: it may still fill a position of its group."""

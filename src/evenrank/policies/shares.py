@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment
-from evenrank.alignment.groups import GroupSpace
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget, background_target, blend
 from evenrank.policies.policy import Candidates, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget, background_target, blend
 
 
 def ignores_unknown(target: EstimatedTarget, request: Request) -> bool:

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.allowed import PageCountOrAll, Weight
+from evenrank.core.allowed import PageCountOrAll, Weight
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimisation.compound import CompoundProblem
 from evenrank.policies.optimisation.exchange_search import improve
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 N_EVALUATED = 16
 """Exchanges that are evaluated exactly in each step, those that look best to the second order."""

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from evenrank.core.records import Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.policies.filter import rank_among
 from evenrank.policies.inner import InnerPolicies, InnerPolicy
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.records import Task
-from evenrank.targets.target import EstimatedTarget
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,22 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import align
-from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
-from evenrank.allowed import PageCount, Range
-from evenrank.collection.collection import Collection
+from evenrank.core.alignment import align
+from evenrank.core.allowed import PageCount, Range
+from evenrank.core.concentration import FINER, Concentration, concentrations
+from evenrank.core.exposure import Attention, parse_attention
+from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.records import NO_CLASS, Task
+from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.exposure import Attention, parse_attention
 from evenrank.policies.policy import Beliefs, Candidates
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, masks_within, restricted_dimensions
 from evenrank.ranking.sources import Found
 from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
-from evenrank.records import NO_CLASS, Task
-from evenrank.targets.choice import TargetChoice
-from evenrank.targets.concentration import FINER, Concentration, concentrations
-from evenrank.targets.estimated import TRACK_TARGET, estimated_target, page_mass
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.collection import Collection
+from evenrank.trec.estimated_target import TRACK_TARGET, estimated_target, page_mass
+from evenrank.trec.target_choice import TargetChoice
 
 FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment, align
-from evenrank.alignment.dimensions import DIMENSIONS
-from evenrank.alignment.groups import UNKNOWN_MASK, Dimension, GroupSpace
-from evenrank.collection.collection import Collection
+from evenrank.core.alignment import Alignment, align
+from evenrank.core.groups import UNKNOWN_MASK, Dimension, GroupSpace
+from evenrank.core.target import EstimatedTarget, blend
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Beliefs
-from evenrank.targets.target import EstimatedTarget, blend
+from evenrank.trec.collection import Collection
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 PRIOR_PAGES = 20.0
 """Weight, in pages, of all of them in what is believed of pages that look alike: few of those say little."""

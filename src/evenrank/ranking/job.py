@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.groups import GroupSpace
-from evenrank.collection.collection import Collection
-from evenrank.exposure import Cascade
+from evenrank.core.concentration import Concentration
+from evenrank.core.exposure import Cascade
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
+from evenrank.core.rng import derive
+from evenrank.core.target import EstimatedTarget
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, LearningPolicy, Policy, Request, TrainingTopic, wants_learning
 from evenrank.ranking.build import (
@@ -27,12 +30,9 @@ from evenrank.ranking.build import (
 from evenrank.ranking.sources import CandidateSource, Found, SearchSource
 from evenrank.ranking.subject import DividedPages, divide_by_subject
 from evenrank.ranking.target_learning import learn_target
-from evenrank.records import N_RANKINGS, RANKING_LENGTH, Task, Topic, no_pages
-from evenrank.rng import derive
 from evenrank.spark import map_on_spark
-from evenrank.targets.concentration import Concentration
-from evenrank.targets.estimated import group_mass
-from evenrank.targets.target import EstimatedTarget
+from evenrank.trec.collection import Collection
+from evenrank.trec.estimated_target import group_mass
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

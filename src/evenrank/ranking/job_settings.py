@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.alignment.groups import Dimension, GroupSpace
-from evenrank.allowed import setting_faults
-from evenrank.collection.collection import Collection
+from evenrank.core.allowed import setting_faults
+from evenrank.core.exposure import check_attention
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.records import Task
+from evenrank.core.settings import Settings, make_settings, parse_each, setting_texts
 from evenrank.errors import Collected, UnknownNameError
-from evenrank.exposure import check_attention
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import POLICIES, policy_class, task_faults
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import is_within
 from evenrank.ranking.undisclosed import parse_undisclosed
-from evenrank.records import Task
-from evenrank.settings import Settings, make_settings, parse_each, setting_texts
-from evenrank.targets.choice import Target, TargetChoice, choose_target, table_faults
+from evenrank.trec.collection import Collection
+from evenrank.trec.target_choice import Target, TargetChoice, choose_target, table_faults
 
 NO_ROWS = np.empty(0, np.intp)
 

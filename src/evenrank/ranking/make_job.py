@@ -7,23 +7,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.given import given_run
+from evenrank.core.exposure import parse_attention
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from evenrank.core.records import Run, Task
+from evenrank.core.settings import Settings
+from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
-from evenrank.exposure import parse_attention
 from evenrank.policies.policy import Policy, Request
-from evenrank.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Length, RankingJob, forget_collection
 from evenrank.ranking.job_settings import candidate_settings, configure_policy, divide_settings
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
-from evenrank.records import Run, Task
-from evenrank.search.engine.engines import index_folder
-from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.settings import Settings
-from evenrank.targets.choice import Target
-from evenrank.types import FilePath
+from evenrank.retrieval.engine.engines import index_folder
+from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.trec.collection import Collection
+from evenrank.trec.given import given_run
+from evenrank.trec.target_choice import Target
 
 
 def make_job(

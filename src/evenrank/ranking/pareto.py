@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.given import TopicChoice, choose_topics, given_collection
+from evenrank.core.exposure import Attention
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.core.records import Run, Task
+from evenrank.core.rng import derive
+from evenrank.core.settings import Settings
+from evenrank.core.target import EstimatedTarget
+from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, listed
-from evenrank.exposure import Attention
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
-from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import make_job
-from evenrank.records import Run, Task
-from evenrank.rng import derive
-from evenrank.search.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.settings import Settings
-from evenrank.targets.choice import Target
-from evenrank.targets.target import EstimatedTarget
-from evenrank.types import FilePath
+from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
+from evenrank.trec.collection import Collection
+from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
     import pandas as pd

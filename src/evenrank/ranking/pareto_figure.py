@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenrank.figures import COLOURS, GRID, clean_axes, figure_style, new_figure, save_figure_as
+from evenrank.core.records import Task
+from evenrank.io.figures import COLOURS, GRID, clean_axes, figure_style, new_figure, save_figure_as
 from evenrank.ranking.pareto import FrontierPoint
-from evenrank.records import Task
 
 LABELS: dict[Task, str] = {
     1: "AWRF, estimated (higher is fairer)",

@@ -8,25 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.given import TopicChoice, choose_topics, given_collection
+from evenrank.core.exposure import Attention
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.core.records import Run, Task, Topic
+from evenrank.core.settings import Settings
+from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
-from evenrank.exposure import Attention
-from evenrank.formats.runs import write_record, write_run
+from evenrank.io.runs import write_record, write_run
 from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
-from evenrank.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
 from evenrank.ranking.make_job import make_job
 from evenrank.ranking.notes import ranking_notes
 from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
 from evenrank.ranking.setting_notes import setting_notes
-from evenrank.records import Run, Task, Topic
-from evenrank.search.model_choice import ModelChoice
-from evenrank.settings import Settings
-from evenrank.targets.choice import Target
-from evenrank.types import FilePath
+from evenrank.retrieval.model_choice import ModelChoice
+from evenrank.trec.collection import Collection
+from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
     import pandas as pd

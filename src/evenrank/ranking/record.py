@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.core.records import Run, Topic
 from evenrank.policies.policy import Policy, settings_of
 from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.ranking.job import RankingJob, TopicRankings
-from evenrank.records import Run, Topic
 
 PARTS = ("evenrank", "numpy", "scipy", "tantivy")
 """Packages whose version can change a ranking."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.exposure import discounts
+from evenrank.core.exposure import discounts
+from evenrank.core.records import Run, Topic
 from evenrank.ranking.sources import NOTHING, Found, calibrate_scores
-from evenrank.records import Run, Topic
-from evenrank.search.learn.calibration import Calibration, JudgedScores
-from evenrank.search.relevance import probabilities
+from evenrank.retrieval.learn.calibration import Calibration, JudgedScores
+from evenrank.retrieval.relevance import probabilities
 
 
 def pages_of_topic(run: Run, topic_id: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator
 
-from evenrank.alignment.groups import GroupSpace
+from evenrank.core.groups import GroupSpace
 from evenrank.errors import listed
 from evenrank.policies.inner import inner_policies
 from evenrank.ranking.groups import cells_within
 from evenrank.ranking.job import RankingJob
-from evenrank.search.engine.engines import index_folder
+from evenrank.retrieval.engine.engines import index_folder
 
 
 def setting_notes(job: RankingJob, given: Names[str]) -> tuple[str, ...]:

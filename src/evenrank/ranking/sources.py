@@ -11,18 +11,18 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.collection import Collection
+from evenrank.core.records import Topic, no_pages
 from evenrank.progress import track
-from evenrank.records import Topic, no_pages
-from evenrank.search.engine.engines import index_folder, open_index
-from evenrank.search.engine.protocol import Engine
-from evenrank.search.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
-from evenrank.search.learn.calibration_choice import choose_calibration
-from evenrank.search.learn.learned_model import LearnedModel
-from evenrank.search.learn.relevant_count import RelevantCount
-from evenrank.search.model_choice import UNTRAINED, ModelChoice
-from evenrank.search.query.candidates import CandidateSettings
-from evenrank.search.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
+from evenrank.retrieval.engine.engines import index_folder, open_index
+from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
+from evenrank.retrieval.learn.calibration_choice import choose_calibration
+from evenrank.retrieval.learn.learned_model import LearnedModel
+from evenrank.retrieval.learn.relevant_count import RelevantCount
+from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
+from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
+from evenrank.trec.collection import Collection
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.collection import Collection
-from evenrank.collection.page_classes import names_at
+from evenrank.core.records import Topic
+from evenrank.core.types import Floats
 from evenrank.ranking.sources import Found, SearchSource
-from evenrank.records import Topic
-from evenrank.search.engine.protocol import Engine, Restriction
-from evenrank.search.query.evidence import Evidence, Reasons, find_evidence, names_among
-from evenrank.search.query.kinds import are_of_kind
-from evenrank.search.query.topic_query import subject_words
-from evenrank.search.relevance import LexicalModel, RelevanceModel
-from evenrank.types import Floats
+from evenrank.retrieval.engine.protocol import Engine, Restriction
+from evenrank.retrieval.query.evidence import Evidence, Reasons, find_evidence, names_among
+from evenrank.retrieval.query.kinds import are_of_kind
+from evenrank.retrieval.query.topic_query import subject_words
+from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
+from evenrank.trec.collection import Collection
+from evenrank.trec.page_classes import names_at
 
 RELEVANCE_FLOOR = 0.15
 """Share of the best match below which a page is not about the subject."""

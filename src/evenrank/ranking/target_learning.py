@@ -17,10 +17,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.records import Task
 from evenrank.policies.policy import TrainingTopic
 from evenrank.ranking.build import BuildSettings, target_of
-from evenrank.records import Task
-from evenrank.targets.estimated import group_mass
+from evenrank.trec.estimated_target import group_mass
 
 SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(46))
 """Powers of the probabilities that are tried: 0.5 to 5."""

@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.collection.collection import Collection
-from evenrank.search.engine.engines import index_folder, open_index
+from evenrank.retrieval.engine.engines import index_folder, open_index
+from evenrank.trec.collection import Collection
 
 N_CELLS = 256
 """Length of a vector."""

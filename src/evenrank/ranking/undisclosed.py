@@ -15,8 +15,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.alignment.alignment import Alignment, align
-from evenrank.alignment.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.alignment import Alignment, align
+from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.errors import EvenrankError
 from evenrank.ranking.groups import PRIOR_PAGES, group_moments
 

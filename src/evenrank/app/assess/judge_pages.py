@@ -1,0 +1,195 @@
+"""The pages of an assessor: topics, one article after the other, undo."""
+
+from __future__ import annotations
+
+import hashlib
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.assess.ballot import new_nonce, nonce_of, vote_of
+from evenrank.app.assess.judging import Judging, judging_of
+from evenrank.app.assess.people import judge_path, organise_path, person
+from evenrank.app.assess.reading import article_context
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
+from evenrank.app.pages.templating import page
+from evenrank.app.request.forms import Fields, with_form
+from evenrank.trec.assessment.assessors import Assessor
+from evenrank.trec.assessment.discussion import MAX_REMARK, add_remark, discussed_pages, remarks_on
+from evenrank.trec.assessment.queues import QueueItem, TopicQueue, assessor_progress, next_item, topic_queue
+from evenrank.trec.assessment.votes import Vote, last_vote, undo_last, votes_on
+
+NOT_YOURS = Message("This page was not given to you. Go back to your topics: your link, without anything behind it.")
+
+
+def show_topics(request: Request) -> Response:
+    """All topics of an assessor with their progress; organisers are sent to their own page."""
+    who, judging = person(request), judging_of(request)
+    if who.role == "organiser":
+        return go_to(organise_path(request))
+    topics = assessor_progress(judging.store, who.name)
+    upcoming = next_item(judging.store, who.name)
+    return page(
+        request,
+        "assess/topics.html",
+        who=who,
+        topics=topics,
+        upcoming=upcoming.topic if upcoming else None,
+        guidelines=judging.guidelines,
+        scale=list(judging.answers.values()),
+        discussed=[(entry, judging.title(entry.page)) for entry in discussed_pages(judging.store, who.name)],
+        link=judge_path(request),
+    )
+
+
+def show_topic(request: Request) -> Response:
+    """One topic: what is left, what was skipped, and every answer given so far."""
+    who, judging, topic = person(request), judging_of(request), request.path_params["topic"]
+    items = own_queue(judging, who, topic)
+    comments = dict(
+        judging.store.connection.execute(
+            "SELECT page, comment FROM current_vote WHERE assessor = ? AND topic = ?", (who.name, topic)
+        ).fetchall()
+    )
+    rows = [(item, judging.title(item.page), comments.get(item.page, "")) for item in items.items if item.outcome]
+    return page(
+        request,
+        "assess/topic.html",
+        who=who,
+        topic=judging.topic(topic),
+        queue=items,
+        rows=rows,
+        label_of=judging.labels(),
+        last=last_answer(judging, who),
+        nonce=new_nonce(),
+        upcoming=next_item(judging.store, who.name),
+        guidelines=judging.guidelines,
+        answers=list(judging.answers.values()),
+        link=judge_path(request),
+    )
+
+
+def go_on(request: Request) -> Response:
+    """To the next open article: of a topic, or of the first topic that has one; to the end page when there is none."""
+    who, judging, topic = person(request), judging_of(request), request.path_params.get("topic")
+    if topic is None:
+        item = next_item(judging.store, who.name)
+        return go_to(judge_path(request, item.topic, item.page) if item else judge_path(request))
+    items = own_queue(judging, who, topic)
+    if "skipped" in request.query_params:
+        return go_to(article_path(request, topic, items.skipped_after(), skipped=True))
+    return go_to(article_path(request, topic, items.open_after()))
+
+
+def show_article(request: Request) -> Response:
+    """One article with its four buttons."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    items = own_queue(judging, who, topic)
+    place = items.place_of(page_id)
+    if place is None:
+        raise HTTPException(404, NOT_YOURS)
+    mine = [vote for vote in votes_on(judging.store, topic, page_id) if vote.assessor == who.name]
+    return page(
+        request,
+        "assess/judge.html",
+        **article_context(judging, topic, page_id, "whole" in request.query_params),
+        who=who,
+        queue=items,
+        place=place,
+        mine=mine[-1] if mine else None,
+        last=last_answer(judging, who),
+        is_second_look="skipped" in request.query_params,
+        is_changed="changed" in request.query_params,
+        may_discuss=bool(mine) and is_discussed(judging, topic, page_id),
+        link=judge_path(request),
+    )
+
+
+def save_answer(request: Request, fields: Fields) -> Response:
+    """Stores an answer, then goes to the next article."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    items = own_queue(judging, who, topic)
+    if items.place_of(page_id) is None:
+        raise HTTPException(404, NOT_YOURS)
+    before = judging.keep(vote_of(fields, topic, page_id, who.name, judging.answers))
+    is_changed = before is not None and before.token != fields.get("seen", before.token)
+    if "skipped" in request.query_params:
+        return go_to(article_path(request, topic, items.skipped_after(page_id), skipped=True, changed=is_changed))
+    upcoming = topic_queue(judging.store, who.name, topic).open_after(page_id)
+    return go_to(article_path(request, topic, upcoming, changed=is_changed))
+
+
+def save_remark(request: Request, fields: Fields) -> Response:
+    """Adds to the discussion of an article; for those who have judged it, so that judging stays independent."""
+    who, judging = person(request), judging_of(request)
+    topic, page_id = request.path_params["topic"], request.path_params["page"]
+    has_judged = any(vote.assessor == who.name for vote in votes_on(judging.store, topic, page_id))
+    if not has_judged or not is_discussed(judging, topic, page_id):
+        raise HTTPException(404, NOT_YOURS)
+    keep_remark(judging, fields, topic, page_id, who.name)
+    return go_to(judge_path(request, topic, page_id) + "#discussion")
+
+
+def is_discussed(judging: Judging, topic: int, page_id: int) -> bool:
+    """Whether an organiser has opened the discussion of an article."""
+    return any(remark.role == "organiser" for remark in remarks_on(judging.store, topic, page_id))
+
+
+def keep_remark(judging: Judging, fields: Fields, topic: int, page_id: int, name: str) -> None:
+    """Stores a remark that a form holds; one that was changed and sent again from the same form is another one."""
+    text = fields.get("remark", "").replace("\r\n", "\n").strip()
+    if not text or len(text) > MAX_REMARK:
+        raise BadRequestError(Message("Write a remark of at most %(most)s characters.", most=MAX_REMARK))
+    said = hashlib.sha256(f"{topic}\0{page_id}\0{name}\0{text}".encode()).hexdigest()[:16]
+    add_remark(judging.store, f"{nonce_of(fields)}.remark.{said}", topic, page_id, name, text)
+
+
+def undo(request: Request, fields: Fields) -> Response:
+    """Withdraws the last answer and goes back to its article."""
+    who, judging = person(request), judging_of(request)
+    vote = undo_last(judging.store, who.name, f"{nonce_of(fields)}.undo")
+    return go_to(judge_path(request, vote.topic, vote.page) if vote else judge_path(request))
+
+
+def own_queue(judging: Judging, who: Assessor, topic: int) -> TopicQueue:
+    """The queue of a topic; not found when nothing of it was given to this assessor."""
+    items = topic_queue(judging.store, who.name, topic)
+    if not items.items:
+        raise HTTPException(404, NOT_YOURS)
+    return items
+
+
+def last_answer(judging: Judging, who: Assessor) -> tuple[Vote, str, str] | None:
+    """The last vote, its article's title and its label: what undo would withdraw."""
+    vote = last_vote(judging.store, who.name)
+    return None if vote is None else (vote, judging.title(vote.page), judging.labels()(vote.outcome, vote.grade))
+
+
+def article_path(request: Request, topic: int, item: QueueItem | None, **marks: bool) -> str:
+    """Address of an article of a topic, with the marks that are set; of the topic when there is none left."""
+    if item is None:
+        return judge_path(request, topic)
+    query = "&".join(f"{name}=1" for name, is_set in marks.items() if is_set)
+    return judge_path(request, topic, item.page) + (f"?{query}" if query else "")
+
+
+def go_to(address: str) -> Response:
+    return RedirectResponse(address, 303)
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/judge/{secret:secret}", show_topics),
+        Route("/judge/{secret:secret}/next", go_on),
+        Route("/judge/{secret:secret}/undo", with_form(undo), methods=["POST"]),
+        Route("/judge/{secret:secret}/{topic:number}", show_topic),
+        Route("/judge/{secret:secret}/{topic:number}/next", go_on),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}", show_article),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}", with_form(save_answer), methods=["POST"]),
+        Route("/judge/{secret:secret}/{topic:number}/{page:number}/remarks", with_form(save_remark), methods=["POST"]),
+    ]

@@ -1,0 +1,180 @@
+"""What the assessment pages work with: the judgments, the texts of pooled pages, the runs behind the pool."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from evenrank.app.assess.ballot import AnswerButton, answers_for, label_of
+from evenrank.app.assess.content import ArticleContent, ContentPart
+from evenrank.app.assess.late_texts import LateTexts
+from evenrank.app.assess.marking import topic_stems
+from evenrank.app.assess.texts import Absence, open_texts, texts_path
+from evenrank.app.desk import Desk
+from evenrank.app.pages.i18n import Message
+from evenrank.app.storage.store import WAIT_SECONDS
+from evenrank.core.records import Run, Topic
+from evenrank.errors import EvenrankError
+from evenrank.io.runs import read_run
+from evenrank.io.small_files import read_small_text
+from evenrank.trec.assessment.page_ids import pages_in, shown_id, text_ids_of
+from evenrank.trec.assessment.pool import Pool
+from evenrank.trec.assessment.pool_file import read_pool
+from evenrank.trec.assessment.store import Store, max_grade_of, open_store
+from evenrank.trec.assessment.votes import Vote, cast_or_change
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The last value of each kind, with the state of the judgments that it was made from."""
+
+    _values: dict[str, tuple[tuple[int, ...], Any]] = field(default_factory=dict, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
+
+    def get(self, kind: str, store: Store, make: Callable[[], T]) -> T:
+        """The value of a kind; one thread makes it, others wait and take what it made."""
+        with self._lock:
+            state = state_of(store)
+            known = self._values.get(kind)
+            if known is None or known[0] != state:
+                known = self._values[kind] = (state, make())
+            value: T = known[1]
+            return value
+
+
+def state_of(store: Store) -> tuple[int, ...]:
+    """Numbers that change with every vote, pooled page and assignment."""
+    counts = "SELECT (SELECT count(*) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM assignment)"
+    return tuple(number or 0 for number in store.connection.execute(counts).fetchone())
+
+
+LOG = logging.getLogger("evenrank.app")
+NOT_STORED = Message("The server could not store it. Please tell your organiser; answers from before are safe.")
+
+
+@dataclass(frozen=True)
+class Judging:
+    """An open judgments file beside the collection that its pages come from."""
+
+    desk: Desk
+    store: Store
+    texts: LateTexts
+    guidelines: tuple[str, ...] = ()
+    """Paragraphs on what counts as relevant; empty for the usual ones."""
+    pool: Pool | None = None
+    """For the organisers' leave-one-run-out test."""
+    runs: tuple[Run, ...] = ()
+    """For what the judgments do to scores."""
+    remembered: Remembered = field(default_factory=Remembered)
+    _stems: dict[int, dict[str, str]] = field(default_factory=dict)
+
+    def topic(self, topic_id: int) -> Topic:
+        """A topic as assessors see it; of one that the collection does not know, only the title."""
+        known = self.desk.collection.topic_by_id.get(topic_id)
+        if known is not None:
+            return known
+        row = self.store.connection.execute("SELECT title FROM topic WHERE id = ?", (topic_id,)).fetchone()
+        return Topic(topic_id, (row["title"] if row else "") or f"Topic {topic_id}")
+
+    @property
+    def language(self) -> str:
+        """Code of the language of the articles."""
+        return self.desk.collection.manifest.language
+
+    def stems(self, topic_id: int) -> dict[str, str]:
+        """The words of a topic that are marked in articles."""
+        known = self._stems.get(topic_id)
+        if known is None:
+            known = self._stems[topic_id] = topic_stems(self.topic(topic_id), self.language)
+        return known
+
+    def content(self, page: int) -> ArticleContent | None:
+        """The text of a page; its beginning from the index when the corpus is away; None for a page that is gone."""
+        found = self.texts.find(page, lambda: pooled_pages(self.store))
+        if found is Absence.UNREAD:
+            [stored] = self.desk.source.model().engine.stored([self.number(page)])
+            return None if stored is None else ArticleContent(stored.title, (ContentPart(0, "", stored.opening),))
+        return found if isinstance(found, ArticleContent) else None
+
+    def number(self, page: int) -> int:
+        """The number of a page in the collection, where ids are text: the judgments have numbers of their own."""
+        ids = self.desk.collection.text_ids
+        return page if ids is None else ids.find(str(shown_id(self.store, page)))
+
+    def title(self, page: int) -> str:
+        """Title of a page."""
+        collection = self.desk.collection
+        [row] = collection.rows_of(np.array([self.number(page)])).tolist()
+        title = collection.titles[row] if collection.titles is not None and row >= 0 else ""
+        return title or f"Page {shown_id(self.store, page)}"
+
+    @property
+    def answers(self) -> dict[str, AnswerButton]:
+        """The buttons of this file's scale."""
+        return answers_for(max_grade_of(self.store))
+
+    def labels(self) -> Callable[[str | None, int | None], str]:
+        """What says a vote in the words of the buttons."""
+        max_grade = max_grade_of(self.store)
+        return lambda outcome, grade: label_of(outcome, grade, max_grade)
+
+    def keep(self, vote: Vote) -> Vote | None:
+        """Stores a vote and gives the one before; an error that says so, without paths, when it cannot be stored."""
+        try:
+            return cast_or_change(self.store, vote)
+        except EvenrankError as error:
+            LOG.error("a vote was not stored: %s", error)
+            raise HTTPException(503, NOT_STORED) from error
+
+    def close(self) -> None:
+        self.store.close()
+        self.texts.close()
+
+
+def open_judging(desk: Desk) -> Judging | None:
+    """The judging that the settings name; None when they name no judgments file."""
+    settings = desk.settings
+    if settings.judgments is None:
+        return None
+    store = open_store(settings.judgments, WAIT_SECONDS)
+    path = texts_path(settings.judgments, settings.facts_folder or desk.collection.path)
+    ids = desk.collection.text_ids
+    pages_in(store, ids)
+    texts = open_texts(path, desk.collection, pooled_pages(store), text_ids_of(store))
+    return Judging(
+        desk,
+        store,
+        LateTexts(texts, desk.collection, lambda: text_ids_of(store)),
+        read_guidelines(settings.guidelines) if settings.guidelines else (),
+        read_pool(settings.pool).with_ids(ids) if settings.pool else None,
+        tuple(read_run(path, ids) for path in settings.runs),
+    )
+
+
+def pooled_pages(store: Store) -> frozenset[int]:
+    """The pages of all topics that are in the pool now."""
+    return frozenset(page for (page,) in store.connection.execute("SELECT DISTINCT page FROM item"))
+
+
+def read_guidelines(path: Path) -> tuple[str, ...]:
+    """The paragraphs of a text file."""
+    text = read_small_text(path, "name a text file in UTF-8")
+    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def judging_of(request: Request) -> Judging:
+    """The judging of this server; not found when it has none."""
+    judging = cast("Judging | None", getattr(request.app.state, "judging", None))
+    if judging is None:
+        raise HTTPException(404, "This server has no judgments file (evenrank serve DIR --judgments FILE).")
+    return judging

@@ -1,0 +1,69 @@
+"""The visible list of export formats. A new one is one function and one line here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from evenrank.app.exports.data import json_text, run_text, titles_text
+from evenrank.app.exports.delimited import csv_text, tsv_text
+from evenrank.app.exports.listing import Listing
+from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.pages.i18n import Message
+
+MAX_FILE_NAME = 80
+"""Characters of a title that the name of a file has."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write a list."""
+
+    suffix: str
+    """What is put behind the address of a list."""
+    label: str
+    media_type: str
+    write: Callable[[Listing], str]
+
+
+FORMATS = {
+    form.suffix: form
+    for form in (
+        Format("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
+        Format("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
+        Format("csv", "CSV", "text/csv", csv_text),
+        Format("tsv", "TSV", "text/tab-separated-values", tsv_text),
+        Format("json", "JSON", "application/json", json_text),
+        Format("txt", "Plain titles", "text/plain", titles_text),
+        Format("run", "TREC run", "text/plain", run_text),
+    )
+}
+
+
+def format_of(suffix: str) -> Format:
+    """The format of a suffix; 404 when there is none."""
+    if suffix not in FORMATS:
+        text = "Unknown format .%(suffix)s; choose from %(names)s."
+        raise HTTPException(404, Message(text, suffix=suffix, names=", ".join(FORMATS)))
+    return FORMATS[suffix]
+
+
+def export_name(listing: Listing) -> str:
+    """The title as a name that every system takes: letters, digits and a few marks; a number where none is left."""
+    words = re.sub(r"[^\w.()-]+", " ", listing.title).split()
+    name = "_".join(words).strip("._-")[:MAX_FILE_NAME]
+    return name or f"{'list' if listing.task == 1 else 'draw'}-{listing.topic}"
+
+
+def export_listing(listing: Listing, suffix: str) -> Response:
+    """The list as a file."""
+    form = format_of(suffix)
+    name = f"{export_name(listing)}.{suffix}"
+    plain = name.encode("ascii", "replace").decode().replace("?", "_")
+    headers = {"Content-Disposition": f"inline; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(form.write(listing), media_type=f"{form.media_type}; charset=utf-8", headers=headers)

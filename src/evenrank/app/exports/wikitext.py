@@ -1,0 +1,124 @@
+"""Wikitext: a numbered list or sortable tables, to paste or to publish, with links to make the list anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from evenrank.app.articles.article import CLASSES, ListedArticle
+from evenrank.app.exports.listing import Listing
+from evenrank.wikipedia.mediawiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
+
+ROWS_PER_SECTION = 100
+"""Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
+MAX_ROWS_WITHOUT_SECTIONS = 150
+COLUMNS = ("Article", "Class", "Importance", "Size", "Region", "What is missing", "Why it is here", "Status")
+OPEN = "open"
+"""Status of an article that nobody has claimed."""
+_SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
+_FORBIDDEN = re.compile(r"[\[\]{}|<>#\x00-\x1f]")
+_ACTIVE = re.compile(r"''+|~~~+|&|__+")
+"""What MediaWiki would still act on inside a link: bold and italic, signatures, character references, switches."""
+_UNSAFE = re.compile(r"[\[\]{}|<>\s\"']|~|__+")
+"""What ends an address, or what MediaWiki acts on inside one before it is saved: signatures and switches."""
+
+
+def _references(found: re.Match[str]) -> str:
+    """The characters found, as character references."""
+    return "".join(f"&#{ord(char)};" for char in found[0])
+
+
+def escape_plain(text: str) -> str:
+    """Text that MediaWiki shows as it is: whatever could be markup becomes a character reference."""
+    return _SPECIAL.sub(_references, text)
+
+
+def link(title: str) -> str:
+    """A link to an article; the colon in front keeps files and categories from being shown or joined.
+
+    A title that cannot be one (it has characters that MediaWiki forbids) stays text.
+    """
+    if _FORBIDDEN.search(title):
+        return escape_plain(title)
+    return f"[[:{_ACTIVE.sub(_references, title)}]]"
+
+
+def talk_link(title: str) -> str:
+    """A link to the talk page of an article, as people write it behind a title; empty for what cannot be a title."""
+    return "" if _FORBIDDEN.search(title) else f" ([[Talk:{_ACTIVE.sub(_references, title)}|talk]])"
+
+
+def external(address: str, label: str) -> str:
+    """A link to another site."""
+    safe = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), address)
+    return f"[{safe} {label}]"
+
+
+def article_link(article: ListedArticle) -> str:
+    """A link to an article and its talk page; to its address, where that is its id."""
+    if article.address:
+        return external(article.address, escape_plain(article.title))
+    return link(article.title) + talk_link(article.title)
+
+
+def note(listing: Listing) -> str:
+    """When the list was made, and the links that make it anew or change its question, where it has any."""
+    links = [external(address, label) for address, label in (
+        (listing.address, "regenerate"),
+        (listing.edit_address, "edit the query"),
+    ) if address]  # fmt: skip
+    updated = f"''Last updated {listing.updated} UTC''"
+    return f"{updated} · {' or '.join(links)}" if links else updated
+
+
+def numbered_list(listing: Listing) -> str:
+    """One line for each article."""
+    lines = [f"# {article_link(article)} – {article.quality}, {article.size}" for article in listing.articles]
+    return "\n".join([f"; {escape_plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
+
+
+def sortable_table(listing: Listing, idiom: WikiIdiom = PLAIN) -> str:
+    """Tables whose columns readers can sort. Rows have no rank: with one, every refresh would change every row."""
+    parts = [f"'''{escape_plain(listing.title)}''' · {note(listing)}"]
+    for heading, articles in wikitext_sections(listing.articles):
+        parts += [heading] if heading else []
+        parts.append(_table(listing, articles, idiom))
+    return "\n".join(parts) + "\n"
+
+
+def wikitext_sections(articles: Sequence[ListedArticle]) -> Iterator[tuple[str, Sequence[ListedArticle]]]:
+    """The rows in sections with their headings; a short list is one section without a heading."""
+    if len(articles) <= MAX_ROWS_WITHOUT_SECTIONS:
+        yield "", articles
+        return
+    for start in range(0, len(articles), ROWS_PER_SECTION):
+        some = articles[start : start + ROWS_PER_SECTION]
+        yield f"=== {start + 1}–{start + len(some)} ===", some
+
+
+def _table(listing: Listing, articles: Sequence[ListedArticle], idiom: WikiIdiom) -> str:
+    rows = [_cells(listing, article, idiom) for article in articles]
+    columns = [name for name in COLUMNS if any(row.get(name) for row in rows)]  # nobody needs an empty one
+    lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
+    for row in rows:
+        lines += ["|-", "| " + " || ".join(row.get(name, "") for name in columns)]
+    return "\n".join([*lines, "|}"])
+
+
+def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[str, str]:
+    """The cells of a row by column; one that the list does not have is left out."""
+    importance = listing.importances.get(article.page_id, "Unknown")
+    order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
+    cells = {
+        "Article": article_link(article),
+        "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
+        "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
+        "Region": escape_plain(", ".join(article.regions)),
+        "What is missing": escape_plain(article.missing),
+        "Why it is here": escape_plain(", ".join(article.reasons)),
+    }
+    if listing.importances:
+        cells["Importance"] = idiom.importance_cell(escape_plain(importance), order)
+    if listing.statuses is not None:
+        cells["Status"] = escape_plain(listing.statuses.get(article.page_id, OPEN))
+    return cells

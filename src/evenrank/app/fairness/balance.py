@@ -1,0 +1,223 @@
+"""Balance: how the attention of a list, or of many draws, is shared among groups, against the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.app.articles.groups import valid_restrictions
+from evenrank.app.request.question import Question
+from evenrank.core.alignment import Alignment, align
+from evenrank.core.exposure import AttentionTable
+from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
+from evenrank.core.withheld import (
+    are_few_alike,
+    are_few_people,
+    has_few_effective,
+    hide_people,
+    reveal_people,
+)
+from evenrank.ranking.groups import masks_within
+from evenrank.trec.collection import Collection
+
+FOLDED = ("all combinations", "all other combinations")
+"""What the row of all withheld combinations is called: when it is the only one, and beside others."""
+SMALL_SHARE = 0.0995
+"""Shares below it have one decimal more, as on pages."""
+
+
+@dataclass(frozen=True)
+class GroupBalance:
+    """One group: its share of the attention, and the goal."""
+
+    label: str
+    share: float
+    goal: float
+    n_articles: int
+    is_hidden: bool
+    """Whether share and goal would tell too much about single people."""
+    is_unknown: bool = False
+    """Whether it is the group of articles of which nothing is known."""
+
+    def as_data(self) -> dict[str, Any]:
+        """The group as data; totals of few people are withheld."""
+        return {
+            "group": self.label,
+            "share": None if self.is_hidden else round(self.share, 6),
+            "goal": None if self.is_hidden else round(self.goal, 6),
+            "articles": None if self.is_hidden else self.n_articles,
+        }
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Shares by each dimension and by all of them together, with what is unknown."""
+
+    space: GroupSpace
+    exposure: NDArray[np.float64]
+    """Share of the attention of each cell; sums to 1 with the fully unknown cell."""
+    goal: NDArray[np.float64]
+    n_articles: NDArray[np.float64]
+    """Distinct articles of each cell; a fraction of an article that is in several."""
+    counts_unknown: bool
+    """Whether articles of which nothing is known take part in the comparison (Task 2) or not (Task 1)."""
+    is_partial: bool = False
+    """Whether the goal follows more articles than these, such as candidates that are not on the list."""
+    is_focused: bool = False
+    """Whether the attention tells of single people, however many there are: `focuses_on_people`."""
+
+    @property
+    def unknown_share(self) -> float:
+        """Attention of articles that no dimension says anything about."""
+        return float(self.exposure[0])
+
+    @property
+    def has_few_people(self) -> bool:
+        """Whether a figure over all groups may say something about one person."""
+        is_few = self.is_focused or are_few_people(self.n_articles, self.space, self._has_others)
+        return is_few or any(are_few_alike(self.space.margin(self.n_articles, name)[1:]) for name in self._personal)
+
+    @property
+    def _personal(self) -> list[str]:
+        """Names of the dimensions that describe people."""
+        return [dimension.name for dimension in self.space.dimensions if dimension.is_personal]
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether the goal may follow people that are not among these articles."""
+        return self.is_partial and any(self.space.margin(self.goal, name)[1:].sum() > 0 for name in self._personal)
+
+    def by_dimension(self, name: str) -> list[GroupBalance]:
+        """Totals of one dimension; a group with neither attention nor goal is left out, unless it is withheld: which
+        groups of a withheld dimension have anybody is nobody's business either."""
+        dimension = self.space.dimension(name)
+        unknown = dimension.readable_groups[0]
+        rows = self._shares(dimension.readable_scored_groups, name)
+        return [replace(row, is_unknown=row.label == unknown) for row in rows]
+
+    def by_product(self) -> list[GroupBalance]:
+        """Totals of each combination, e.g. women in Africa; none when there is one dimension only.
+
+        What is withheld is one row: which combinations there are would tell the gender of the only person of a region.
+        """
+        if len(self.space.dimensions) < 2:
+            return []
+        cells = product(*(dimension.readable_scored_groups for dimension in self.space.dimensions))
+        rows = self._shares([": ".join(cell) for cell in cells])
+        shown = [row for row in rows if not row.is_hidden]
+        if len(shown) == len(rows):
+            return rows
+        return [*shown, GroupBalance(FOLDED[bool(shown)], 0.0, 0.0, 0, is_hidden=True)]
+
+    def _shares(self, labels: Sequence[str], dimension: str | None = None) -> list[GroupBalance]:
+        """Totals of one dimension, or of each combination."""
+        parts = (self._compared(self.exposure), self.goal, self.n_articles)
+        shares, goals, counts = (part if dimension is None else self.space.margin(part, dimension) for part in parts)
+        is_hidden = self._hidden(counts, dimension)
+        if self._tells_of_people(dimension):
+            shares, goals = round_shares(shares), round_shares(goals)
+        whole = counts.round().astype(int)
+        rows = zip(labels, shares.tolist(), goals.tolist(), whole.tolist(), is_hidden, strict=True)
+        made = [GroupBalance(label, share, goal, n, bool(hidden)) for label, share, goal, n, hidden in rows]
+        return [row for row in made if row.is_hidden or row.n_articles or row.share > 0 or row.goal >= 0.0005]
+
+    def _hidden(self, counts: NDArray[np.float64], dimension: str | None) -> NDArray[np.bool_]:
+        """Which totals are withheld; those of what is shown beside each article, such as its region, never are."""
+        if not self._tells_of_people(dimension):
+            return np.zeros(counts.shape, bool)
+        if dimension is None:
+            cells = counts.reshape(self.space.shape)
+            return reveal_people(cells, self.space, self._has_others, self.is_focused).reshape(-1)
+        is_known = np.arange(len(counts)) > 0
+        return is_known if self.is_focused else hide_people(counts, self._has_others)
+
+    def _tells_of_people(self, dimension: str | None) -> bool:
+        """Whether totals of a dimension, or of all combinations, are of groups of people."""
+        return bool(self._personal) if dimension is None else dimension in self._personal
+
+    def _compared(self, exposure: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Exposure as it is compared with the goal: in Task 1 without what is unknown."""
+        if self.counts_unknown:
+            return exposure
+        kept = exposure.copy()
+        kept[0] = 0.0
+        return kept / kept.sum() if kept.sum() > 0 else kept
+
+    def as_data(self) -> dict[str, Any]:
+        """The balance for bots."""
+        names = [dimension.name for dimension in self.space.dimensions]
+        return {
+            "unknown_share": round(self.unknown_share, 6),
+            "dimensions": {name: [row.as_data() for row in self.by_dimension(name)] for name in names},
+            "together": [row.as_data() for row in self.by_product()],
+        }
+
+
+def round_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares as exact as pages write them: more decimals could tell who makes up the sum."""
+    return np.where(shares < SMALL_SHARE, shares.round(3), shares.round(2))
+
+
+def focuses_on_people(
+    question: Question, alignment: Alignment, attention: NDArray[np.float64], space: GroupSpace
+) -> bool:
+    """Whether the attention of pages is so uneven that shares by it tell of single people.
+
+    Weights that visitors choose can single out anybody, and so do others that go to few people for the most part.
+    """
+    is_own = isinstance(question.attention_model, AttentionTable)
+    people = [are_people(alignment, space, dimension.name) for dimension in space.dimensions if dimension.is_personal]
+    return any(has_few_effective(attention[places]) or (is_own and places.any()) for places in people)
+
+
+def are_people(alignment: Alignment, space: GroupSpace, dimension: str) -> NDArray[np.bool_]:
+    """Which pages are in a known group of a personal dimension."""
+    is_known = np.asarray((space.margin(alignment.rows, dimension)[:, 1:] > 0.0).any(axis=1))
+    return is_known[alignment.page_type]
+
+
+def page_alignment(
+    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, within: Sequence[str] = ()
+) -> Alignment:
+    """Group weights of pages, each summing to 1; a page without metadata is unknown.
+
+    `within` is the question's restriction: a page counts for the groups that it leaves, and for no other.
+    """
+    masks = collection.masks_of(collection.rows_of(page_ids), space, UNKNOWN_MASK)
+    kept = valid_restrictions(within, {dimension.name: dimension for dimension in space.dimensions})
+    return align(masks_within(masks, space, kept), space, [True] * len(space.dimensions))
+
+
+def list_exposure(
+    collection: Collection, page_ids: NDArray[np.int32], space: GroupSpace, question: Question
+) -> NDArray[np.float64]:
+    """Attention that a list gives to each group: the sum of the attention of its pages' ranks."""
+    return page_alignment(collection, page_ids, space, question.within).total(question.weights(len(page_ids)))
+
+
+def list_balance(
+    collection: Collection,
+    page_ids: NDArray[np.int32],
+    goal: NDArray[np.float64],
+    space: GroupSpace,
+    question: Question,
+    is_partial: bool = False,
+) -> Balance:
+    """The balance of one work list."""
+    alignment = page_alignment(collection, page_ids, space, question.within)
+    attention = question.weights(len(page_ids))
+    exposure = alignment.total(attention)
+    return Balance(
+        space,
+        exposure / max(exposure.sum(), 1e-12),
+        goal,
+        alignment.total(),
+        counts_unknown=False,
+        is_partial=is_partial,
+        is_focused=focuses_on_people(question, alignment, attention, space),
+    )

@@ -1,0 +1,157 @@
+"""The page of whoever runs the server: who uses it, what is kept, what may be removed, limits and retention."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.desk import Desk, desk_of
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.templating import page
+from evenrank.app.request.address import root_of, see_other
+from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
+from evenrank.app.request.visitor import person_of
+from evenrank.app.signin.sessions import end_sessions_of
+from evenrank.app.storage.administration import (
+    TABLES,
+    accounts,
+    entries,
+    expired,
+    remove_expired,
+    remove_person,
+    set_limits,
+    totals,
+)
+from evenrank.app.storage.kept import delete_kept
+from evenrank.app.storage.shares import PREFIX
+from evenrank.app.storage.store import LIMITS, limit_of
+from evenrank.errors import EvenrankError
+
+LOG = logging.getLogger("evenrank.app")
+COOKIE = "admin"
+COOKIE_SECONDS = 12 * 3600
+FIRST_LOOK_SECONDS, LOOK_SECONDS = 60.0, 3600.0
+"""When a server first looks for things that have expired, and how often afterwards."""
+
+
+def admin_key(desk: Desk) -> str:
+    """The secret part of the link for whoever runs the server; it can be worked out from the store only."""
+    return hmac.new(desk.secret.encode(), b"admin", hashlib.sha256).hexdigest()[:32]
+
+
+def is_admin(request: Request) -> bool:
+    """Whether the request comes from whoever runs the server: a named account, or a browser with the secret link."""
+    desk, person = desk_of(request), person_of(request)
+    if person is not None and person.name in desk.settings.admins:
+        return True
+    sent = request.cookies.get(COOKIE, "")
+    return desk.settings.has_admin_link and hmac.compare_digest(sent.encode(), admin_key(desk).encode())
+
+
+def refuse_strangers(request: Request) -> None:
+    """404 for everybody else, so that they do not learn that there is such a page."""
+    if not is_admin(request):
+        raise HTTPException(404)
+
+
+def enter(request: Request) -> Response:
+    """The secret link: this browser is recognised for half a day."""
+    desk = desk_of(request)
+    sent = request.path_params["secret"]
+    if not desk.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(desk).encode()):
+        raise HTTPException(404)
+    response = see_other(request, "/admin")
+    response.set_cookie(
+        COOKIE,
+        sent,
+        max_age=COOKIE_SECONDS,
+        path=f"{root_of(request)}/admin",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+def show_admin(request: Request) -> Response:
+    """Who, what, how much, and the limits."""
+    refuse_strangers(request)
+    desk = desk_of(request)
+    words = clean_text(request.query_params.get("q", ""))[:100]
+    shown, n_entries = entries(desk.store, words)
+    done = request.query_params.get("done", "")
+    return page(
+        request,
+        "admin.html",
+        totals=totals(desk.store),
+        people=accounts(desk.store, words),
+        entries=shown,
+        n_entries=n_entries,
+        n_expired=len(expired(desk.store)),
+        limits={name: (limit_of(desk.store, name), limit) for name, limit in LIMITS.items()},
+        max_bytes=desk.store.max_bytes,
+        words=words,
+        done=done,
+    )
+
+
+def change(request: Request, fields: Fields) -> Response:
+    """Does what was asked for, and says so on the page; strangers have been refused."""
+    store, action = desk_of(request).store, fields.get("action", "")
+    if action in ("remove", "remove-person", "expire") and fields.get("sure") != "yes":
+        raise BadRequestError("Tick the box to confirm that it may be deleted for ever.")
+    if action == "remove":
+        thing = next((table for table in TABLES if table == fields.get("thing")), None)
+        if thing is None:
+            raise BadRequestError("The form could not be read.")
+        delete_kept(store, thing, whole_number(fields.get("number", "")))
+    elif action in ("remove-person", "sign-out"):
+        key = f"{PREFIX}{fields.get('person', '')}"
+        (remove_person if action == "remove-person" else end_sessions_of)(store, key)
+    elif action == "expire":
+        remove_expired(store)
+    elif action == "limits":
+        _keep_limits(request, fields)
+    else:
+        raise BadRequestError("The form could not be read.")
+    LOG.info("admin: %s", action)
+    return see_other(request, f"/admin?done={action}")
+
+
+def _keep_limits(request: Request, fields: Fields) -> None:
+    values = {name: whole_number(fields.get(name, "")) for name in LIMITS}
+    if any(not LIMITS[name].least <= value <= LIMITS[name].most for name, value in values.items()):
+        raise BadRequestError("One of the limits is out of its range.")
+    set_limits(desk_of(request).store, values)
+
+
+async def keep_retention(app: Starlette) -> None:
+    """Remove what has expired, from time to time."""
+    seconds = FIRST_LOOK_SECONDS
+    while True:
+        await asyncio.sleep(seconds)
+        seconds = LOOK_SECONDS
+        try:
+            n_removed = await run_in_threadpool(remove_expired, app.state.desk.store)
+        except EvenrankError as error:
+            LOG.warning("what has expired could not be removed: %s", error)
+            continue
+        if n_removed:
+            LOG.info("removed %d lists and searches that had expired", n_removed)
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/admin", show_admin),
+        Route("/admin", with_form(change, admit=refuse_strangers), methods=["POST"]),
+        Route("/admin/{secret:secret}", enter),
+    ]

@@ -1,0 +1,101 @@
+"""Pages from templates: everything put into them is escaped, and missing values are errors."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from evenrank.app.articles.article import ListedArticle, article_links
+from evenrank.app.articles.groups import address_name, shown_dimensions
+from evenrank.app.pages import i18n
+from evenrank.app.request.address import root_of
+from evenrank.app.request.choices import describe_attention
+from evenrank.app.request.conditions import conditions
+from evenrank.app.request.visitor import person_of
+
+if TYPE_CHECKING:
+    from evenrank.app.desk import Desk
+
+FILTERS = {
+    "thousands": i18n.thousands,
+    "percent": i18n.percent,
+    "points": i18n.points,
+    "decimal": i18n.decimal,
+    "signed": i18n.signed,
+    "plain_number": i18n.plain_number,
+    "capital": i18n.capital,
+    "age": i18n.age,
+    "day": i18n.day,
+    "moment": i18n.moment,
+    "size": i18n.size,
+    "tr": i18n.translate,
+}
+
+
+@cache
+def environment() -> Environment:
+    """The templates of this package."""
+    made = Environment(
+        loader=PackageLoader("evenrank.app"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,  # templates do not change while a server runs, and asking costs as much as a row of a list
+    )
+    made.filters.update(FILTERS)
+    made.globals.update(
+        _=i18n.template_text,
+        ngettext=i18n.template_plural,
+        article_cells=article_cells,
+        static=static_url,
+        article_links=article_links,
+        shown_dimensions=shown_dimensions,
+        address_name=address_name,
+        conditions=conditions,
+        describe_attention=describe_attention,
+        stored_message=i18n.stored_message,
+        languages=i18n.LANGUAGES,
+    )
+    return made
+
+
+def article_cells(article: ListedArticle, desk: Desk) -> Markup:
+    """The cells of a row that are the same for every visitor: title, links and facts. They are most of the work of a
+    long page, so those shown lately are remembered for each language, as long as the data are the same."""
+
+    def render() -> Markup:
+        return Markup(environment().get_template("article_cells.html").render(article=article, desk=desk))
+
+    return desk.cells.get((i18n.current(), desk.data, article.page_id, article.title, article.reasons), render)
+
+
+@cache
+def static_url(name: str) -> str:
+    """Address of a static file with a mark of its content, so that browsers may keep it for ever."""
+    content = files("evenrank.app").joinpath("static", name).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """A complete page, or a part of one, from a template, in the visitor's language."""
+    desk: Desk | None = getattr(request.app.state, "desk", None)
+    language = i18n.language_of(request)
+    i18n.use_language(language)
+    known = {
+        "desk": desk,
+        "root": root_of(request),
+        "path": request.url.path,
+        "person": person_of(request),
+        "language": language,
+        "direction": i18n.text_direction(),
+    }
+    text = environment().get_template(template).render(**known, **context)
+    return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language, Cookie"})

@@ -1,0 +1,136 @@
+"""What visitors send: forms and JSON, read once, then handled off the event loop; and the texts in them, cleaned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
+
+MAX_FIELDS = 100
+MAX_FILES = 10
+MAX_PART_BYTES = 4 * 1024 * 1024
+"""Longest field of a form with files; the limit on request bodies comes first."""
+MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
+KEYWORDS_ALLOWED = Message(
+    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
+)
+_SEPARATORS = re.compile(r"[,;\n]")
+NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Control characters, and marks that turn the direction of text, as part of a regular expression."""
+_NOT_TEXT = re.compile(rf"[{NOT_TEXT}\ud800-\udfff]+")
+"""The same with half characters, which JSON does not have."""
+Fields = Mapping[str, str]
+FormHandler = Callable[[Request, Fields], Response]
+JsonHandler = Callable[[Request, dict[str, Any]], Response]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def with_form(handler: FormHandler, admit: Callable[[Request], None] | None = None) -> Endpoint:
+    """An endpoint that gives the posted form fields to `handler`, in a thread.
+
+    `admit` refuses a request before its form is read, so that a malformed form is answered like any other.
+    """
+
+    @wraps(handler)
+    async def endpoint(request: Request) -> Response:
+        if admit is not None:
+            await run_in_threadpool(admit, request)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        has_parts = kind == "multipart/form-data"
+        fields = await read_parts(request) if has_parts else parse_form(await request.body())
+        if any("\0" in value for value in fields.values()):  # which PostgreSQL cannot store
+            raise BadRequestError("The form could not be read.")
+        return await run_in_threadpool(handler, request, fields)
+
+    return endpoint
+
+
+def with_json(handler: JsonHandler) -> Endpoint:
+    """An endpoint that gives the posted JSON object to `handler`, in a thread."""
+
+    @wraps(handler)
+    async def endpoint(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise HTTPException(415, "Send the body as application/json.")
+        record = parse_json(await request.body())
+        return await run_in_threadpool(handler, request, record)
+
+    return endpoint
+
+
+def whole_number(text: str) -> int:
+    """A whole number from a form or an address."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise BadRequestError("The form could not be read.")
+    return int(text)
+
+
+def are_too_many(keywords: Sequence[str]) -> bool:
+    """Whether there are too many keywords, or one that is too long."""
+    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
+
+
+def clean_text(value: object) -> str:
+    """Text without control characters and superfluous blanks; empty for anything that is not text."""
+    return " ".join(_NOT_TEXT.sub(" ", value).split()) if isinstance(value, str) else ""
+
+
+def split_keywords(value: object) -> tuple[str, ...]:
+    """Keywords from a list or from text with commas or lines, without repetition."""
+    parts = _SEPARATORS.split(value) if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+    return tuple(dict.fromkeys(filter(None, map(clean_text, parts))))
+
+
+def parse_form(body: bytes) -> dict[str, str]:
+    """The fields of an URL-encoded form; of a repeated field, the last value."""
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
+    except ValueError as error:
+        raise BadRequestError("The form could not be read.") from error
+    return dict(pairs)
+
+
+async def read_parts(request: Request) -> dict[str, str]:
+    """The fields of a form with files: of a file its text, and its name as `NAME-file`; an empty file is no field."""
+    fields: dict[str, str] = {}
+    async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES) as form:
+        for name, value in form.multi_items():
+            if isinstance(value, str):
+                fields[name] = value
+            elif value.filename:
+                fields[name] = decode_file(value.filename, await value.read())
+                fields[f"{name}-file"] = value.filename
+    return fields
+
+
+def decode_file(name: str, content: bytes) -> str:
+    """The text of a file that was sent."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadRequestError(
+            Message("%(name)s is not a text file in UTF-8; save it as UTF-8 and send it again.", name=name)
+        ) from error
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+    """The posted object."""
+    try:
+        record = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(f"The body is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise BadRequestError("The body must be a JSON object.")
+    return record

@@ -1,0 +1,193 @@
+"""Draws: each editor who asks gets the next one; once made, a draw never changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from evenrank.app.articles.article import ArticleList
+from evenrank.app.desk import Desk, desk_of
+from evenrank.app.fairness.balance import list_exposure, page_alignment
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
+from evenrank.app.request.access import requested
+from evenrank.app.searches.feedback import relevance_by_marks
+from evenrank.app.searches.plan import DrawPool, Owed, fill
+from evenrank.app.searches.saved_search import SavedSearch, load_search
+from evenrank.app.storage.kept import float64, int32, pack
+from evenrank.app.storage.store import limit_of, now
+from evenrank.core.rng import derive
+from evenrank.database.database import Connection
+from evenrank.measures.ee_loss import ee_loss
+from evenrank.retrieval.query.evidence import Reasons
+
+SHARPNESS = 3.0
+"""Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
+
+REST = 2.0
+"""How far an article's worth falls with each time that it was shown lately, so that others have their turn."""
+
+
+class TooManyDrawsError(BadRequestError):
+    """A search that has as many draws as one may have."""
+
+    status_for_bots = 409
+
+
+class NothingLeftError(Exception):
+    """All articles of a search are done or unwanted."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: which articles, in which order, for whom."""
+
+    number: int
+    page_ids: NDArray[np.int32]
+    created: str
+    editor: str = ""
+    name: str = ""
+    """Name of the editor; empty when nobody signed in."""
+
+
+def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> Draw:
+    """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
+    relevance = relevance_by_marks(desk, search)
+    with desk.store.transaction(search.turn) as connection:
+        query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
+        ((number,),) = connection.execute(query, (search.number,)).fetchall()
+        if number > limit_of(desk.store, "max_draws"):
+            raise TooManyDrawsError("This search has as many draws as one may have. Save a new one.")
+        is_free = ~np.isin(search.page_ids, pages_left_out(connection, search.number, editor))
+        if not is_free.any():
+            raise NothingLeftError
+        seen = replace(search, relevance=relevance)
+        is_open = within_reach(search, is_free, relevance)
+        positions = choose(desk, seen, number, is_open, shown_lately(connection, search))
+        draw = Draw(number, search.page_ids[positions], now(), editor, name)
+        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search), search.question)
+        connection.execute(
+            "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
+        )
+    return draw
+
+
+def choose(
+    desk: Desk, search: SavedSearch, number: int, is_free: NDArray[np.bool_], shown: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """Candidates of draw `number`, given the pages shown before.
+
+    All chance comes from the server's secret, the search and the draw.
+    """
+    rows = desk.collection.rows_of(search.page_ids)
+    quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
+    work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
+    n_shown = np.bincount(search.places_of(shown), minlength=len(search.page_ids))
+    rest = (1.0 + REST * n_shown) ** 2
+    worth = (search.relevance * (0.05 + 0.95 * work_needed)) ** SHARPNESS / rest
+    rng = derive(int(desk.secret, 16), search.token, number)
+    wanted = search.plan[(number - 1) % len(search.plan)]
+    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
+
+
+def within_reach(search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which free candidates may be drawn: of each kind, as many of the most relevant as the plan was made from.
+
+    `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the
+    next article of its kind, so draws keep to the subject and to the plan.
+    """
+    n_pages = int(search.certificate.get("n_within_reach", len(is_free)))
+    by_relevance = np.argsort(-search.relevance, kind="stable")
+    n_open = np.bincount(search.kinds[by_relevance[:n_pages]], minlength=int(search.kinds.max()) + 1)
+    free = np.flatnonzero(is_free)[np.argsort(-relevance[is_free], kind="stable")]
+    free = free[np.argsort(search.kinds[free], kind="stable")]
+    kinds = search.kinds[free]
+    place_in_kind = np.arange(len(free)) - np.searchsorted(kinds, kinds)
+    is_open = np.zeros_like(is_free)
+    is_open[free[place_in_kind < n_open[kinds]]] = True
+    return is_open if is_open.any() else is_free
+
+
+def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
+    """What draw `number` and those before it owe to the groups, and what they would owe by the plan."""
+    query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
+    blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
+    given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
+    _, first = np.unique(search.kinds, return_index=True)
+    within = search.question.within
+    rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search), within).dense()
+    kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
+    kind_rows[search.kinds[first]] = rows
+    weights = search.question.weights(search.plan.shape[1])
+    rounds, begun = divmod(number, len(search.plan))
+    times = rounds + (np.arange(len(search.plan)) < begun)
+    by_kind = np.bincount(search.plan.reshape(-1), np.outer(times, weights).reshape(-1), minlength=len(kind_rows))
+    goal = number * search.wanted_exposure
+    return Owed(goal - given, ee_loss(by_kind @ kind_rows, goal), kind_rows, weights)
+
+
+def pages_left_out(connection: Connection, search: int, editor: str) -> list[int]:
+    """Pages that this editor is not shown again: done by anybody, or not wanted by this editor."""
+    query = "SELECT page_id FROM mark WHERE search = ? AND (kind IN ('done', 'off-topic') OR editor = ?)"
+    return [row["page_id"] for row in connection.execute(query, (search, editor))]
+
+
+def shown_lately(connection: Connection, search: SavedSearch) -> NDArray[np.int32]:
+    """Pages of the draws of the last round of the plan."""
+    query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
+    return int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))))
+
+
+def load_draw(connection: Connection, search: SavedSearch, number: int) -> Draw | None:
+    """A draw that was made; None when it was not."""
+    query = "SELECT pages, created, editor, name FROM draw WHERE search = ? AND number = ?"
+    row = connection.execute(query, (search.number, number)).fetchone()
+    return None if row is None else Draw(number, int32(row["pages"]), row["created"], row["editor"], row["name"])
+
+
+def n_drawn_before(connection: Connection, search: SavedSearch, draw: Draw) -> int:
+    """How many articles of a draw were in one before it."""
+    query = "SELECT pages FROM draw WHERE search = ? AND number < ?"
+    before = int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, draw.number))))
+    return int(np.isin(draw.page_ids, before).sum())
+
+
+def all_draws(connection: Connection, search: SavedSearch) -> tuple[list[NDArray[np.int32]], NDArray[np.float64]]:
+    """Pages of each draw of a search, and the exposure of each draw (draw by group)."""
+    query = "SELECT pages, exposure FROM draw WHERE search = ? ORDER BY number"
+    rows = connection.execute(query, (search.number,)).fetchall()
+    exposures = float64(b"".join(row["exposure"] for row in rows)).reshape(len(rows), len(search.target))
+    return [int32(row["pages"]) for row in rows], exposures
+
+
+def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit: int = 50) -> list[Any]:
+    """Number, time and editor's name of draws, the newest first; with `before`, those that were made earlier."""
+    query = "SELECT number, created, name FROM draw WHERE search = ? AND number < ? ORDER BY number DESC LIMIT ?"
+    return connection.execute(query, (search.number, before or 2**62, limit)).fetchall()
+
+
+def requested_search(request: Request) -> SavedSearch:
+    """The search that the address names."""
+    return requested(load_search, request)
+
+
+def requested_draw(request: Request, search: SavedSearch) -> Draw:
+    """The draw that the address names."""
+    number = request.path_params["number"]
+    draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
+    if draw is None:
+        raise HTTPException(404, Message("Draw %(n)s of this search has not been made yet.", n=number))
+    return draw
+
+
+def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
+    """The articles of a draw with what is known of them."""
+    places = search.places_of(draw.page_ids)
+    reasons = Reasons(search.reasons.words, search.reasons.bits[places])
+    return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)

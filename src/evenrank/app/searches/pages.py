@@ -1,0 +1,169 @@
+"""Pages of saved searches: the form, the search with its progress, its draws, the marks."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.desk import Desk, desk_of
+from evenrank.app.exports.formats import FORMATS, export_listing
+from evenrank.app.exports.listing import Listing
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.templating import page
+from evenrank.app.request.access import role_of
+from evenrank.app.request.address import draw_path, own, search_path, see_other
+from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.forms import Fields, whole_number, with_form
+from evenrank.app.request.visitor import name_of, remember, visitor_of
+from evenrank.app.searches.draws import (
+    NothingLeftError,
+    draw_articles,
+    draws_of,
+    make_draw,
+    n_drawn_before,
+    requested_draw,
+    requested_search,
+)
+from evenrank.app.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
+from evenrank.app.searches.progress import search_progress
+from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+
+N_DRAWS = 50
+"""Draws that are linked on one page of a search."""
+FEW_DRAWS = 4
+"""Searches with fewer articles than this many draws have say that articles come again."""
+
+
+def ask_for_search(request: Request) -> Response:
+    store = desk_of(request).store
+    return ask(request, "search", initial_fields(request, lambda token: load_search(store, token)))
+
+
+def check_search(request: Request, fields: Fields) -> Response:
+    return check(request, "search", fields)
+
+
+def create_search(request: Request, fields: Fields) -> Response:
+    """Saves a search and goes to its link."""
+
+    def make(desk: Desk) -> str:
+        question = desk.asked({**fields, "policy": "optimal"})
+        return search_path(save_search(desk.store, make_search(desk, question), visitor_of(request)))
+
+    return answer(request, "search", fields, make)
+
+
+def show_search(request: Request) -> Response:
+    """The search with all its draws so far."""
+    desk, search = desk_of(request), requested_search(request)
+    before = request.query_params.get("before", "")
+    draws = draws_of(desk.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
+    response = page(
+        request,
+        "search.html",
+        search=search,
+        draws=draws,
+        few_articles=FEW_DRAWS * desk.settings.draw_length,
+        has_older=bool(draws) and draws[-1]["number"] > 1,
+        marks=count_marks(desk.store, search),
+        progress=search_progress(desk, search),
+        role=role_of(request, search),
+        address=own(request, search_path(search.token)),
+        full_address=desk.base_url(request) + search_path(search.token),
+        read_address=desk.base_url(request) + search_path(search.reader),
+    )
+    return remember(request, response)
+
+
+def create_draw(request: Request, _: Fields) -> Response:
+    """Makes the next draw and goes to its link."""
+    search = requested_search(request)
+    try:
+        draw = make_draw(desk_of(request), search, visitor_of(request), name_of(request))
+    except NothingLeftError:
+        raise BadRequestError("Every article of this search is done, or not for you. Save a wider search.") from None
+    return remember(request, see_other(request, draw_path(search.token, draw.number)))
+
+
+def show_draw(request: Request) -> Response:
+    desk, search = desk_of(request), requested_search(request)
+    draw = requested_draw(request, search)
+    return page(
+        request,
+        "draw.html",
+        search=search,
+        draw=draw,
+        n_again=n_drawn_before(desk.store.connection, search, draw),
+        articles=draw_articles(desk, search, draw).articles(),
+        marks=marks_seen_by(desk.store, search, visitor_of(request)),
+        no_mark=NO_MARK,
+        formats=FORMATS.values(),
+        role=role_of(request, search),
+        address=own(request, search_path(search.token)),
+        draw_address=own(request, draw_path(search.token, draw.number)),
+    )
+
+
+def export_draw(request: Request) -> Response:
+    """A draw as a file. Its addresses can only read, because what is published is read by everybody."""
+    desk, search = desk_of(request), requested_search(request)
+    draw = requested_draw(request, search)
+    base = desk.base_url(request)
+    listing = Listing(
+        title=f"{search.title}, draw {draw.number}",
+        task=2,
+        topic=search.number,
+        repeat=draw.number,
+        updated=draw.created,
+        address=base + draw_path(search.reader, draw.number),
+        edit_address=f"{base}/searches/new?from={search.reader}",
+        articles=draw_articles(desk, search, draw).articles(),
+        wiki_url=desk.wiki_url,
+    )
+    return export_listing(listing, request.path_params["suffix"])
+
+
+def mark_in_draw(request: Request, fields: Fields) -> Response:
+    """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
+    desk, search = desk_of(request), requested_search(request)
+    number, page_id = (whole_number(fields.get(name, "")) for name in ("draw", "page_id"))
+    kind = fields.get("mark", "")
+    if kind == NONE and role_of(request, search) in ("owner", "editor"):
+        remove_marks(desk.store, search, page_id)
+    else:
+        set_mark(desk.store, search, page_id, kind, visitor_of(request), name_of(request))
+    if "hx-request" in request.headers:
+        return remember(request, draw_mark_buttons(request, search, page_id, number, kind))
+    return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
+
+
+def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
+    """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
+    mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
+    return page(
+        request,
+        "mark.html",
+        page_id=page_id,
+        mark=mark,
+        number=number,
+        is_swapped=True,
+        was_undone=kind == NONE,
+        role=role_of(request, search),
+        address=own(request, search_path(search.token)),
+    )
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/searches/new", ask_for_search),
+        Route("/searches/check", with_form(check_search), methods=["POST"]),
+        Route("/searches/preview", show_preview),
+        Route("/searches/goal", with_form(show_goal), methods=["POST"]),
+        Route("/searches", with_form(create_search), methods=["POST"]),
+        Route("/searches/{token:token}", show_search),
+        Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
+        Route("/searches/{token:token}/draws/{number:number}", show_draw),
+        Route("/searches/{token:token}/draws/{number:number}.{suffix}", export_draw),
+        Route("/searches/{token:token}/marks", with_form(mark_in_draw), methods=["POST"]),
+    ]

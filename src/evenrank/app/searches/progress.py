@@ -1,0 +1,111 @@
+"""How near the draws of a search have come to its goal, all of them together: what Task 2 measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.app.desk import Desk
+from evenrank.app.fairness.balance import Balance, focuses_on_people, page_alignment
+from evenrank.app.fairness.charts import Plot, plot
+from evenrank.app.fairness.closeness import LOSS_DECIMALS, Closeness, closeness_of
+from evenrank.app.searches.draws import all_draws
+from evenrank.app.searches.saved_search import SavedSearch
+from evenrank.core.exposure import AttentionTable
+from evenrank.core.withheld import are_few_people
+from evenrank.measures.ee_loss import ee_loss
+
+MOST_POINTS = 200
+"""Points on the curve."""
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """The sum of all draws against the goal."""
+
+    n_draws: int
+    n_articles: int
+    """Distinct articles that were shown."""
+    loss: float | None
+    """EE-L of the draws so far: the squared distance of the mean exposure from the goal; None when it is withheld,
+    because the draws are about few people."""
+    first_loss: float | None
+    """EE-L of the first draw alone; None when that is about few people."""
+    proven_loss: float
+    """EE-L of the whole plan, as the policy's certificate says."""
+    closeness: Closeness
+    """How close the attention of all draws together is to the goal."""
+    first_closeness: Closeness
+    """The same of the first draw alone."""
+    balance: Balance
+    plot: Plot
+
+
+def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
+    """The progress of a search; None before the first draw."""
+    draws, exposures = all_draws(desk.store.connection, search)
+    n_draws = len(exposures)
+    if not n_draws:
+        return None
+    means = np.cumsum(exposures, axis=0) / np.arange(1, n_draws + 1)[:, None]
+    kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).round().astype(int))
+    balances = _balances(desk, search, draws, means, set(kept.tolist()))
+    losses = {
+        int(at): round(ee_loss(means[at], search.wanted_exposure), LOSS_DECIMALS)
+        for at in kept
+        if not balances[at].has_few_people
+    }
+    proven_loss = round(search.certificate["EE-L"], LOSS_DECIMALS)
+    return SearchProgress(
+        n_draws=n_draws,
+        n_articles=len(np.unique(np.concatenate(draws))),
+        loss=losses.get(n_draws - 1),
+        first_loss=losses.get(0),
+        proven_loss=proven_loss,
+        closeness=closeness_of(balances[n_draws - 1]),
+        first_closeness=closeness_of(balances[0]),
+        balance=balances[n_draws - 1],
+        plot=_plot(losses, n_draws, proven_loss),
+    )
+
+
+def candidates_have_few_people(desk: Desk, search: SavedSearch) -> bool:
+    """Whether so few of a search's articles are about people that proofs of its plan may say something about one, or
+    visitors chose whom the plan's attention goes to."""
+    space = desk.space(search)
+    counts = page_alignment(desk.collection, search.page_ids, space, search.question.within).total()
+    return isinstance(search.question.attention_model, AttentionTable) or are_few_people(counts, space)
+
+
+def _balances(
+    desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]], means: NDArray[np.float64], wanted: set[int]
+) -> dict[int, Balance]:
+    """After each draw that is wanted, the balance of it and all before it: their mean exposure and distinct pages."""
+    space, question = desk.space(search), search.question
+    pages, place = np.unique(np.concatenate(draws), return_inverse=True)
+    alignment = page_alignment(desk.collection, pages, space, question.within)
+    weights = question.weights(max(map(len, draws)))
+    attention, is_shown, found = np.zeros(len(pages)), np.zeros(len(pages), bool), {}
+    for at, places in enumerate(np.split(place, np.cumsum([len(draw) for draw in draws])[:-1])):
+        attention[places] += weights[: len(places)]
+        is_shown[places] = True
+        if at in wanted:
+            found[at] = Balance(
+                space,
+                means[at] / max(means[at].sum(), 1e-12),
+                search.target,
+                alignment.take(np.flatnonzero(is_shown)).total(),
+                counts_unknown=True,
+                is_partial=bool(is_shown.sum() < len(search.page_ids)),
+                is_focused=focuses_on_people(question, alignment, attention, space),
+            )
+    return found
+
+
+def _plot(losses: Mapping[int, float], n_draws: int, proven: float) -> Plot:
+    points = [(float(at + 1), loss) for at, loss in losses.items()]
+    highest = 1.05 * max([*losses.values(), proven])
+    return plot(points, points[-1:], (1.0, max(2.0, float(n_draws))), (0.0, highest), level=proven, counts=True)

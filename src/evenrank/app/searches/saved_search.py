@@ -1,0 +1,84 @@
+"""A saved search as it is kept: the question, its candidates, the plan of its draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.app.articles.candidates import bring_articles, find_matches
+from evenrank.app.desk import Desk
+from evenrank.app.request.question import Question
+from evenrank.app.searches.plan import Kinds, plan_draws
+from evenrank.app.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint16
+from evenrank.database.database import Database, Turn
+from evenrank.policies.policy import Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedSearch(Kept):
+    """One saved search. Its candidates and plan stay; draws and marks are added to it."""
+
+    plan: Kinds
+    """Draw by rank: the kind of article wanted."""
+    kinds: Kinds
+    """Kind of each candidate."""
+    n_draws: int = 0
+
+    @property
+    def turn(self) -> Turn:
+        """What its draws and marks queue by."""
+        return "search", self.number
+
+    @property
+    def wanted_exposure(self) -> NDArray[np.float64]:
+        """The goal in units of attention: what the groups should get from one draw, on the average."""
+        return self.target * float(self.question.weights(self.plan.shape[1]).sum())
+
+    def places_of(self, page_ids: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Places of pages among the candidates; all of them must be candidates."""
+        order = np.argsort(self.page_ids)
+        return order[np.searchsorted(self.page_ids[order], page_ids)]
+
+
+def make_search(desk: Desk, question: Question) -> SavedSearch:
+    """The saved search of a question."""
+    brought = bring_articles(desk, question)
+    prepared, reasons = find_matches(desk, question, 2, brought)
+    candidates = prepared.candidates
+    length = min(desk.settings.draw_length, len(candidates))
+    request = Request(2, desk.settings.n_planned_draws, length, question.attention_model)
+    plan, certificate = plan_draws(prepared, question.fairness, request)
+    return SavedSearch(
+        question=question,
+        page_ids=candidates.page_ids,
+        relevance=candidates.relevance,
+        reasons=reasons,
+        plan=plan,
+        kinds=candidates.alignment.page_type.astype(np.uint16),
+        target=prepared.target.values,
+        certificate=certificate,
+        model=model_used(desk.source.choice),
+        brought=brought.to_json() if brought else None,
+        data=desk.data,
+    )
+
+
+def save_search(store: Database, made: SavedSearch, owner: str) -> str:
+    """Keep a search; gives the token of its link."""
+    plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
+    return keep(store, "saved_search", made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
+
+
+def load_search(store: Database, token: str) -> SavedSearch | None:
+    """The search behind a link; None when there is none."""
+    row = find_kept(store, "saved_search", token)
+    if row is None:
+        return None
+    return SavedSearch(
+        **fields_of(row),
+        plan=uint16(row["plan"]).reshape(row["n_planned"], -1),
+        kinds=uint16(row["kinds"]),
+        n_draws=row["n_draws"],
+    )

@@ -1,0 +1,205 @@
+"""Backups: copies of the server's databases in one file, taken while it runs, checked before they are put back."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import sqlite3
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from evenrank.app.storage.store import desk_schema, now
+from evenrank.database.database import Location, is_database_address
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import SqliteFile
+from evenrank.database.sqlite_checksums import find_damage
+from evenrank.database.sqlite_connection import read_only
+from evenrank.errors import DamagedStoreError, EvenrankError, input_error, reason_of
+from evenrank.io.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
+from evenrank.trec.assessment.store import judgments_schema
+
+FORMAT = 1
+CONTENTS = "contents.json"
+SCHEMAS: dict[str, Callable[[], Schema]] = {"store": desk_schema, "judgments": judgments_schema}
+"""What a backup may hold: lists and searches of the web app, and judgments."""
+MAX_BYTES = 64 << 30
+"""Longest database that is restored."""
+_CHUNK = 1 << 20
+MAX_CONTENTS = 1 << 20
+"""Bytes of the longest list of contents."""
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(EOFError, KeyError, TypeError, ValueError, OverflowError),
+)
+"""What damaged archives make `zipfile` and the reading of their contents raise."""
+
+
+@dataclass(frozen=True)
+class BackedUp:
+    """One database in a backup."""
+
+    kind: str
+    size_bytes: int
+    sha256: str
+
+
+def write_backup(target: Path, databases: Mapping[str, Location]) -> list[BackedUp]:
+    """Copy databases (kind → file) into one file; the server may go on writing meanwhile."""
+    missing = [path for path in databases.values() if not is_database_address(path) and not Path(path).is_file()]
+    if missing:
+        raise input_error(missing[0], 0, "no such file", "name the file of the server")
+    with temporary_folder(target) as folder:
+        copies = {kind: _copy(kind, path, folder / kind) for kind, path in databases.items()}
+        entries = [BackedUp(kind, copy.stat().st_size, _sha256(copy)) for kind, copy in copies.items()]
+        contents = {
+            "format": FORMAT,
+            "evenrank": version("evenrank"),
+            "created": now(),
+            "databases": [{"kind": e.kind, "size_bytes": e.size_bytes, "sha256": e.sha256} for e in entries],
+        }
+        with atomic_file(target, is_private=True) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(CONTENTS, orjson.dumps(contents, option=orjson.OPT_INDENT_2))
+            for kind, copy in copies.items():
+                archive.write(copy, f"{kind}.sqlite")  # with secret links and sessions, so the file is private
+    return entries
+
+
+def read_contents(source: Path) -> list[BackedUp]:
+    """What a backup holds; an error when the file is not one."""
+    try:
+        with zipfile.ZipFile(source) as archive, archive.open(CONTENTS) as file:
+            record = orjson.loads(file.read(MAX_CONTENTS))
+        if record["format"] != FORMAT:
+            raise input_error(source, 0, f"a backup of format {record['format']}, not {FORMAT}", "use a newer evenrank")
+        entries = [BackedUp(str(e["kind"]), int(e["size_bytes"]), str(e["sha256"])) for e in record["databases"]]
+        if len({entry.kind for entry in entries}) < len(entries):
+            raise ValueError("a database is named twice")
+        return entries
+    except (OSError, *UNREADABLE) as error:
+        raise input_error(
+            source, 0, f"not a backup: {reason_of(error)}", "name a file that `evenrank backup` wrote"
+        ) from error
+
+
+def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bool = False) -> list[BackedUp]:
+    """Put databases of a backup back (kind → file or address), all checked before the first is replaced.
+
+    A file that is there is replaced only if `replace` says so, and never while its write-ahead log is there: then a
+    server is using it, or was killed and must be started once to finish what it was writing.
+    """
+    entries = [entry for entry in read_contents(source) if entry.kind in targets]
+    absent = sorted(set(targets) - {entry.kind for entry in entries})
+    if absent:
+        raise input_error(source, 0, f"no {' and no '.join(absent)} in this backup", "leave that option out")
+    for target in targets.values():
+        if not is_database_address(target):
+            _refuse_used(Path(target), replace)
+    unpacked: dict[str, Path] = {}
+    try:
+        for entry in entries:
+            target = targets[entry.kind]
+            beside = Path(tempfile.gettempdir()) / entry.kind if is_database_address(target) else Path(target)
+            unpacked[entry.kind] = _unpack(source, entry, beside)
+        for kind, path in unpacked.items():
+            _put_back(kind, path, targets[kind], replace)
+    finally:
+        for path in unpacked.values():
+            path.unlink(missing_ok=True)
+    return entries
+
+
+def _put_back(kind: str, path: Path, target: Location, replace: bool) -> None:
+    if is_database_address(target):
+        from evenrank.app.storage.transfer import copy_in
+
+        copy_in(path, str(target), SCHEMAS[kind](), replace=replace)
+    else:
+        os.replace(path, target)
+        sync_folder(Path(target).parent)
+
+
+def _refuse_used(path: Path, replace: bool) -> None:
+    if path.exists() and not replace:
+        raise input_error(path, 0, "is there already", "name another file, or replace it with --force")
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists():
+        raise input_error(path, 0, f"in use: {log.name} is there", "stop the server first")
+
+
+def _copy(kind: str, location: Location, copy: Path) -> Path:
+    """A consistent copy of a database: of a file, by SQLite's own online backup."""
+    path = copy.with_suffix(".rows") if is_database_address(location) else Path(location)
+    if is_database_address(location):
+        from evenrank.app.storage.transfer import copy_out
+
+        copy_out(str(location), SCHEMAS[kind](), path)
+    with SqliteFile(path) as source, closing(sqlite3.connect(copy)) as target:
+        try:
+            source.connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            raise EvenrankError(f"{path}: cannot be copied: {error}") from error
+    if found := _damage(copy):
+        raise DamagedStoreError(path, found[0])
+    return copy
+
+
+def _unpack(source: Path, entry: BackedUp, target: Path) -> Path:
+    """A database of a backup beside the place it goes to, checked."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = temporary_file(target)
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write_entry(source, entry, file)
+            file.flush()
+            os.fsync(file.fileno())
+        _check_copy(path, entry)
+    except (DamagedStoreError, sqlite3.Error, *UNREADABLE) as error:
+        path.unlink(missing_ok=True)
+        reason = error.reason if isinstance(error, DamagedStoreError) else error
+        raise input_error(source, 0, f"{entry.kind} cannot be restored: {reason}", "the file is damaged") from error
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _write_entry(source: Path, entry: BackedUp, file: IO[bytes]) -> None:
+    """Unpack one database; no more of it than the backup says there is."""
+    n_left = min(entry.size_bytes, MAX_BYTES)
+    with zipfile.ZipFile(source) as archive, archive.open(f"{entry.kind}.sqlite") as packed:
+        while chunk := packed.read(_CHUNK):
+            n_left -= len(chunk)
+            if n_left < 0:
+                raise ValueError("it is longer than it should be")
+            file.write(chunk)
+
+
+def _check_copy(path: Path, entry: BackedUp) -> None:
+    """ValueError for a database that is not what was backed up, or not whole."""
+    if _sha256(path) != entry.sha256:
+        raise ValueError("it is not what was backed up")
+    if found := _damage(path):
+        raise ValueError(found[0])
+
+
+def _damage(path: Path) -> list[str]:
+    """What is not as it was written in a database that nobody uses."""
+    with closing(read_only(path)) as connection:
+        return find_damage(connection)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,71 @@
+"""Topics that are nearly all in one group of a dimension: a target over it asks for pages that the topic does not have.
+
+One rule for command line, Python API and web app. It counts pages: of those whose region is known, the share that is in
+Africa. A page of two regions is in both, so shares of attention, which divide a page between its groups, would hide
+that all of Nigerian history is in Africa.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.withheld import are_few, are_few_alike
+
+ONE_GROUP = 0.8
+"""Share of the pages that are known in a dimension from which on one group is nearly everything."""
+ONE_GROUP_OF_PEOPLE = 0.9
+"""The same for groups of people: a subject that is mostly about men is what a target is there for."""
+MOSTLY = 0.5
+"""Share of biographies from which on a topic is about people; only then all of them in one group is worth a word."""
+FINER: dict[str, str] = {"geography": "sub-region"}
+"""A finer dimension for one that is too coarse."""
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """A dimension in which nearly all of a topic is in one group."""
+
+    dimension: str
+    group: str
+    share: float
+    """Of the pages that are known in the dimension."""
+    finer: str = ""
+    """A finer dimension that could take its place; empty when none would help."""
+
+
+def concentrations(alignment: Alignment, weights: NDArray[np.float64], space: GroupSpace) -> tuple[Concentration, ...]:
+    """The dimensions in which nearly all pages of a topic are in one group.
+
+    `weights` say how likely each page belongs to the topic. Groups of people are named only where most pages are about
+    people, no group is of a few, whose total would say something about one of them, and those who are all of one group
+    are at least `FEWEST_ALIKE`.
+    """
+    counted = np.bincount(alignment.page_type[weights > 0.0], minlength=len(alignment.rows))
+    of_type = np.bincount(alignment.page_type, weights, minlength=len(alignment.rows))
+    found = []
+    for dimension in space.dimensions:
+        first = 1 if dimension.has_unknown else 0
+        is_in = space.margin(alignment.rows, dimension.name)[:, first:] > 0.0
+        known = float(of_type @ is_in.any(axis=1))
+        if known <= 0.0 or (dimension.is_personal and not _may_be_named(known / of_type.sum(), counted @ is_in)):
+            continue
+        shares = of_type @ is_in / known
+        if shares.max() >= _threshold(dimension):
+            group = dimension.scored_groups[first + int(shares.argmax())]
+            found.append(Concentration(dimension.name, group, float(shares.max())))
+    return tuple(found)
+
+
+def _threshold(dimension: Dimension) -> float:
+    return ONE_GROUP_OF_PEOPLE if dimension.is_personal else ONE_GROUP
+
+
+def _may_be_named(share_of_people: float, people: NDArray[np.integer]) -> bool:
+    """Whether a topic is about people, none of their groups is of a few, and not all of a few handfuls are alike."""
+    counts = people.astype(np.float64)
+    return share_of_people >= MOSTLY and not are_few(counts).any() and not are_few_alike(counts)

@@ -1,0 +1,156 @@
+"""Articles of a corpus or a dump, whichever a file is: one by one, or mapped by several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+
+from evenrank.core.records import Article
+from evenrank.core.text_ids import ALL_OF_A_KIND, loaded_text_ids
+from evenrank.errors import input_error
+from evenrank.io.compressed import BYTE_ORDER_MARK
+from evenrank.io.content import BATCH, START, ParsedBatch, Position, RawBatch, read_batches, read_head
+from evenrank.io.corpus import parse_corpus
+from evenrank.io.dump import PAGE_END, Site, parse_dump, read_site
+from evenrank.io.faults import FaultLog
+from evenrank.parallel import map_batches
+from evenrank.progress import progress_bar
+from evenrank.spark import map_on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+R = TypeVar("R")
+BATCHES_ON_SPARK = 16
+"""Batches of articles that are sent to the executors together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleFile:
+    """A file of articles whose kind is known."""
+
+    path: str
+    kind: Literal["corpus", "dump"]
+    """JSON lines of the track, or MediaWiki XML."""
+    site: Site
+    """The wiki that the articles come from, as far as it is known."""
+    size_bytes: int
+    """Size on disk: the total for a progress bar."""
+    has_text_ids: bool = False
+    """Whether the ids of a corpus are text; articles then have their id as `key`."""
+    ids_folder: Path | None = None
+    """Data folder with the numbers of ids that are text; None leaves articles without a number."""
+
+    def raw_batches(self, faults: FaultLog, start: Position = START, size: int = BATCH) -> Iterator[RawBatch]:
+        """Batches of records as bytes; what cannot be read goes to `faults`."""
+        record_end = b"\n" if self.kind == "corpus" else PAGE_END
+        return read_batches(self.path, faults, record_end=record_end, start=start, size=size)
+
+    def parse(self, batch: RawBatch) -> ParsedBatch:
+        """The articles of a batch; a pure function, for any process."""
+        if self.kind == "dump":
+            return parse_dump(batch, self.site)
+        parsed = parse_corpus(batch, has_text_ids=self.has_text_ids)
+        if self.ids_folder is None:
+            return parsed
+        ids = loaded_text_ids(self.ids_folder)
+        numbered = (article._replace(page_id=ids.number(article.key)) for article in parsed.articles)
+        return parsed._replace(articles=tuple(numbered))
+
+
+def open_articles(
+    path: str | os.PathLike[str],
+    *,
+    has_text_ids: bool = False,
+    ids_folder: Path | None = None,
+    language: str = "en",
+) -> ArticleFile:
+    """The file as corpus or dump, inferred from its content; InputError if it is neither.
+
+    Ids are text with `has_text_ids`, or with an `ids_folder`, which has their numbers. A dump says what language its
+    wiki is in; that of a corpus is `language`.
+    """
+    start = read_head(path).removeprefix(BYTE_ORDER_MARK).lstrip()
+    size_bytes = Path(path).stat().st_size
+    if start.startswith(b"{"):
+        has_text_ids = has_text_ids or ids_folder is not None
+        return ArticleFile(str(path), "corpus", Site(language=language), size_bytes, has_text_ids, ids_folder)
+    if start.startswith((b"<mediawiki", b"<?xml", b"<page")):
+        if has_text_ids or ids_folder is not None:
+            raise input_error(
+                path, 0, "a dump, whose pages have numbers", f"import metadata with numbers: {ALL_OF_A_KIND}"
+            )
+        return ArticleFile(str(path), "dump", read_site(path), size_bytes)
+    found = f"a file that starts with {start[:40]!r}" if start else "an empty file"
+    fix = "give the track's corpus (JSON lines) or a MediaWiki XML dump, plain, gzip or bzip2"
+    raise input_error(path, 0, found, fix)
+
+
+def read_articles(
+    source: ArticleFile | str | os.PathLike[str], faults: FaultLog, *, start: Position = START
+) -> Iterator[Article]:
+    """The articles of a corpus or dump in the file's order; broken records are skipped and go to `faults`."""
+    for batch in read_parsed(source, faults, start=start):
+        yield from batch.articles
+
+
+def read_parsed(
+    source: ArticleFile | str | os.PathLike[str], faults: FaultLog, *, start: Position = START, size: int = BATCH
+) -> Iterator[ParsedBatch]:
+    """As `read_articles`, batch by batch; `start` at a batch's `end` resumes after it."""
+    opened = source if isinstance(source, ArticleFile) else open_articles(source)
+    for raw in opened.raw_batches(faults, start, size):
+        batch = opened.parse(raw)
+        faults.merge(batch.faults)
+        yield batch
+
+
+class MappedBatch(NamedTuple, Generic[R]):
+    """What a function made of the articles of one batch."""
+
+    result: R
+    n_articles: int
+    end: Position
+    """Where to resume after this batch."""
+
+
+def map_articles(
+    function: Callable[[tuple[Article, ...]], R],
+    source: ArticleFile,
+    faults: FaultLog,
+    *,
+    label: str = "articles",
+    n_workers: int | None = None,
+    start: Position = START,
+    size: int = BATCH,
+    spark: SparkSession | None = None,
+) -> Generator[MappedBatch[R]]:
+    """`function` of the articles of each batch, in the file's order, computed by several processes or by Spark.
+
+    A bar with this `label` shows how much of the file was read.
+    """
+    job, raw = _ParseAndCall(source, function), source.raw_batches(faults, start, size)
+    mapped = map_batches(job, raw, n_workers) if spark is None else map_on_spark(spark, job, raw, BATCHES_ON_SPARK)
+    n_file_bytes = 0
+    with closing(progress_bar(source.size_bytes, label, "B", scale=True)) as bar:
+        for batch, result, n_articles in mapped:
+            faults.merge(batch.faults)
+            bar.update(batch.n_file_bytes - n_file_bytes)
+            n_file_bytes = batch.n_file_bytes
+            yield MappedBatch(result, n_articles, batch.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _ParseAndCall(Generic[R]):
+    """The work of one process on one batch; the articles themselves stay in it."""
+
+    source: ArticleFile
+    function: Callable[[tuple[Article, ...]], R]
+
+    def __call__(self, raw: RawBatch) -> tuple[ParsedBatch, R, int]:
+        batch = self.source.parse(raw)
+        return batch._replace(articles=()), self.function(batch.articles), len(batch.articles)

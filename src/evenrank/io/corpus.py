@@ -1,0 +1,156 @@
+"""The track's corpus: articles as JSON lines with id, title, url and text; in 2022 with plain or html in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import orjson
+
+from evenrank.core.records import Article
+from evenrank.core.text_ids import check_text_id
+from evenrank.io.compressed import BYTE_ORDER_MARK
+from evenrank.io.content import ParsedBatch, RawBatch
+from evenrank.io.faults import FaultLog
+
+LARGEST_PAGE_ID = 2**31 - 1
+SHOWN = 60
+"""Characters of a broken record that its fault shows."""
+
+
+_UNSEEN = re.compile(r"<(script|style)\b|<!--", re.IGNORECASE)
+_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style")} | {"": re.compile("-->")}
+"""What ends an element whose content nobody sees; an empty name for comments."""
+_TAGS = re.compile(r"<[^>]*>")
+
+
+class _BrokenRecordError(ValueError):
+    """A record that is no article; the message says what was found."""
+
+
+def parse_corpus(batch: RawBatch, *, has_text_ids: bool = False) -> ParsedBatch:
+    """The articles of a batch of lines. Other fields than the track's are ignored, blank lines skipped.
+
+    Where ids are text, an article has its id as `key` and no number yet.
+    """
+    articles: list[Article] = []
+    faults = FaultLog()
+    byte = batch.start.byte
+    for line, record in enumerate(batch.data.split(b"\n"), batch.start.line):
+        try:
+            if not has_text_ids and (usual := _usual_article(record)):
+                articles.append(usual)
+            elif record and not record.isspace():
+                fields, is_repaired = _load(record)
+                articles.append(_article(fields, _repaired if is_repaired else str, has_text_ids))
+                faults.n_repaired += is_repaired
+        except _BrokenRecordError as error:
+            faults.add(batch.path, line, f"{error}, at byte {byte:,}", "this record is left out")
+        byte += len(record) + 1
+    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+def _usual_article(record: bytes) -> Article | None:
+    """The article of a record as the track writes it; None for any other, which `_load` and `_article` look into."""
+    try:
+        fields = orjson.loads(record)
+        page_id, title, url, text = fields["id"], fields["title"], fields["url"], fields["text"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    has_types = type(page_id) is int and type(title) is type(url) is type(text) is str
+    if not has_types or not 0 < page_id <= LARGEST_PAGE_ID or "\0" in text or "\0" in title or "\0" in url:
+        return None
+    return Article(page_id, title, url, text)
+
+
+def _load(record: bytes) -> tuple[Any, bool]:
+    """The JSON value of a line, and whether bytes or characters that are no text had to be replaced."""
+    record = record.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return orjson.loads(record), b"\\u0000" in record
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        if not record.lstrip().startswith(b"{"):
+            raise ValueError("no object")
+        return json.loads(record.decode("utf-8", "replace"), strict=False), True
+    except (ValueError, RecursionError) as error:
+        shown = record[:SHOWN].decode("utf-8", "replace")
+        raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
+
+
+def _article(fields: Any, clean: Callable[[str], str], has_text_ids: bool) -> Article:
+    """The article that a JSON value describes; `clean` makes its texts fit to be written."""
+    if not isinstance(fields, dict):
+        raise _BrokenRecordError(f"a JSON {type(fields).__name__} where an object was expected")
+    page_id, key = (0, _text_id(fields.get("id"))) if has_text_ids else (_page_id(fields.get("id")), "")
+    title, url, text = _text(fields, "title"), _text(fields, "url", ""), _body(fields)
+    return Article(page_id, clean(title), clean(url), clean(text), key)
+
+
+def _text_id(value: object) -> str:
+    try:
+        return check_text_id(value, "id")
+    except ValueError as error:
+        raise _BrokenRecordError(str(error)) from None
+
+
+def _page_id(value: object) -> int:
+    """A page id, also from a string of digits."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_PAGE_ID:
+        return value
+    raise _BrokenRecordError(f"id is {_describe(value)} where a page id was expected")
+
+
+def _text(fields: dict[str, Any], name: str, default: str | None = None) -> str:
+    text = fields.get(name, default)
+    if not isinstance(text, str):
+        raise _BrokenRecordError(f"{name} is {_describe(text)} where text was expected")
+    return text
+
+
+def _body(fields: dict[str, Any]) -> str:
+    """The text of an article: `text`, or in the corpora of 2022 `plain` or `html`."""
+    if "text" not in fields and "plain" in fields:
+        return _text(fields, "plain")
+    if "text" not in fields and "html" in fields:
+        return text_of_html(_text(fields, "html"))
+    return _text(fields, "text")
+
+
+def text_of_html(html: str) -> str:
+    """What a reader of the page sees: tags, scripts and styles are left out, entities replaced."""
+    seen = _without_unseen(html)
+    end = seen.rfind(">") + 1  # behind it there are no tags, but perhaps a million signs that each look for an end
+    return unescape(_TAGS.sub(" ", seen[:end]) + seen[end:])
+
+
+def _without_unseen(html: str) -> str:
+    """HTML with a blank for each script, style and comment that ends; one pass, whatever is in it."""
+    parts, start, place = [], 0, 0
+    without_end: set[str] = set()
+    while found := _UNSEEN.search(html, place):
+        name = (found[1] or "").lower()
+        ended = None if name in without_end else _ENDS[name].search(html, found.end())
+        if ended is None:
+            without_end.add(name)
+            place = found.end()
+        else:
+            parts += [html[start : found.start()], " "]
+            start = place = ended.end()
+    return "".join([*parts, html[start:]])
+
+
+def _repaired(text: str) -> str:
+    """A text without null characters and halves of surrogate pairs, which only a repaired record can hold."""
+    whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _describe(value: object) -> str:
+    return "missing" if value is None else repr(value)[:SHOWN]

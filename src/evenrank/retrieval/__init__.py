@@ -1,0 +1,1 @@
+"""Search: engines, queries, text encoders and relevance models."""

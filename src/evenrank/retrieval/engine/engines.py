@@ -1,0 +1,159 @@
+"""The visible list of engines (a new one is one file and one line here), and the index that one of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from evenrank.errors import NoIndexError, UnknownNameError
+from evenrank.io.atomic import atomic_file
+from evenrank.parallel import n_cores
+from evenrank.retrieval.engine.protocol import Engine, IndexLayout
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.collection import Collection
+from evenrank.trec.page_classes import CLASS_FILES
+
+DEFAULT_ADDRESS = "tantivy"
+"""The engine of an index unless another is named: a folder on this machine."""
+
+
+class CreateEngine(Protocol):
+    """See `EngineKind.create`."""
+
+    def __call__(
+        self, address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+    ) -> Engine: ...
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """How indexes of one engine are made and opened.
+
+    Both functions take the address as the user wrote it, the folder that belongs to the index, the layout of its
+    fields, and the number of writer threads. `create` may be told how many pages are to come. `open` raises
+    EvenrankError when there is no such index.
+    """
+
+    scheme: str
+    """The address without what follows `://`."""
+    about: str
+    create: CreateEngine
+    """A new, empty index in place of any earlier one."""
+    open: Callable[[str, Path, IndexLayout, int], Engine]
+    """The index as far as it was committed."""
+
+
+def _create_tantivy(
+    address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+) -> Engine:
+    return TantivyEngine.create(folder / "pages", layout, n_threads)
+
+
+def _open_tantivy(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+    return TantivyEngine.open(folder / "pages", layout, n_threads)
+
+
+def _create_opensearch(
+    address: str, folder: Path, layout: IndexLayout, n_threads: int, n_pages: int | None = None
+) -> Engine:
+    from evenrank.retrieval.engine.opensearch_engine import OpenSearchEngine
+
+    return OpenSearchEngine.create(address, folder, layout, n_pages)
+
+
+def _open_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads: int) -> Engine:
+    from evenrank.retrieval.engine.opensearch_engine import OpenSearchEngine
+
+    return OpenSearchEngine.open(address, folder, layout)
+
+
+ENGINES: dict[str, EngineKind] = {
+    kind.scheme: kind
+    for kind in (
+        EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy),
+        EngineKind("opensearch", "a cluster: opensearch://HOST:PORT,…", _create_opensearch, _open_opensearch),
+    )
+}
+"""Engines by the scheme of their address."""
+
+
+def engine_kind(address: str) -> EngineKind:
+    """The engine that an address names; an error that lists the known ones otherwise."""
+    scheme = address.partition("://")[0]
+    if scheme not in ENGINES:
+        raise UnknownNameError("engine", address, ENGINES)
+    return ENGINES[scheme]
+
+
+FILE_NAME = "build.json"
+SCHEMA_VERSION = 3
+"""Changes when an index must be built anew."""
+
+
+@dataclass(frozen=True)
+class BuildState:
+    """What a build knows about itself."""
+
+    sources: dict[str, str]
+    """Fingerprints of the files that the index is made from, and the version of its schema."""
+    engine: str = DEFAULT_ADDRESS
+    """Address of the engine."""
+    layout: IndexLayout = field(default_factory=IndexLayout)
+    is_complete: bool = False
+
+
+def sources_of(collection: Collection) -> dict[str, str]:
+    """Fingerprints of what an index of this collection is made from."""
+    files = collection.manifest.sources.items()
+    marks = {name: f"{source.size_bytes}:{source.md5}" for name, source in files if name in ("corpus", "metadata")}
+    known = collection.manifest.files
+    marks |= {name: known[name].crc32 for name in CLASS_FILES if name in known}  # earlier imports left the field out
+    return {**marks, "schema": str(SCHEMA_VERSION)}
+
+
+def layout_of(collection: Collection) -> IndexLayout:
+    """The fields that an index of this collection needs beside its texts."""
+    return IndexLayout(tuple(dimension.name for dimension in collection.dimensions), collection.manifest.language)
+
+
+def read_state(folder: Path) -> BuildState | None:
+    """The state of the build in a folder; None when there is none that can be read."""
+    try:
+        record = orjson.loads((folder / FILE_NAME).read_bytes())
+        layout = IndexLayout()
+        if "layout" in record:
+            layout = IndexLayout(tuple(record["layout"]["groups"]), record["layout"]["language"])
+        return BuildState(record["sources"], record.get("engine", DEFAULT_ADDRESS), layout, record["is_complete"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_state(folder: Path, state: BuildState) -> None:
+    """Put the state in place, in one step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_file(folder / FILE_NAME) as file:
+        file.write(orjson.dumps(asdict(state)))
+
+
+def index_folder(collection: Collection) -> Path:
+    return collection.path / "index"
+
+
+def open_index(collection: Collection) -> Engine:
+    """The finished index of a collection; an error that says what to run when there is none."""
+    folder = index_folder(collection)
+    state = read_state(folder)
+    run = f"run: evenrank index {collection.path}"
+    if state is None:
+        raise NoIndexError(f"{collection.path}: no index ({run})")
+    if state.sources != (wanted := sources_of(collection)):
+        is_older = {**state.sources, "schema": wanted["schema"]} == wanted
+        what = "by another version of Evenrank" if is_older else "from other files than the collection has now"
+        raise NoIndexError(f"{folder}: made {what} ({run})")
+    if not state.is_complete:
+        raise NoIndexError(f"{folder}: the index is not finished ({run}; it resumes)")
+    return engine_kind(state.engine).open(state.engine, folder, state.layout, n_cores())

@@ -1,0 +1,214 @@
+"""Building the index of a collection: streaming, with constant memory, resumed where a killed build stopped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError, reason_of
+from evenrank.garbage import rare_collections
+from evenrank.io.articles import MappedBatch, map_articles
+from evenrank.io.content import START, Position
+from evenrank.io.faults import FaultLog
+from evenrank.io.locking import only_writer
+from evenrank.parallel import n_cores
+from evenrank.retrieval.engine.engines import (
+    DEFAULT_ADDRESS,
+    BuildState,
+    engine_kind,
+    index_folder,
+    layout_of,
+    read_state,
+    sources_of,
+    write_state,
+)
+from evenrank.retrieval.engine.index_pages import (
+    PageFields,
+    PreparedPages,
+    is_plain,
+    latest_pages,
+    page_fields,
+    prepare_pages,
+    with_metadata,
+)
+from evenrank.retrieval.engine.protocol import Engine, PreparingEngine
+from evenrank.trec.checksums import write_checksums
+from evenrank.trec.collection import Collection
+from evenrank.trec.given import given_collection
+from evenrank.wikipedia.annotate.links import site_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COMMIT_EVERY = 250_000
+"""Pages between commits: what a killed build may lose."""
+THREADS_FED_BY_ONE = 4
+"""Writer threads that one process keeps busy with plain text, which is sooner read than sent between processes."""
+
+
+def build_index(
+    collection: Collection | FilePath,
+    faults: FaultLog | None = None,
+    *,
+    engine: str | None = None,
+    n_threads: int | None = None,
+    commit_every: int = COMMIT_EVERY,
+    on_commit: Callable[[int], None] = lambda n_added: None,
+    spark: SparkSession | None = None,
+) -> Engine:
+    """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
+
+    `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
+    `faults` gathers the records of the corpus that are skipped because they are broken. The executors of a `spark`
+    session turn articles into documents for an engine on other machines; they see the collection under the same path.
+    """
+    collection, faults = given_collection(collection), FaultLog() if faults is None else faults
+    if collection.corpus is None:
+        raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
+    n_threads = n_cores() if n_threads is None else max(1, n_threads)
+    with _only_build(collection, engine), rare_collections():
+        return _build(collection, faults, engine, n_threads, commit_every, on_commit, spark)
+
+
+@contextmanager
+def _only_build(collection: Collection, address: str | None) -> Iterator[None]:
+    """A block in which no other process builds this index; a finished one needs no lock, so it may be read-only."""
+    found, finished = _states(collection, address)
+    lock = collection.path / ".index.lock"
+    with ExitStack() as stack:
+        if found == finished and lock.exists():  # a process was killed when its work was done
+            with suppress(EvenrankError, OSError), only_writer(lock, index_folder(collection)):
+                pass
+        if found != finished:
+            try:
+                stack.enter_context(only_writer(lock, index_folder(collection)))
+            except OSError as error:
+                text = f"{collection.path}: could not be written: {reason_of(error)}"
+                raise EvenrankError(f"{text} (an index is built in the collection's folder)") from error
+        yield
+
+
+def _states(collection: Collection, address: str | None) -> tuple[BuildState | None, BuildState]:
+    """The state of the index as it is, if there is one, and as it is to be when it is finished."""
+    found = read_state(index_folder(collection))
+    engine = address or (found.engine if found else DEFAULT_ADDRESS)
+    return found, BuildState(sources_of(collection), engine, layout_of(collection), is_complete=True)
+
+
+def _build(
+    collection: Collection,
+    faults: FaultLog,
+    engine: str | None,
+    n_threads: int,
+    commit_every: int,
+    on_commit: Callable[[int], None],
+    spark: SparkSession | None,
+) -> Engine:
+    opened, state = _open_or_create(collection, engine, n_threads)
+    if spark is not None and not isinstance(opened, PreparingEngine):
+        opened.close()
+        fix = "name an index on a cluster with --engine, or leave the options of Spark out"
+        raise EvenrankError(f"{state.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})")
+    if state.is_complete:
+        return opened
+    build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
+    start = build.reached.position
+    source = collection.open_corpus()
+    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else n_threads
+    fields = partial(page_fields, namespaces=site_names(source.site))
+    path = collection.path.absolute()
+    function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)
+    mapped: Generator[MappedBatch[Any]] = map_articles(
+        function, source, faults, label="index", n_workers=n_workers, start=start, spark=spark
+    )
+    end = start
+    with closing(mapped) as batches:
+        for batch in batches:
+            end = batch.end
+            if isinstance(batch.result, PreparedPages):
+                build.add_prepared(batch.result)
+            else:
+                build.add(batch.result)
+            if build.n_waiting >= commit_every:
+                build.commit(end)
+    build.finish(end)
+    write_checksums(index_folder(collection))
+    write_state(index_folder(collection), replace(state, is_complete=True))
+    return opened
+
+
+def _open_or_create(collection: Collection, address: str | None, n_threads: int) -> tuple[Engine, BuildState]:
+    """The index as far as it is, and its state; a new one when there is none that can be resumed."""
+    folder = index_folder(collection)
+    found, finished = _states(collection, address)
+    kind, state = engine_kind(finished.engine), replace(finished, is_complete=False)
+    if found is not None and replace(found, is_complete=False) == state:
+        opened = kind.open(state.engine, folder, state.layout, n_threads)
+        if found.is_complete or opened.mark():
+            return opened, found
+        opened.close()
+    _ = collection.classes  # if they are damaged, the index stays as it is
+    shutil.rmtree(folder, ignore_errors=True)
+    created = kind.create(state.engine, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
+    write_state(folder, state)
+    return created, state
+
+
+class Checkpoint(NamedTuple):
+    """A place in the corpus that a commit covers; the mark of that commit."""
+
+    n_added: int = 0
+    """Pages added to the index up to here."""
+    position: Position = START
+
+    def __str__(self) -> str:
+        return orjson.dumps([self.n_added, list(self.position)]).decode()
+
+    @classmethod
+    def parse(cls, mark: str) -> Checkpoint:
+        """The checkpoint of a mark; the start for an empty one."""
+        if not mark:
+            return cls()
+        n_added, position = orjson.loads(mark)
+        return cls(n_added, Position(*position))
+
+
+class _Build:
+    """A build under way."""
+
+    def __init__(
+        self, collection: Collection, engine: Engine, reached: Checkpoint, on_commit: Callable[[int], None]
+    ) -> None:
+        self.collection, self.engine, self.reached, self.on_commit = collection, engine, reached, on_commit
+        self.n_waiting = 0
+
+    def add(self, fields: list[PageFields]) -> None:
+        """Add pages; of a page that the corpus has twice, the later one stays."""
+        latest = latest_pages(fields)
+        self.engine.add(with_metadata(self.collection, latest))
+        self.n_waiting += len(latest)
+
+    def add_prepared(self, pages: PreparedPages) -> None:
+        """The same for pages that executors have turned into documents."""
+        assert isinstance(self.engine, PreparingEngine)
+        self.engine.add_prepared(pages.documents)
+        self.n_waiting += pages.n_pages
+
+    def commit(self, position: Position) -> None:
+        self.reached = Checkpoint(self.reached.n_added + self.n_waiting, position)
+        self.engine.commit(str(self.reached))
+        self.n_waiting = 0
+        self.on_commit(self.reached.n_added)
+
+    def finish(self, position: Position) -> None:
+        self.commit(position)
+        self.engine.publish()
+        self.engine.close()
+        self.engine.refresh()

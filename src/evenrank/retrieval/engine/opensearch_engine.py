@@ -1,0 +1,292 @@
+"""The OpenSearch engine: an index on a cluster, which answers as tantivy does because it is given the same words.
+
+A build writes an index of its own and an alias moves to it when the build is complete, so readers see the old index
+or the new one. A page's id is its document id: adding it again replaces it, and a build that was killed resumes.
+Answers differ in one thing: a phrase is found here even where a run of forty or more letters, which is no word,
+separates its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from evenrank.errors import NoIndexError
+from evenrank.io.atomic import atomic_file
+from evenrank.retrieval.engine.analysis import analyse, analyser_for
+from evenrank.retrieval.engine.opensearch_client import (
+    connect_cluster,
+    count_data_nodes,
+    failure_reason,
+    patiently,
+    send_changes,
+    translated,
+)
+from evenrank.retrieval.engine.opensearch_index import (
+    MOST_HITS,
+    PAGES_PER_REQUEST,
+    Address,
+    bulk_bodies,
+    bulk_lines,
+    index_settings,
+    mapping_of,
+    shards_for,
+)
+from evenrank.retrieval.engine.opensearch_query import NOTHING_STORED, search_body
+from evenrank.retrieval.engine.protocol import (
+    EVERYTHING,
+    EngineUnavailableError,
+    Hits,
+    IndexLayout,
+    IndexPage,
+    IndexStatistics,
+    Query,
+    Restriction,
+    StoredPage,
+    TextField,
+    WeightedTerm,
+    order_of_ties,
+    round_scores,
+    stored_page,
+)
+
+if TYPE_CHECKING:
+    from opensearchpy import OpenSearch
+
+NAME_FILE = "opensearch.json"
+"""In the index's folder: the name of the index that the build writes."""
+QUERIES_PER_REQUEST = 100
+IDS_PER_REQUEST = 10_000
+WORDS_PER_REQUEST = 1000
+BM25_SCALE = 2.2
+"""k1 + 1: Lucene leaves this constant factor out of its scores, tantivy does not."""
+PREFERENCE = "_primary_first"
+"""Copies receive a commit a moment after the primary shards do, so they answer only while a primary is away."""
+NEEDED_PARTS = "responses.error,responses._shards,responses.hits.hits.sort,responses.hits.hits.fields"
+"""Of an answer, what is sent back: the names that come with every hit would be most of it."""
+_SPARE = 64
+"""Hits asked for beyond k, so that ties at the cut can be ordered."""
+
+
+class OpenSearchEngine:
+    """`Engine` on an OpenSearch cluster."""
+
+    def __init__(self, client: OpenSearch, address: Address, index: str, layout: IndexLayout) -> None:
+        self._connected: OpenSearch | None = client
+        self._address = address
+        self.index = index
+        self.layout = layout
+        self._analyser = analyser_for(layout.language)
+
+    @classmethod
+    def create(cls, address: str, folder: Path, layout: IndexLayout, n_pages: int | None = None) -> OpenSearchEngine:
+        """A new, empty index beside the one that is in use, with shards for `n_pages` if that number is known."""
+        place = Address.parse(address, folder)
+        client = connect_cluster(place)
+        with translated(place):
+            existing = client.indices.get(index=f"{place.name}-build-*", allow_no_indices=True)
+            numbers = [int(name.rpartition("-")[2]) for name in existing if name.rpartition("-")[2].isdecimal()]
+            index = f"{place.name}-build-{max(numbers, default=0) + 1}"
+            n_shards = place.n_shards or (count_data_nodes(client) if n_pages is None else shards_for(n_pages))
+            client.indices.create(
+                index=index, body={"settings": index_settings(n_shards), "mappings": mapping_of(layout)}
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_file(folder / NAME_FILE) as file:
+            file.write(orjson.dumps({"index": index}))
+        return cls(client, place, index, layout)
+
+    @classmethod
+    def open(cls, address: str, folder: Path, layout: IndexLayout) -> OpenSearchEngine:
+        """The index that the build in a folder wrote or is writing."""
+        place = Address.parse(address, folder)
+        try:
+            index = str(orjson.loads((folder / NAME_FILE).read_bytes())["index"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NoIndexError(f"{folder}: does not name an index on OpenSearch (run: evenrank index)") from error
+        client = connect_cluster(place)
+        with translated(place):
+            if not client.indices.exists(index=index):
+                raise NoIndexError(f"{address}: there is no index {index} (run: evenrank index)")
+        return cls(client, place, index, layout)
+
+    @property
+    def _client(self) -> OpenSearch:
+        if self._connected is None:
+            self._connected = connect_cluster(self._address)
+        return self._connected
+
+    def add(self, pages: Iterable[IndexPage]) -> None:
+        """Add pages; see `Engine.add`."""
+        self.add_prepared(bulk_bodies(pages, self.layout))
+
+    def add_prepared(self, bodies: Iterable[bytes]) -> None:
+        """Add pages that `bulk_bodies` has prepared, here or on another machine."""
+        for body in bodies:
+            send_changes(self._client, self._address, self.index, body)
+
+    def delete(self, page_ids: Iterable[int]) -> None:
+        """Remove pages; see `Engine.delete`."""
+        remaining = iter(page_ids)
+        while batch := list(islice(remaining, PAGES_PER_REQUEST)):
+            body = bulk_lines({"delete": {"_id": str(page_id)}} for page_id in batch)
+            send_changes(self._client, self._address, self.index, body)
+
+    def commit(self, mark: str = "") -> None:
+        """Make changes visible; see `Engine.commit`. What was acknowledged is durable already."""
+        patiently(lambda: self._commit(mark))
+
+    def _commit(self, mark: str) -> None:
+        with translated(self._address):
+            self._client.indices.refresh(index=self.index)
+            meta = {"mark": mark, "language": self.layout.language}
+            self._client.indices.put_mapping(index=self.index, body={"_meta": meta})
+
+    def mark(self) -> str:
+        """The mark of the last commit; see `Engine.mark`."""
+        with translated(self._address):
+            (found,) = self._client.indices.get_mapping(index=self.index).values()
+        return str(found["mappings"].get("_meta", {}).get("mark", ""))
+
+    def publish(self) -> None:
+        """Move the alias to this index and remove the indexes of earlier builds."""
+        with translated(self._address):
+            names = self._client.indices.get(index=f"{self._address.name}-build-*", allow_no_indices=True)
+            actions: list[dict[str, Any]] = [{"add": {"index": self.index, "alias": self._address.name}}]
+            actions += [{"remove_index": {"index": name}} for name in sorted(names) if name != self.index]
+            self._client.indices.update_aliases(body={"actions": actions})
+
+    def search(self, terms: Sequence[WeightedTerm], k: int, restriction: Restriction = EVERYTHING) -> Hits:
+        """The k best pages; see `Engine.search`."""
+        (hits,) = self.search_many([Query(terms, k, restriction)])
+        return hits
+
+    def search_many(self, queries: Sequence[Query]) -> list[Hits]:
+        """The answer to each query, from few requests; a query whose cut lies inside a tie is asked again."""
+        found: list[Hits | None] = [None] * len(queries)
+        spare = _SPARE
+        waiting = [number for number, query in enumerate(queries) if query.k > 0 and query.terms]
+        while waiting:
+            bodies = [search_body(queries[number], min(queries[number].k + spare, MOST_HITS)) for number in waiting]
+            unsettled = []
+            for number, body, answer in zip(waiting, bodies, self._ask(bodies), strict=True):
+                k = queries[number].k
+                page_ids = np.array([hit["sort"][1] for hit in answer], np.int32)
+                scores = round_scores(np.array([hit["sort"][0] for hit in answer], np.float64) * BM25_SCALE)
+                is_full = len(answer) == body["size"] and body["size"] < MOST_HITS
+                if is_full and len(answer) > k and scores[k - 1] == scores[-1]:
+                    unsettled.append(number)
+                    continue
+                order = order_of_ties(scores, page_ids)[:k]
+                found[number] = Hits(page_ids[order], scores[order])
+            waiting, spare = unsettled, spare * 8
+        return [hits if hits is not None else _nothing() for hits in found]
+
+    def _ask(self, bodies: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+        """The hits of each body. Statistics are those of all shards, and an answer of some shards is an error."""
+        how = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False, "preference": PREFERENCE}
+        head = orjson.dumps(how)
+        for start in range(0, len(bodies), QUERIES_PER_REQUEST):
+            part = bodies[start : start + QUERIES_PER_REQUEST]
+            lines = b"".join(head + b"\n" + orjson.dumps(body) + b"\n" for body in part)
+            with translated(self._address):
+                answers = self._client.msearch(body=lines, index=self.index, filter_path=NEEDED_PARTS)["responses"]
+            for answer in answers:
+                if "error" in answer or answer["_shards"]["failed"]:
+                    raise EngineUnavailableError(f"{self.index}: a search failed: {failure_reason(answer)}")
+                yield answer.get("hits", {}).get("hits", [])
+
+    def values(self, name: str, page_ids: Sequence[int]) -> NDArray[np.float64]:
+        """One number for each page; see `Engine.values`."""
+        found: dict[int, float] = {}
+        ids = [int(page_id) for page_id in page_ids]
+        for start in range(0, len(ids), IDS_PER_REQUEST):
+            part = ids[start : start + IDS_PER_REQUEST]
+            body = {
+                "size": len(part),
+                **NOTHING_STORED,
+                "sort": ["_doc"],
+                "docvalue_fields": ["page_id", name],
+                "query": {"constant_score": {"filter": {"terms": {"page_id": part}}}},
+            }
+            for answer in self._ask([body]):
+                for hit in answer:
+                    fields = hit["fields"]
+                    if name in fields:
+                        found[int(fields["page_id"][0])] = float(fields[name][0])
+        return np.array([found.get(page_id, np.nan) for page_id in ids], np.float64)
+
+    def stored(self, page_ids: Sequence[int]) -> list[StoredPage | None]:
+        """Title and opening of each page; see `Engine.stored`."""
+        ids = [int(page_id) for page_id in page_ids]
+        found: list[StoredPage | None] = []
+        for start in range(0, len(ids), PAGES_PER_REQUEST):
+            part = [str(page_id) for page_id in ids[start : start + PAGES_PER_REQUEST]]
+            with translated(self._address):
+                how = {"realtime": "false", "preference": PREFERENCE}
+                answer = self._client.mget(body={"ids": part}, index=self.index, params=how)
+            found += [_stored(document) for document in answer["docs"]]
+        return found
+
+    def analyse(self, field: TextField, text: str) -> list[str]:
+        """The words of a text as `field` indexes them."""
+        return analyse(self._analyser, field, text)
+
+    def document_frequencies(self, field: TextField, words: Sequence[str]) -> list[int]:
+        """Number of pages whose field holds each analysed word."""
+        numbers: list[int] = []
+        for start in range(0, len(words), WORDS_PER_REQUEST):
+            part = words[start : start + WORDS_PER_REQUEST]
+            filters = {str(place): {"term": {field: word}} for place, word in enumerate(part)}
+            body = {"size": 0, "track_total_hits": False, "aggs": {"words": {"filters": {"filters": filters}}}}
+            with translated(self._address):
+                how = {"allow_partial_search_results": "false", "preference": PREFERENCE}
+                answer = self._client.search(body=body, index=self.index, params=how)
+            buckets = answer["aggregations"]["words"]["buckets"]
+            numbers += [int(buckets[str(place)]["doc_count"]) for place in range(len(part))]
+        return numbers
+
+    def page_ids(self) -> NDArray[np.int32]:
+        """The ids of all pages, ascending."""
+        found: list[int] = []
+        body: dict[str, Any] = {"size": IDS_PER_REQUEST, **NOTHING_STORED, "sort": [{"page_id": "asc"}]}
+        body["query"] = {"match_all": {}}
+        while True:
+            (hits,) = self._ask([body])
+            found += [int(hit["sort"][0]) for hit in hits]
+            if len(hits) < IDS_PER_REQUEST:
+                return np.array(found, np.int32)
+            body["search_after"] = [found[-1]]
+
+    def statistics(self) -> IndexStatistics:
+        """How large the index is; without copies."""
+        with translated(self._address):
+            primaries = self._client.indices.stats(index=self.index)["_all"]["primaries"]
+        return IndexStatistics(
+            primaries["docs"]["count"], primaries["segments"]["count"], primaries["store"]["size_in_bytes"]
+        )
+
+    def refresh(self) -> None:
+        """Nothing to do: what is committed is visible to every client."""
+
+    def close(self) -> None:
+        """Let go of the connections; they are made again when the index is used again."""
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
+
+
+def _stored(document: dict[str, Any]) -> StoredPage | None:
+    if not document.get("found"):
+        return None
+    return stored_page(int(document["_id"]), document["_source"])
+
+
+def _nothing() -> Hits:
+    return Hits(np.empty(0, np.int32), np.empty(0, np.float64))

@@ -1,0 +1,117 @@
+"""Models that can be asked about their own training topics: each fold's line speaks only of topics it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.rng import derive
+from evenrank.core.types import Floats
+from evenrank.retrieval.learn.linear import Line
+from evenrank.retrieval.learn.training_data import LearningSettings, Sample, best_pages, fit_samples
+
+N_FOLDS = 5
+"""Parts into which training topics are divided."""
+RIDGES = (0.003, 0.03, 0.3, 3.0, 30.0)
+"""How strongly slopes may be drawn to the untrained weights; the last leaves nothing but their common scale free."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A line, and the training topics that were kept from it."""
+
+    line: Line
+    held_out: tuple[int, ...]
+    """Ids of the topics that this line did not see, in any form."""
+    ridge: float
+    """How strongly its slopes were drawn to the untrained weights."""
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """The lines of all folds. A training topic is scored by those that did not see it, any other topic by all."""
+
+    folds: tuple[Fold, ...]
+
+    @property
+    def topic_ids(self) -> tuple[int, ...]:
+        """The training topics."""
+        return tuple(sorted(topic for fold in self.folds for topic in fold.held_out))
+
+    def scores(self, topic_id: int, features: Mapping[str, Floats]) -> Floats:
+        """Score of each page of a topic; the mean over the folds that may speak of it."""
+        return np.asarray(np.mean([line.scores(features) for line in self.blind(topic_id)], axis=0))
+
+    def contributions(self, topic_id: int, features: Mapping[str, Floats]) -> dict[str, Floats]:
+        """What each feature adds to the score of each page, and `base` for all."""
+        parts = [line.contributions(features) for line in self.blind(topic_id)]
+        return {name: np.asarray(np.mean([part[name] for part in parts], axis=0)) for name in parts[0]}
+
+    def blind(self, topic_id: int) -> list[Line]:
+        """The lines that did not see a topic."""
+        held = [fold.line for fold in self.folds if topic_id in fold.held_out]
+        return held or [fold.line for fold in self.folds]
+
+
+def topic_folds(topic_ids: Sequence[int], seed: int) -> list[tuple[int, ...]]:
+    """The topics of each fold; all forms of a topic belong to one."""
+    distinct = sorted(set(topic_ids))
+    order = derive(seed, "folds").permutation(len(distinct))
+    return [
+        tuple(sorted(distinct[at] for at in order[fold::N_FOLDS].tolist()))
+        for fold in range(min(N_FOLDS, len(distinct)))
+    ]
+
+
+def cross_fit(samples: Sequence[Sample], names: tuple[str, ...], settings: LearningSettings) -> CrossFit:
+    """A line for each of five folds of the topics."""
+    folds = []
+    learned_from = [best_pages(sample, settings.n_learned) for sample in samples]
+    for held in topic_folds([sample.topic_id for sample in samples], settings.seed):
+        seen = [sample for sample in learned_from if sample.topic_id not in held]
+        ridge = choose_ridge(seen, names, settings.seed) if settings.ridge is None else settings.ridge
+        folds.append(Fold(fit_samples(seen, names, ridge), held, ridge))
+    return CrossFit(tuple(folds))
+
+
+def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int) -> float:
+    """The strongest ridge whose loss on held-out topics exceeds the least by no more than one standard error.
+
+    What topics do not clearly teach is left as it was. The strongest for a single topic, which nothing can be held out
+    from.
+    """
+    topics = np.array([sample.topic_id for sample in samples])
+    losses = np.full((len(RIDGES), len(samples)), np.nan)
+    for held in topic_folds(topics.tolist(), seed):
+        is_held = np.isin(topics, held)
+        seen = [sample for sample, out in zip(samples, is_held, strict=True) if not out]
+        if not any(sample.labels.any() for sample in seen):
+            continue
+        for at, ridge in enumerate(RIDGES):
+            line = fit_samples(seen, names, ridge)
+            losses[at, is_held] = [_loss(line, samples[i]) for i in np.flatnonzero(is_held).tolist()]
+    return RIDGES[::-1][simplest_choice(losses[::-1], topics)]
+
+
+def simplest_choice(losses: Floats, topic_ids: NDArray[np.integer]) -> int:
+    """The first choice whose loss exceeds the least by no more than one standard error of the difference within topics.
+
+    The rule of Breiman et al. (1984). Choice by example, from the simplest choice; NaN where nothing could be fitted.
+    The first when fewer than two topics could be held out.
+    """
+    by_topic = np.array([losses[:, topic_ids == topic].mean(axis=1) for topic in np.unique(topic_ids)])
+    by_topic = by_topic[~np.isnan(by_topic).any(axis=1)]
+    if len(by_topic) < 2:
+        return 0
+    excess = by_topic - by_topic[:, [int(by_topic.mean(axis=0).argmin())]]
+    errors = excess.std(axis=0, ddof=1) / np.sqrt(len(excess))
+    return int(np.flatnonzero(excess.mean(axis=0) <= errors).min())
+
+
+def _loss(line: Line, sample: Sample) -> float:
+    """Mean negative log-likelihood of the labels of a sample."""
+    log_odds = line.scores(sample.features)
+    return float(np.mean(np.logaddexp(0.0, log_odds) - sample.labels * log_odds))

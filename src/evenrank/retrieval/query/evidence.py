@@ -1,0 +1,188 @@
+"""Why an article is in a list: which of the question's keywords are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.protocol import POSITION_FIELDS, Engine, Query, Restriction, TextField, WeightedTerm
+from evenrank.retrieval.query.people import are_biographies, leaning
+from evenrank.retrieval.query.topic_query import (
+    analysed_forms,
+    number_forms,
+    qualifying_words,
+    split_words,
+    subject_words,
+)
+from evenrank.retrieval.word_lists import word_list
+
+MAX_WORDS = 12
+"""Title and keywords that are looked up, the first ones."""
+TEXT_FIELDS: tuple[TextField, ...] = ("text", "categories", "infobox")
+FIXED = 0.6
+"""Share of pages with the words of a fixed phrase that have them in a row."""
+LEAD_FIELDS: tuple[TextField, ...] = ("lead", "categories", "infobox", "kind")
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Keywords of a question, and for each page a bit for each keyword that it has."""
+
+    words: tuple[str, ...]
+    bits: NDArray[np.uint16]
+
+    def at(self, places: NDArray[np.integer] | NDArray[np.bool_]) -> Reasons:
+        """The reasons of some of the pages."""
+        return Reasons(self.words, self.bits[places])
+
+    def of(self, index: int) -> list[str]:
+        """The keywords of one page."""
+        return [word for place, word in enumerate(self.words) if int(self.bits[index]) >> place & 1]
+
+
+def keyword_parts(topic: Topic, language: str = "en") -> dict[str, tuple[str, ...]]:
+    """Title and keywords with the words that must all be in an article; a phrase is one reason, not several."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text, is_name in ((topic.title, True), *((keyword, False) for keyword in topic.keywords)):
+        words = tuple(dict.fromkeys(subject_words(text, is_name=is_name, language=language)))
+        if words and words not in found.values():
+            found[text] = words
+    return dict(list(found.items())[:MAX_WORDS])
+
+
+class Evidence(NamedTuple):
+    """What pages have of a question's keywords; arrays run beside the pages."""
+
+    reasons: Reasons
+    in_text: NDArray[np.bool_]
+    """Whether the page has a keyword anywhere; of several words, all of them and one in the lead."""
+    in_lead: NDArray[np.bool_]
+    """Whether it has all words of a keyword in its lead or in what it is filed under; a fixed phrase, in a row."""
+
+
+def find_reasons(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> Reasons:
+    """Which of the topic's keywords each page has."""
+    return find_evidence(engine, topic, page_ids).reasons
+
+
+def find_evidence(
+    engine: Engine, topic: Topic, page_ids: NDArray[np.int32], titles: Sequence[str] | None = None
+) -> Evidence:
+    """Which of the topic's keywords each page has and where, asked of the index word by word.
+
+    A keyword of several words is a reason when they are together: in a row or, unless they are a fixed phrase, in the
+    lead. Whom the text speaks of counts for a subject like "women scientists", and is never given as a reason. With
+    `titles`, a keyword that is part of a person's name is no evidence that the page is about it.
+    """
+    language = engine.layout.language
+    parts = keyword_parts(topic, language)
+    words = list(dict.fromkeys(word for parts_of in parts.values() for word in parts_of))
+    in_text = _having(engine, {word: _word_terms(engine, word, TEXT_FIELDS) for word in words}, page_ids)
+    in_lead = _having(engine, {word: _word_terms(engine, word, LEAD_FIELDS) for word in words}, page_ids)
+    in_a_row = _having(engine, {text: _phrase_terms(engine, text) for text in parts if len(parts[text]) > 1}, page_ids)
+    qualifying = {text: qualifying_words(text, parts_of, language) for text, parts_of in parts.items()}
+    fits = {word: _fit(engine, word, in_lead[word], page_ids) for words_of in qualifying.values() for word in words_of}
+    named = _named(engine, words, page_ids, titles or ())
+    names = names_among(topic, language)
+    none = np.zeros(len(page_ids), bool)
+    reasons, is_in_text, is_in_lead = [], [none], [none]
+    for text, parts_of in parts.items():
+        subject = [word for word in parts_of if word not in qualifying[text]]
+        text_has, lead_has = (np.logical_and.reduce([where[word] for word in subject]) for where in (in_text, in_lead))
+        if text not in in_a_row:
+            reasons.append(text_has)
+            is_in_lead.append(lead_has & ~named.get(parts_of[0], none))
+            is_in_text.append(text_has)
+            continue
+        together = np.logical_and.reduce([in_lead[word] for word in parts_of])
+        is_loose = not (parts_of in names or is_fixed(in_a_row[text], together))
+        is_fitting = np.logical_and.reduce([~none, *(fits[word] for word in qualifying[text])]) & is_loose
+        reasons.append(in_a_row[text] | (together & is_loose))
+        is_in_lead.append(in_a_row[text] | (lead_has & is_fitting))
+        is_in_text.append(text_has & is_fitting & np.logical_or.reduce([in_lead[word] for word in subject]))
+    of_title = np.logical_and.reduce([~none, *(fits[word] for word in qualifying.get(topic.title, ()))])
+    has_lead = of_title & np.logical_or.reduce(is_in_lead)
+    has_text = of_title & np.logical_or.reduce(is_in_text)
+    return Evidence(Reasons(tuple(parts), _bits(reasons, len(page_ids))), has_text | has_lead, has_lead)
+
+
+def _bits(reasons: Sequence[NDArray[np.bool_]], n: int) -> NDArray[np.uint16]:
+    bits = np.zeros(n, np.uint16)
+    for place, is_reason in enumerate(reasons):
+        bits |= (is_reason.astype(np.uint16) << place).astype(np.uint16)
+    return bits
+
+
+def _fit(engine: Engine, word: str, in_lead: NDArray[np.bool_], page_ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether each text speaks of women, or of men: by its pronouns, or where these say nothing by its lead."""
+    lean = leaning(engine, word, page_ids)
+    return np.where(lean == 0, in_lead, lean > 0)
+
+
+def _named(
+    engine: Engine, words: Sequence[str], page_ids: NDArray[np.int32], titles: Sequence[str]
+) -> dict[str, NDArray[np.bool_]]:
+    """Whether each page is about a person who has a word as a name."""
+    forms = {word: frozenset(number_forms(word, engine.layout.language)) for word in words}
+    having = {word: np.zeros(len(page_ids), bool) for word in words}
+    for place, title in enumerate(titles):
+        lower = title.lower()
+        possible = [word for word in words if any(form in lower for form in forms[word])]
+        name = split_words(title.partition(" (")[0], engine.layout.language) if possible else []
+        for word in possible:
+            having[word][place] = not forms[word].isdisjoint(name)
+    is_named = np.logical_or.reduce([np.zeros(len(page_ids), bool), *having.values()])
+    is_biography = np.zeros(len(page_ids), bool)
+    is_biography[is_named] = are_biographies(engine, page_ids[is_named])
+    return {word: has_name & is_biography for word, has_name in having.items()}
+
+
+def is_fixed(in_a_row: NDArray[np.bool_], together: NDArray[np.bool_]) -> bool:
+    """Whether words are a fixed phrase such as "Tour de France": pages with all of them mostly have them in a row.
+
+    Such words mean something else when they are apart.
+    """
+    return bool(in_a_row.any() and (in_a_row & together).sum() >= FIXED * together.sum())
+
+
+def names_among(topic: Topic, language: str = "en") -> set[tuple[str, ...]]:
+    """Words of title and keywords that somebody wrote as a name: "Benin Empire", "Tour de France".
+
+    A title begins with a capital anyway, so it takes a small word of another language to make it a name.
+    """
+    stop = word_list("stop_words")
+    found = set()
+    for text, is_title in ((topic.title, True), *((keyword, False) for keyword in topic.keywords)):
+        first, *inner, last = text.split() if len(text.split()) > 1 else ("", "")
+        small = [word for word in inner if not word[:1].isupper()]
+        is_capital = first[:1].isupper() and last[:1].isupper() and not stop & set(small)
+        if is_capital and (small or not is_title):
+            found.add(tuple(dict.fromkeys(subject_words(text, is_name=is_title, language=language))))
+    return found
+
+
+def _word_terms(engine: Engine, word: str, fields: Sequence[TextField]) -> list[WeightedTerm]:
+    return [WeightedTerm(name, forms) for name in fields if (forms := analysed_forms(engine, name, word))]
+
+
+def _phrase_terms(engine: Engine, text: str) -> list[WeightedTerm]:
+    return [WeightedTerm(name, tuple(engine.analyse(name, text)), is_phrase=True) for name in POSITION_FIELDS]
+
+
+def _having(
+    engine: Engine, asked: Mapping[str, Sequence[WeightedTerm]], page_ids: NDArray[np.int32]
+) -> dict[str, NDArray[np.bool_]]:
+    """Whether each page has any of some terms, by what they are asked for."""
+    order = np.argsort(page_ids)
+    only = Restriction(page_ids=page_ids.tolist())
+    found = engine.search_many([Query(terms, len(page_ids), only) for terms in asked.values()])
+    having = {}
+    for name, hits in zip(asked, found, strict=True):
+        having[name] = np.zeros(len(page_ids), bool)
+        having[name][order[np.searchsorted(page_ids[order], hits.page_ids)]] = True
+    return having

@@ -1,0 +1,180 @@
+"""Topics and words of readers as weighted terms: no stop words, singular and plural forms, phrases."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.analysis import analyser_for, without_stop_words
+from evenrank.retrieval.engine.protocol import Engine, TextField, WeightedTerm
+from evenrank.retrieval.query.plurals import plural_forms, singular
+from evenrank.retrieval.word_lists import word_list
+
+ENGLISH = "en"
+WORD = re.compile(r"\w+")
+_CUT_OFF = re.compile(r"(?<!\w)\w*+(?:\.\.\.|…)\s*+$")
+
+
+def split_words(text: str, language: str = ENGLISH) -> list[str]:
+    """Words in lower case and without accents; a last word that is cut off by an ellipsis is left out."""
+    if language != ENGLISH:
+        return analyser_for(language).words(_CUT_OFF.sub("", text))
+    plain = unicodedata.normalize("NFKD", _CUT_OFF.sub("", text).lower())
+    return WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+
+
+def subject_words(text: str, *, is_name: bool, language: str = ENGLISH) -> list[str]:
+    """Words of a text that tell its subject; of a project's name or scope also without the usual wording."""
+    if language != ENGLISH:
+        return without_stop_words(split_words(text, language), language)
+    dropped = word_list("stop_words") | (word_list("generic_words") if is_name else frozenset())
+    return [word for word in split_words(text) if word not in dropped]
+
+
+def number_forms(word: str, language: str = ENGLISH) -> tuple[str, ...]:
+    """The word itself, and its singular or plural: the forms that count as one word without stemming."""
+    if language != ENGLISH:
+        return (word,)
+    single = singular(word)
+    return tuple(dict.fromkeys((word, single, *plural_forms(single))))
+
+
+LONGEST_PHRASE = 4
+GENDER_WORDS = (("woman", "women", "female", "she", "her"), ("man", "men", "male", "he", "his"))
+"""Words for women and for men; a text about such a person has at least one, mostly a pronoun."""
+_POSSESSIVE = re.compile(r"\w['’]s\b")
+
+
+@dataclass(frozen=True)
+class QuerySettings:
+    """How a topic becomes a query. The same for all topics; nothing is fitted to a collection."""
+
+    title_weight: float = 1.0
+    """Weight of a word of the topic's title."""
+    keyword_mass: float = 10.0
+    """Each keyword weighs 1, or less when there are many: at most this much together."""
+    scope_weight: float = 0.1
+    """Weight of a word of the scope: little, for a scope mostly tells how the project works, not what it is about."""
+    fields: Mapping[TextField, float] = field(
+        default_factory=lambda: {"text": 1.0, "lead": 1.0, "categories": 1.0, "infobox": 0.5, "kind": 1.0}
+    )
+    """Weight of a match in each field. Titles are left out: a title word is as often a name as a subject."""
+    phrase_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
+    """Weight of a keyword of several words that appears in the field word for word."""
+    together_fields: Mapping[TextField, float] = field(default_factory=lambda: {"lead": 1.0, "categories": 1.0})
+    """Weight of all words of a title or keyword in the field, in any order."""
+    people_bonus: float = 0.2
+    """What a biography is worth when the title names people, where the best page by words can reach 1."""
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of a query before they meet an index."""
+
+    weights: Mapping[str, float]
+    """Weight of each word; singular and plural are one word."""
+    phrases: tuple[tuple[str, ...], ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
+    """Words of a title or keyword that only together are the subject: women scientists are no women's football."""
+
+
+def topic_words(topic: Topic, settings: QuerySettings | None = None, language: str = ENGLISH) -> QueryWords:
+    """The words of a topic, weighted by where they stand."""
+    settings = settings or QuerySettings()
+    weights: Counter[str] = Counter()
+    names = [part for part in re.split(r"[/:]", topic.title) if part.strip()]
+    for name in names:
+        _count(weights, subject_words(name, is_name=True, language=language), settings.title_weight)
+    each = min(1.0, settings.keyword_mass / max(len(topic.keywords), 1))
+    for keyword in topic.keywords:
+        _count(weights, subject_words(keyword, is_name=False, language=language), each)
+    _count(weights, dict.fromkeys(subject_words(topic.scope, is_name=True, language=language)), settings.scope_weight)
+    phrases = tuple(_phrases([*names, *topic.keywords], language))
+    named = [(text, subject_words(text, is_name=True, language=language)) for text in names]
+    texts = [*named, *((text, subject_words(text, is_name=False, language=language)) for text in topic.keywords)]
+    qualified = [(tuple(dict.fromkeys(words)), qualifying_words(text, words, language)) for text, words in texts]
+    alone = {word for _, qualifying in qualified for word in qualifying}
+    kept = Counter({word: weight for word, weight in weights.items() if word not in alone})
+    together = tuple(dict.fromkeys(words for words, qualifying in qualified if qualifying))
+    return QueryWords(_or_all(kept, topic, language), phrases, together)
+
+
+def free_words(text: str, language: str = ENGLISH) -> QueryWords:
+    """The words that a reader typed, each weighing 1 an occurrence."""
+    weights: Counter[str] = Counter()
+    _count(weights, subject_words(text, is_name=False, language=language) or split_words(text, language), 1.0)
+    return QueryWords(dict(weights), tuple(_phrases([text], language)))
+
+
+def build_terms(words: QueryWords, engine: Engine, settings: QuerySettings | None = None) -> list[WeightedTerm]:
+    """The weighted terms of a query, for one engine's way of analysing text."""
+    settings = settings or QuerySettings()
+    terms = []
+    for name, field_weight in settings.fields.items():
+        for word, weight in words.weights.items():
+            if forms := analysed_forms(engine, name, word):
+                terms.append(WeightedTerm(name, forms, weight * field_weight))
+    for name, field_weight in settings.phrase_fields.items():
+        for phrase in words.phrases:
+            analysed = tuple(engine.analyse(name, " ".join(phrase)))
+            terms.append(WeightedTerm(name, analysed, field_weight, is_phrase=True))
+    for name, field_weight in settings.together_fields.items():
+        for together in words.together:
+            forms_of = [forms for word in together if (forms := _with_pronouns(engine, name, word))]
+            if len(forms_of) > 1:
+                terms.append(WeightedTerm(name, forms_of[0], field_weight, with_words=tuple(forms_of[1:])))
+    return [term for term in terms if term.weight]
+
+
+def _count(weights: Counter[str], words: Iterable[str], weight: float) -> None:
+    """Add the weight of each word to that of the form under which it is counted already."""
+    if not weight:
+        return
+    for word in words:
+        known = {singular(other): other for other in weights}
+        weights[known.get(singular(word), word)] += weight  # type: ignore[assignment]
+
+
+def _or_all(weights: Counter[str], topic: Topic, language: str) -> dict[str, float]:
+    """The weights; of a topic that has nothing but generic words, those words."""
+    if not weights:
+        _count(weights, [word for part in (topic.title, *topic.keywords) for word in split_words(part, language)], 1.0)
+    return dict(weights)
+
+
+def _phrases(texts: Sequence[str], language: str) -> list[tuple[str, ...]]:
+    """Texts of two to four words that are no mere wording, word for word."""
+    generic = word_list("generic_words") if language == ENGLISH else frozenset()
+    found = [tuple(split_words(text, language)) for text in texts]
+    kept = [phrase for phrase in found if 2 <= len(phrase) <= LONGEST_PHRASE and not generic & set(phrase)]
+    return list(dict.fromkeys(kept))
+
+
+def gender_words(word: str) -> tuple[str, ...]:
+    """Of a word for women or men: all such words and the pronouns, any of which tells that a text is about them."""
+    return next((words for words in GENDER_WORDS if word in words[:3]), ())
+
+
+def qualifying_words(text: str, words: Sequence[str], language: str = ENGLISH) -> tuple[str, ...]:
+    """The words that only say of whom a text like "women scientists" speaks; "women's rights" is a subject as it is."""
+    if language != ENGLISH or _POSSESSIVE.search(text):
+        return ()
+    found = tuple(word for word in words if gender_words(word))
+    return found if len(found) < len(words) else ()
+
+
+def _with_pronouns(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
+    """The alternatives of a word in a field; of women and men, also other words for them."""
+    of_gender = gender_words(word) if engine.layout.language == ENGLISH else ()
+    forms = [form for other in of_gender for form in engine.analyse(name, other)]
+    return tuple(dict.fromkeys([*analysed_forms(engine, name, word), *forms]))
+
+
+def analysed_forms(engine: Engine, name: TextField, word: str) -> tuple[str, ...]:
+    """Alternatives of a word in a field: its number forms where text is not stemmed, one stem where it is."""
+    forms = [engine.analyse(name, form) for form in number_forms(word, engine.layout.language)]
+    return tuple(dict.fromkeys(form[0] for form in forms if form))

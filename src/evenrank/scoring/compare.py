@@ -1,0 +1,198 @@
+"""Runs against a baseline: paired tests per measure, corrected for their number, by each measure's direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.protocol import Protocol
+from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.measures.measure import Measure
+from evenrank.scoring.intervals import Interval, intervals
+from evenrank.scoring.paired_tests import TESTS, holm
+from evenrank.scoring.results import Results, RunResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIE = 1e-9
+"""Topics whose scores differ by no more are ties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One run against the baseline on one measure."""
+
+    run: str
+    measure: str
+    baseline_mean: float
+    """Over the topics that are compared, as all that follows."""
+    mean: float
+    difference: float
+    """Mean over topics of run minus baseline."""
+    interval: Interval
+    """Confidence interval of the difference."""
+    wins: int
+    """Topics where the run is better, by the measure's direction."""
+    ties: int
+    losses: int
+    p: float
+    p_holm: float
+    """p corrected for the number of runs compared on the measure."""
+    verdict: str
+    """better, worse, or no clear difference, at the level of the protocol's confidence."""
+    n_topics: int
+    """Topics that are compared: those of both runs on which the measure is defined for both."""
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All runs against one baseline."""
+
+    baseline: str
+    test: str
+    protocol: Protocol
+    rows: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+    """Runs that were compared on some of the topics only."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol.settings(),
+            "baseline": self.baseline,
+            "test": self.test,
+            "correction": "Holm",
+            "comparisons": [asdict(row) for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame: a row per run and measure."""
+        import pandas as pd
+
+        records = [asdict(row) for row in self.rows]
+        return pd.DataFrame([{**record, **record.pop("interval")} for record in records])
+
+    def __str__(self) -> str:
+        from evenrank.scoring.tables.comparisons import compare_table
+        from evenrank.scoring.tables.table import text_of
+
+        return text_of(compare_table(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from evenrank.scoring.tables.comparisons import compare_table
+        from evenrank.scoring.tables.html import html_of
+
+        return html_of(compare_table(self))
+
+
+def compare(
+    results: Results,
+    baseline: str,
+    test: str = "randomisation",
+    measures: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Comparisons:
+    """Each run of `results` against the run named `baseline`, on the topics that both have.
+
+    `test` is `randomisation` or `t-test`; `measures` are by default the track's own of the baseline's task.
+    """
+    if test not in TESTS:
+        raise UnknownNameError("test", test, TESTS)
+    base = _baseline(results, baseline)
+    others = [run for run in results.of_task(base.task) if run.run != base.run]
+    if not others:
+        raise EvenrankError(f"no other run of task {base.task} to compare with {baseline}")
+    rows: list[Comparison] = []
+    for measure in _measures(results, base, measures):
+        rows += _compare_on(measure, others, base, test, results.protocol, seed)
+    return Comparisons(base.run, test, results.protocol, tuple(rows), _notes(rows, others, base))
+
+
+def _baseline(results: Results, name: str) -> RunResult:
+    by_name = {run.run: run for run in results.runs}
+    if name not in by_name:
+        raise UnknownNameError("baseline run", name, by_name)
+    return by_name[name]
+
+
+def _measures(results: Results, base: RunResult, names: Sequence[str] | None) -> list[Measure]:
+    known = {measure.key: measure for measure in results.measures_of(base.task)}
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        raise UnknownNameError(f"measure of Task {base.task}", ", ".join(unknown), known)
+    return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion(base.task)]
+
+
+def _compare_on(
+    measure: Measure, runs: Sequence[RunResult], base: RunResult, test: str, protocol: Protocol, seed: int
+) -> list[Comparison]:
+    """All runs on one measure: the family of tests that is corrected together."""
+    paired = [_pairs(measure, run, base) for run in runs]
+    differences = [pairs[:, 0] - pairs[:, 1] for pairs in paired]
+    p_values = [TESTS[test](each, seed) for each in differences]
+    corrected = holm(p_values)
+    ends = intervals(differences, replace(protocol, interval_stream="shared"))
+    return [
+        _comparison(measure, run, pairs, end, p, p_holm, 1.0 - protocol.confidence)
+        for run, pairs, end, p, p_holm in zip(runs, paired, ends, p_values, corrected, strict=True)
+    ]
+
+
+def _pairs(measure: Measure, run: RunResult, base: RunResult) -> NDArray[np.float64]:
+    """Run and baseline on each topic that both have and on which the measure is defined for both: topic by run."""
+    both = [(run.topics[topic], scores) for topic, scores in base.topics.items() if topic in run.topics]
+    values = [(ours[measure.key], theirs[measure.key]) for ours, theirs in both]
+    pairs: NDArray[np.float64] = np.array([pair for pair in values if not math.isnan(pair[0] - pair[1])])
+    if len(pairs) == 0:
+        raise EvenrankError(f"{run.run} and {base.run} have no topic in common")
+    return pairs
+
+
+def _notes(rows: Sequence[Comparison], runs: Sequence[RunResult], base: RunResult) -> tuple[str, ...]:
+    """Notes on runs that are compared on fewer topics than there are, or on fewer for some measures."""
+    notes = []
+    for run in runs:
+        n_all, n_shared = len({*run.topics, *base.topics}), len({*run.topics} & {*base.topics})
+        if n_shared < n_all:
+            notes.append(f"{run.run}: compared on the {n_shared} topics that {base.run} has too, of {n_all}")
+        fewer = [f"{row.measure} on {row.n_topics}" for row in rows if row.run == run.run and row.n_topics < n_shared]
+        if fewer:
+            notes.append(f"{run.run}: compared where a measure is defined for both: {', '.join(fewer)}")
+    return tuple(notes)
+
+
+def _comparison(
+    measure: Measure,
+    run: RunResult,
+    pairs: NDArray[np.float64],
+    interval: Interval,
+    p: float,
+    p_holm: float,
+    level: float,
+) -> Comparison:
+    differences = pairs[:, 0] - pairs[:, 1]
+    gains = differences if measure.higher_is_better else -differences
+    clear = "better" if gains.mean() > 0 else "worse"
+    return Comparison(
+        run=run.run,
+        measure=measure.key,
+        baseline_mean=float(pairs[:, 1].mean()),
+        mean=float(pairs[:, 0].mean()),
+        difference=float(differences.mean()),
+        interval=interval,
+        wins=int((gains > TIE).sum()),
+        ties=int((np.abs(gains) <= TIE).sum()),
+        losses=int((gains < -TIE).sum()),
+        p=p,
+        p_holm=p_holm,
+        verdict=clear if p_holm < level else "no clear difference",
+        n_topics=len(pairs),
+    )

@@ -1,0 +1,275 @@
+"""One line scores any number of runs or run files: per topic, per run, with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.groups import GroupSpace
+from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
+from evenrank.core.records import Run, Task, no_pages
+from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError, WrongTypeError, listed
+from evenrank.io.runs import read_runs
+from evenrank.measures.measure import Measure
+from evenrank.measures.registry import MAIN, chosen_measures
+from evenrank.scoring.intervals import Interval, intervals
+from evenrank.scoring.protocol_settings import (
+    ProtocolSettings,
+    protocol_space,
+    settle_protocol,
+)
+from evenrank.scoring.ranked_pages import RankedPages, align_pages, scored_pages
+from evenrank.scoring.results import Results, RunResult
+from evenrank.scoring.run_notes import run_notes, value_notes
+from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
+from evenrank.trec.assessment.judged import judged_only as without_unjudged
+from evenrank.trec.assessment.judged import judged_pages
+from evenrank.trec.collection import Collection
+from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.published_target import PublishedLayout, published_layout
+
+MOST_TOPICS_WITH_TIES = 14
+"""Topics up to which a resample may be all of them in another order; with more, one set of 9,999 in fifty has any."""
+COMPANY = "intervals depend on which other runs are scored in the same call, as in the published tables"
+WITHOUT_EXPOSURE = {
+    "uniform": "that of a uniform distribution",
+    "zero": "0",
+    "undefined": "undefined, left out of the means",
+}
+"""AWRF of a ranking that exposes no group, by the protocol's `no_exposure`, as notes say it."""
+
+
+def evaluate(
+    collection: Collection | str | os.PathLike[str],
+    runs: Run | str | os.PathLike[str] | Iterable[Run | str | os.PathLike[str]],
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    groups: str | Iterable[str] = "intersection",
+    *,
+    measures: Iterable[str] | str = (),
+    **settings: Unpack[ProtocolSettings],
+) -> Results:
+    """The scores of runs (objects or files) on a collection (object or folder).
+
+    `protocol` is a name or an object, `groups` names the dimensions (`intersection` is all of the protocol's), and
+    `measures` names the measures to compute in place of the usual ones (`nDCG@10`). Any setting of the protocol can be
+    changed by name; `depth` and `rankings` set the scored depth of both tasks.
+    """
+    given, named = given_runs(runs), joined_groups(groups)
+    opened = given_collection(collection)
+    loaded = [given_run(opened, run) for run in given]
+    loaded.sort(key=lambda run: run.name)
+    _check_names(loaded)
+    chosen = settle_protocol(protocol, **settings)
+    wanted = {task: chosen_measures(measures, task) for task in sorted({run.task for run in loaded})}
+    return _Evaluation(opened, chosen, protocol_space(opened, chosen, named), named, wanted).results(loaded)
+
+
+def _check_names(runs: Sequence[Run]) -> None:
+    """EvenrankError when there is no run, or two have one name: results go by name."""
+    if not runs:
+        raise EvenrankError("no run to score (give at least one)")
+    repeated = sorted({run.name for run, after in pairwise(runs) if run.name == after.name})
+    if repeated:
+        raise EvenrankError(f"runs of the same name: {', '.join(repeated)} (rename one of each)")
+
+
+@dataclass
+class _Evaluation:
+    """One evaluation: truths of topics are worked out once and shared by all runs."""
+
+    collection: Collection
+    protocol: Protocol
+    space: GroupSpace
+    groups: str
+    measures: dict[Task, tuple[Measure, ...]]
+    """Measures to compute, by task."""
+
+    def __post_init__(self) -> None:
+        self._truths: dict[int, TopicTruth] = {}
+        self._layout: PublishedLayout | None = None
+
+    def results(self, runs: Sequence[Run]) -> Results:
+        self._layout = self._published_layout(runs)
+        per_run = [self._scores(run) for run in runs]
+        ends = self._intervals(runs, [scores for scores, _ in per_run])
+        rows = [
+            _run_result(run, scores, notes, end) for run, (scores, notes), end in zip(runs, per_run, ends, strict=True)
+        ]
+        return Results(self.protocol, self.groups, tuple(rows), self.measures, self._notes(runs))
+
+    def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
+        """The layout of the published code, where the last bit of a score can decide an interval."""
+        is_whole = tuple(dimension.name for dimension in self.space.dimensions) == self.protocol.dimensions
+        n_topics = max(len(np.unique(run.topic_ids)) for run in runs)
+        if (
+            self.protocol.operation_order != "published"
+            or self.protocol.blend != 0.5
+            or not is_whole
+            or n_topics > MOST_TOPICS_WITH_TIES
+        ):
+            return None
+        return published_layout(self.collection, self.space) if self.space.n_groups > DENSE_TARGET else None
+
+    def _notes(self, runs: Sequence[Run]) -> tuple[str, ...]:
+        """Notes on all runs together."""
+        has_company = any(sum(run.task == task for run in runs) > 1 for task in MAIN)
+        return (COMPANY,) if has_company and self.protocol.interval_stream == "sequential" else ()
+
+    def _intervals(self, runs: Sequence[Run], scores_of: Sequence[dict[int, dict[str, float]]]) -> list[Interval]:
+        """Intervals of the runs' main measures; each task has a stream of resamples of its own."""
+        ends: dict[str, Interval] = {}
+        for task, main in MAIN.items():
+            of_task = {r.name: s for r, s in zip(runs, scores_of, strict=True) if r.task == task}
+            values = [_defined([row[main.name] for row in scores.values()]) for scores in of_task.values()]
+            ends |= zip(of_task, intervals(values, self.protocol), strict=True)
+        return [ends[run.name] for run in runs]
+
+    def _scores(self, run: Run) -> tuple[dict[int, dict[str, float]], list[str]]:
+        """Scores by topic, and notes on what was left out."""
+        ranked = scored_pages(run, self.collection, self.protocol, self.space)
+        notes: list[str] = []
+        unknown = sorted(topic for topic in ranked if topic not in self.collection.topic_by_id)
+        notes += [
+            f'the query "{run.titles[topic]}" has no judgments, left out' for topic in unknown if topic in run.titles
+        ]
+        if others := [topic for topic in unknown if topic not in run.titles]:
+            notes.append(f"topics not in the collection, left out: {listed(others)}")
+        scores = {}
+        bare = []
+        for topic in self._topics(run, ranked, notes):
+            view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
+            scores[topic] = {measure.key: measure(view) for measure in self.measures[run.task]}
+            if topic in ranked and view.exposes_nothing:
+                bare.append(topic)
+        if bare and run.task == 1:
+            how = WITHOUT_EXPOSURE[self.protocol.no_exposure]
+            notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {listed(bare)}")
+        elif bare:
+            shown = "relevant page of a group" if self.protocol.relevant_exposure else "page of a group"
+            notes.append(f"topics whose rankings show no {shown}, EE-D and EE-R are 0: {listed(bare)}")
+        notes += run_notes(run, self.collection, self.protocol, list(scores))
+        notes += value_notes(scores, self.measures[run.task])
+        return scores, notes
+
+    def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
+        """The topics that are scored, ascending."""
+        answered = {topic for topic in ranked if topic in self.collection.topic_by_id}
+        splits = {self.collection.topic_by_id[topic].split for topic in answered}
+        wanted = {t.id for t in self.collection.topics if t.split in splits and len(t.rel_docs)}
+        missing = sorted(topic for topic in wanted - answered if self._is_judged(topic, run))
+        if missing:
+            how = "left out of the means" if self.protocol.missing_topic == "skipped" else "scored as empty"
+            notes.append(f"topics without a ranking, {how}: {listed(missing)}")
+        scored = answered | set(missing if self.protocol.missing_topic == "empty" else ())
+        unjudged = sorted(topic for topic in scored if topic not in wanted)
+        if unjudged:
+            notes.append(f"topics without a relevant page, left out: {listed(unjudged)}")
+        if run.task == 2:
+            notes += self._notes_of_task2(sorted(scored & wanted))
+        return sorted(topic for topic in scored if topic in wanted and self._is_judged(topic, run))
+
+    def _notes_of_task2(self, topics: list[int]) -> list[str]:
+        """Notes on topics with relevant pages that Task 2 leaves out nevertheless."""
+        shallow = [topic for topic in topics if not self._is_deep(topic)]
+        unknown = [topic for topic in topics if self._is_deep(topic) and not self._truth(topic).has_task2_target]
+        reasons = {
+            f"not judged down to tier {self.protocol.min_tier}": shallow,
+            "without a relevant page of known quality and group": unknown,
+        }
+        return [f"topics {reason}, left out: {listed(left)}" for reason, left in reasons.items() if left]
+
+    def _is_deep(self, topic: int) -> bool:
+        """Whether the topic's pool was judged as far down as the protocol asks."""
+        tier = self.collection.topic_by_id[topic].max_tier
+        return tier is None or tier >= self.protocol.min_tier
+
+    def _is_judged(self, topic: int, run: Run) -> bool:
+        """Whether the topic counts in the run's task."""
+        return run.task == 1 or (self._is_deep(topic) and self._truth(topic).has_task2_target)
+
+    def _truth(self, topic: int) -> TopicTruth:
+        if topic not in self._truths:
+            record = self.collection.topic_by_id[topic]
+            self._truths[topic] = TopicTruth(self.collection, record, self.protocol, self.space, self._layout)
+        return self._truths[topic]
+
+    def _nothing(self) -> RankedPages:
+        """The pages of a topic that the run does not answer."""
+        none = np.empty(0, np.intp)
+        return RankedPages(no_pages(), none, none, 0, align_pages(self.collection, none, self.space, self.protocol))
+
+
+def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str], ends: Interval) -> RunResult:
+    if not scores:
+        reason = "; ".join(notes) or "no topic of the run can be scored"
+        raise EvenrankError(f"{run.name}: nothing to score: {reason}")
+    names = next(iter(scores.values()))
+    means = {name: _mean([row[name] for row in scores.values()]) for name in names}
+    return RunResult(run.name, run.task, means, ends, scores, tuple(notes))
+
+
+def _defined(values: list[float]) -> NDArray[np.float64]:
+    """The values that are defined."""
+    array = np.array(values, np.float64)
+    return array[~np.isnan(array)]
+
+
+def _mean(values: list[float]) -> float:
+    """Mean of the values that are defined; NaN when none is."""
+    defined = _defined(values)
+    return float(np.mean(defined)) if len(defined) else math.nan
+
+
+def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
+    """The runs as a list, whether one or several are given."""
+    is_one = isinstance(runs, (Run, str, os.PathLike)) or not isinstance(runs, Iterable)
+    given: list[Run | FilePath] = [runs] if is_one else list(runs)  # type: ignore[list-item, arg-type]
+    for run in given:
+        if not isinstance(run, (Run, str, os.PathLike)):
+            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
+    return given
+
+
+def joined_groups(groups: str | Iterable[str]) -> str:
+    """Names of dimensions, joined by commas."""
+    names = [groups] if isinstance(groups, str) or not isinstance(groups, Iterable) else list(groups)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise EvenrankError(f"groups is {groups!r} (give the name of a dimension, or a list of names)")
+    return ",".join(names)
+
+
+def score_files(
+    collection: Collection | FilePath,
+    paths: Sequence[FilePath],
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    groups: str = "intersection",
+    settings: ProtocolSettings | None = None,
+    *,
+    judged_only: bool = False,
+    measures: Iterable[str] | str = (),
+) -> Results:
+    """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
+
+    Topics whose judgments do not say what was judged keep all their pages.
+    """
+    opened = given_collection(collection)
+    runs = read_runs(paths, opened.text_ids)
+    if judged_only:
+        runs = [judged_part(run, opened) for run in runs]
+    return evaluate(opened, runs, protocol, groups, measures=measures, **(settings or {}))
+
+
+def judged_part(run: Run, collection: Collection) -> Run:
+    """The run without the pages that nobody judged, on the topics that say what was judged."""
+    judged = judged_pages(collection.topics)
+    topic_of_page = np.repeat(run.topic_ids, np.diff(run.starts))
+    unsaid = [topic for topic in dict.fromkeys(run.topic_ids.tolist()) if topic not in judged]
+    return without_unjudged(run, judged | {topic: run.pages[topic_of_page == topic] for topic in unsaid})

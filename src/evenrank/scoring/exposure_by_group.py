@@ -1,0 +1,94 @@
+"""Exposure of groups against their target, for a whole run: where a run gives too much or too little attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.groups import GroupSpace
+from evenrank.core.protocol import Protocol
+from evenrank.core.records import Run, Task
+from evenrank.core.sparse_target import SparseTarget
+from evenrank.measures.measure import TopicView
+from evenrank.scoring.ranked_pages import scored_pages
+from evenrank.scoring.tables.table import Column, Table
+from evenrank.scoring.topic_truth import TopicTruth, topic_view
+from evenrank.trec.collection import Collection
+
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GroupExposure:
+    """What a run gives to each group and what the targets ask for, as shares averaged over topics."""
+
+    run: str
+    task: Task
+    space: GroupSpace
+    margins: dict[str, tuple[Shares, Shares]]
+    """Share of each group in exposure and in target, by dimension, summed over the others."""
+    exposure: Shares | None
+    """Share of each group of the space in the run's exposure; None where there are too many groups to list."""
+    target: Shares | None
+    """Share of each group of the space in the targets of the same topics."""
+
+    def margin(self, dimension: str) -> tuple[tuple[str, ...], Shares, Shares]:
+        """(groups, exposure, target) of one dimension, summed over the others."""
+        return self.space.dimension(dimension).scored_groups, *self.margins[dimension]
+
+
+def exposure_by_group(
+    collection: Collection, run: Run, topics: Iterable[int], protocol: Protocol, space: GroupSpace
+) -> GroupExposure:
+    """The run's exposure of groups beside the target, each topic counting the same.
+
+    Shares, not amounts: in Task 2 of official-2021 the target is scaled to 50 ranks and the exposure to 6.
+    """
+    ranked = scored_pages(run, collection, protocol, space)
+    views = []
+    for topic in topics:
+        if topic in ranked:
+            truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
+            views.append(topic_view(run.task, ranked[topic], truth))
+    margins = {d.name: _mean_shares(views, space, GroupSpace((d,))) for d in space.dimensions}
+    is_large = any(isinstance(view.full_target, SparseTarget) for view in views)
+    exposure, target = (None, None) if is_large else _mean_shares(views, space, space)
+    return GroupExposure(run.name, run.task, space, margins, exposure, target)
+
+
+def _mean_shares(views: Sequence[TopicView], space: GroupSpace, part: GroupSpace) -> tuple[Shares, Shares]:
+    """Mean over topics of the shares of exposure and target, summed over the dimensions that are not in `part`."""
+    given = [_share(view.margin_of_exposure(space, part)) for view in views]
+    wanted = [_share(view.margin_of_target(space, part)) for view in views]
+    nothing = [np.zeros(part.n_groups)]
+    return np.mean(given or nothing, axis=0), np.mean(wanted or nothing, axis=0)
+
+
+def _share(values: Shares) -> Shares:
+    total = values.sum()
+    return values / total if total > 0.0 else values
+
+
+def exposure_table(exposures: Iterable[GroupExposure]) -> Table:
+    """A row per run and group: its share of the exposure, of the target, and the difference.
+
+    Where there are too many groups to list, a row per dimension and group, summed over the other dimensions.
+    """
+    columns = (Column("run"), Column("group"), Column("exposure"), Column("target"), Column("difference"))
+    rows = [
+        (one.run, name, given, wanted, given - wanted) for one in exposures for name, given, wanted in _group_rows(one)
+    ]
+    return Table(columns, tuple(rows))
+
+
+def _group_rows(one: GroupExposure) -> Iterator[tuple[str, float, float]]:
+    if one.exposure is not None and one.target is not None:
+        yield from zip(one.space.names, one.exposure.tolist(), one.target.tolist(), strict=True)
+        return
+    for dimension in one.space.dimensions:
+        groups, given, wanted = one.margin(dimension.name)
+        names = [f"{dimension.name}: {group}" for group in groups]
+        yield from zip(names, given.tolist(), wanted.tolist(), strict=True)

@@ -1,0 +1,173 @@
+"""`evenrank report`: tables, figures, feedback files and one offline page, in a folder that appears whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import orjson
+
+from evenrank.core.records import Run, Task
+from evenrank.errors import EvenrankError
+from evenrank.io.atomic import atomic_folder
+from evenrank.io.figures import figure_style, save_figure
+from evenrank.measures.registry import MAIN, measure_named
+from evenrank.scoring.attributes import AttributeResults
+from evenrank.scoring.depth_curves import depth_curves
+from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
+from evenrank.scoring.feedback import write_feedback, write_topic_stats
+from evenrank.scoring.figures.boxes import distribution_figure, topic_figure
+from evenrank.scoring.figures.exposure import exposure_figure
+from evenrank.scoring.figures.scatter import scatter_figure
+from evenrank.scoring.protocol_settings import protocol_space
+from evenrank.scoring.report.report_page import page_html
+from evenrank.scoring.results import Results
+from evenrank.scoring.tables.delimited import csv_of
+from evenrank.scoring.tables.results import RENDERERS, runs_table
+from evenrank.scoring.tables.table import Cell, Column, Table
+from evenrank.trec.collection import Collection
+
+MARKER = "report.json"
+"""A folder with this file is a report, which a new report may replace."""
+
+
+def write_report(
+    folder: str | os.PathLike[str],
+    collection: Collection,
+    runs: Sequence[Run],
+    results: Results,
+    commands: Mapping[str, str] | None = None,
+    report_command: str = "",
+    title: str = "Fair ranking report",
+    attributes: AttributeResults | None = None,
+) -> Path:
+    """The report of `results` in `folder`; gives the path of its page.
+
+    `runs` are the scored runs themselves, needed for the exposure of groups; `commands` tell by run name how each row
+    can be made again; `attributes` adds a table with each attribute alone. An older report in the folder is replaced
+    when all is done, and stays when something fails.
+    """
+    folder = Path(folder)
+    refuse_other_folder(folder)
+    exposures = _exposures(collection, runs, results)
+    titles = {topic.id: topic.title for topic in collection.topics}
+    with atomic_folder(folder) as fresh:
+        write_figures(results, exposures, fresh / "figures", titles)
+        write_tables(results, fresh / "tables", attributes)
+        write_topic_stats(results, fresh / "topics")
+        write_feedback(results, fresh / "feedback")
+        _write_exposure(exposures, results, fresh / "exposure")
+        _write_depths(collection, runs, results, fresh)
+        (fresh / "results.json").write_bytes(orjson.dumps(results.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
+        page = page_html(
+            results, exposures, commands or {}, titles, title, report_command, attributes, is_synthetic(collection)
+        )
+        (fresh / "index.html").write_text(page, "utf-8")
+        marker = {"report_of": sorted(run.run for run in results.runs), "evenrank_version": version("evenrank")}
+        (fresh / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")
+    return folder / "index.html"
+
+
+def is_synthetic(collection: Collection) -> bool:
+    """Whether the articles were generated, so that scores say nothing of real ones."""
+    return "generated" in collection.manifest.settings
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """EvenrankError when the folder holds something that is not a report: it would be lost."""
+    if folder.is_file():
+        raise EvenrankError(f"{folder}: a file, where the folder of the report is to be (name another)")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).exists():
+        raise EvenrankError(f"{folder}: holds files that are not a report (name another folder, or empty it)")
+
+
+def _exposures(collection: Collection, runs: Sequence[Run], results: Results) -> list[GroupExposure]:
+    space = protocol_space(collection, results.protocol, results.groups)
+    by_name = {run.name: run for run in runs}
+    return [
+        exposure_by_group(collection, by_name[row.run], row.topics, results.protocol, space)
+        for task in results.tasks
+        for row in results.of_task(task)
+    ]
+
+
+def _write_exposure(exposures: Sequence[GroupExposure], results: Results, folder: Path) -> None:
+    folder.mkdir()
+    for task in results.tasks:
+        table = exposure_table(one for one in exposures if one.task == task)
+        (folder / f"task{task}-exposure.csv").write_text(csv_of(table), "utf-8")
+
+
+def _write_depths(collection: Collection, runs: Sequence[Run], results: Results, folder: Path) -> None:
+    """The curves by depth of the Task 1 runs, as a figure and a table."""
+    of_task1 = [run for run in runs if run.task == 1]
+    if not of_task1:
+        return
+    curves = depth_curves(collection, of_task1, protocol=results.protocol, groups=results.groups)
+    (folder / "tables" / "task1-depths.csv").write_text(csv_of(curves.table()), "utf-8")
+    with figure_style():
+        save_figure(curves.plot(), folder / "figures", "task1-depths")
+
+
+SCATTER_NAMES: dict[Task, str] = {1: "task1-ndcg-awrf", 2: "task2-eer-eed"}
+
+
+def write_figures(
+    results: Results, exposures: Sequence[GroupExposure], folder: Path, titles: Mapping[int, str] | None = None
+) -> list[Path]:
+    """Each figure as PDF, SVG and PNG in `folder`; gives their paths. `titles` are those of the topics."""
+    paths: list[Path] = []
+    with figure_style():
+        for task in results.tasks:
+            of_task = [one for one in exposures if one.task == task]
+            paths += save_figure(scatter_figure(results, task), folder, SCATTER_NAMES[task])
+            paths += save_figure(distribution_figure(results, task), folder, f"task{task}-distributions")
+            paths += save_figure(topic_figure(results, task, titles), folder, f"task{task}-topics")
+            paths += save_figure(exposure_figure(of_task, task), folder, f"task{task}-exposure")
+    return paths
+
+
+PAPER_COLUMNS: dict[Task, tuple[str, ...]] = {1: ("nDCG", "AWRF", "Score"), 2: ("EE-R", "EE-D", "EE-L")}
+CAPTIONS: dict[Task, str] = {
+    1: "Task 1 runs. Higher score is better (for all metrics).",
+    2: "Task 2 runs. Lower EE-L is better.",
+}
+ENDINGS = {"txt": "table", "tex": "latex", "html": "html"}
+"""File ending → format."""
+
+
+def paper_table(results: Results, task: Task) -> Table:
+    """The runs of a task as the paper prints them: component measures, main measure, interval to three places."""
+    measures = [measure_named(name, task) for name in PAPER_COLUMNS[task]]
+    interval = f"{100 * results.protocol.confidence:g}% CI"
+    heading = interval if task == 1 else f"{MAIN[task].name} {interval}"
+    columns = [Column("run"), *(Column(m.name, higher_is_better=m.higher_is_better) for m in measures)]
+    rows: list[tuple[Cell, ...]] = [
+        (run.run, *(run.scores[m.name] for m in measures), run.interval) for run in results.of_task(task)
+    ]
+    return Table((*columns, Column("ci", heading, digits=3)), tuple(rows), CAPTIONS[task])
+
+
+def write_tables(results: Results, folder: Path, attributes: AttributeResults | None = None) -> list[Path]:
+    """Each task's table as text, LaTeX and HTML, and all measures with all digits as CSV; gives their paths.
+
+    With `attributes` also the main measure by attribute.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for task in results.tasks:
+        texts = {ending: RENDERERS[form](paper_table(results, task)) for ending, form in ENDINGS.items()}
+        texts["csv"] = csv_of(runs_table(results, task))
+        for ending, text in texts.items():
+            path = folder / f"task{task}-runs.{ending}"
+            path.write_text(text, "utf-8")
+            paths.append(path)
+        if attributes is None:
+            continue
+        for ending, form in {**ENDINGS, "csv": "csv"}.items():
+            path = folder / f"task{task}-attributes.{ending}"
+            path.write_text(RENDERERS[form](attributes.table(task)), "utf-8")
+            paths.append(path)
+    return paths

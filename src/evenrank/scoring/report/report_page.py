@@ -1,0 +1,160 @@
+"""The report's offline page: one HTML file with tables, pictures that answer to clicks, and the commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+
+from evenrank.core.records import Task
+from evenrank.measures.registry import MAIN
+from evenrank.scoring.attributes import AttributeResults
+from evenrank.scoring.exposure_by_group import GroupExposure
+from evenrank.scoring.figures.scatter import AXES, TITLES
+from evenrank.scoring.report.page_data import page_data
+from evenrank.scoring.results import Results
+from evenrank.scoring.tables.html import html_of
+from evenrank.scoring.tables.results import runs_table
+from evenrank.scoring.tables.table import Table
+
+ABOUT: dict[Task, str] = {
+    1: "One ranking per topic, for coordinators of WikiProjects. Score is nDCG times AWRF; higher is better for all.",
+    2: "A sequence of rankings per topic, for editors. EE-L is the squared distance of the groups’ exposure from the "
+    "target; lower is better, as for EE-D. Higher EE-R is better.",
+}
+SYNTHETIC = (
+    '<p class="note"><strong>Synthetic data.</strong> The articles, topics and judgments behind these numbers were '
+    "generated to try Evenrank out. They show how the measures behave, not how good a system is on Wikipedia.</p>"
+)
+GENDER_CARE = (
+    "Gender is collapsed into four categories, which loses most of what identities mean, and assigning it to people "
+    "has errors, biases and ethical concerns."
+)
+LOSS_CARE = (
+    "Expected-exposure loss in the 2021 protocol does not look at relevance, so a relevance companion appears beside "
+    "it."
+)
+HEADINGS: dict[Task, str] = {1: "Task 1: coordinators", 2: "Task 2: editors"}
+
+
+def page_html(
+    results: Results,
+    exposures: Sequence[GroupExposure],
+    commands: Mapping[str, str],
+    topic_titles: Mapping[int, str],
+    title: str = "Report",
+    report_command: str = "",
+    attributes: AttributeResults | None = None,
+    is_synthetic: bool = False,
+) -> str:
+    """The whole page as text; it loads nothing from anywhere. `commands` are by run name."""
+    sections = [_section(results, task, commands, attributes) for task in results.tasks]
+    n_runs = len(results.runs)
+    values = {
+        "title": escape(title),
+        "lead": f"{n_runs} run{'s' * (n_runs != 1)}, {_n_topics(results)} topics",
+        "protocol": escape(results.protocol.name),
+        "groups": escape(results.groups),
+        "summary": f"{escape(results.protocol.name)}: {escape(results.protocol.summary)}.",
+        "care": _care_section(_care(results, exposures, is_synthetic)),
+        "synthetic": SYNTHETIC if is_synthetic else "",
+        "report_command": f"<p>This report:</p>{_command(report_command)}" if report_command else "",
+        "settings": _settings(results),
+        "version": version("evenrank"),
+        "sections": "\n".join(sections),
+        "style": _part("page.css"),
+        "script": _part("page.js"),
+        "data": page_data(results, exposures, topic_titles).replace("<", "\\u003c"),
+    }
+    return _filled(_part("page.html"), values)
+
+
+def _section(
+    results: Results, task: Task, commands: Mapping[str, str], attributes: AttributeResults | None = None
+) -> str:
+    table = replace(runs_table(results, task), caption="Best first; the best value of each column is bold")
+    rows = [
+        f"<h3>{escape(run.run)}</h3>{_command(commands[run.run])}"
+        for run in results.of_task(task)
+        if run.run in commands
+    ]
+    note = ""
+    if results.protocol.interval_stream == "sequential":
+        note = (
+            "<p>Intervals of this protocol draw on from run to run, as in the published tables: a run scored alone has "
+            "the same scores and an interval that differs in late digits.</p>"
+        )
+    values = {
+        "task": str(task),
+        "heading": HEADINGS[task],
+        "about": ABOUT[task],
+        "table": html_of(table),
+        "attributes": "" if attributes is None else _by_attribute(attributes.table(task), task),
+        "scatter_heading": f"{TITLES[task].partition(': ')[2].capitalize()}: {' and '.join(AXES[task])}",
+        "main": MAIN[task].name,
+        "confidence": f"{100 * results.protocol.confidence:g} %",
+        "commands": note + "".join(rows),
+    }
+    return _filled(_part("section.html"), values)
+
+
+def _care(results: Results, exposures: Sequence[GroupExposure], is_synthetic: bool) -> list[str]:
+    """What a reader should keep in mind, for the groups that were scored."""
+    dimensions = exposures[0].space.dimensions if exposures else ()
+    names = [dimension.name for dimension in dimensions if dimension.name in ("geography", "gender")]
+    said = []
+    if names and not is_synthetic:
+        said.append(f"{' and '.join(names).capitalize()} come{'s' * (len(names) == 1)} from Wikidata.")
+    if "gender" in names:
+        said.append(GENDER_CARE)
+    if any(dimension.is_personal for dimension in dimensions):
+        said.append("The numbers here are totals over groups of articles, never statements about a person.")
+    unknown = [dimension.name for dimension in dimensions if dimension.has_unknown]
+    if any(one.margins[name][0][0] > 0.0 for one in exposures for name in unknown):
+        said.append("Of some pages no group is known, and seldom by chance.")
+    if 2 in results.tasks:
+        said.append(LOSS_CARE)
+    return said
+
+
+def _care_section(said: Sequence[str]) -> str:
+    if not said:
+        return ""
+    heading = '<h2 id="care-heading">Read with care</h2>'
+    return f'<section aria-labelledby="care-heading">\n{heading}\n<p>{" ".join(said)}</p>\n</section>'
+
+
+def _by_attribute(table: Table, task: Task) -> str:
+    label = f"Scores of the runs of task {task} by attribute"
+    return f'<div class="scroll by-attribute" tabindex="0" role="region" aria-label="{label}">{html_of(table)}</div>'
+
+
+def _n_topics(results: Results) -> int:
+    return len({topic for run in results.runs for topic in run.topics})
+
+
+def _command(text: str) -> str:
+    return f'<pre data-command="{escape(text)}"><code>{escape(text)}</code></pre>'
+
+
+def _settings(results: Results) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td></tr>'
+        for name, value in results.protocol.settings().items()
+        if name not in ("name", "summary")
+    )
+    return f'<div class="scroll"><table><caption>Settings; each can be changed with --set</caption>{rows}</table></div>'
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with each `$name` replaced once; what is put in is not looked at again."""
+    return re.sub(r"\$([a-z_]+)", lambda match: values[match[1]], template)
+
+
+@cache
+def _part(name: str) -> str:
+    return files("evenrank.scoring.report.page").joinpath(name).read_text("utf-8")

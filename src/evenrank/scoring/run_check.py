@@ -1,0 +1,185 @@
+"""Is a run valid? Every fault with its file and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
+from evenrank.errors import Fault
+from evenrank.io.run_rows import RunRows, read_rows
+from evenrank.scoring.protocol_settings import settle_protocol
+from evenrank.trec.collection import Collection
+
+INTERLEAVED_LINES = 50
+"""Resumed rankings up to which each is a fault of its own."""
+
+MAX_OF_A_KIND = 10_000
+"""Faults of one kind that are shown; the others are counted."""
+
+
+@dataclass(frozen=True)
+class CheckedRun:
+    """What a check found."""
+
+    faults: list[Fault]
+    """Everything that is wrong; empty for a valid run."""
+    notes: list[str]
+    """What is unusual and nevertheless valid."""
+
+
+def check_run(
+    collection: Collection, path: str | os.PathLike[str], protocol: str | Protocol = DEFAULT_PROTOCOL
+) -> CheckedRun:
+    """All faults of a run file: of its form, of its ids, and of its rankings, by the lengths of the protocol."""
+    rows = read_rows(path, collection.text_ids)
+    if len(rows.pages) == 0:
+        return CheckedRun(sorted(rows.faults), [])
+    check = _Check(collection, str(path), rows, settle_protocol(protocol))
+    interleaved = list(check.interleaved())
+    notes = []
+    if check.is_wholly_interleaved(len(interleaved)):
+        notes.append(
+            f"{path}: rankings are interleaved throughout; their lines are gathered by topic and ranking number"
+        )
+        interleaved = []
+    of_file = [fault for fault in rows.faults if not fault.line]
+    found = [fault for fault in rows.faults if fault.line]
+    n_more = rows.n_more_faults
+    sizes: Iterator[Fault] = iter(()) if rows.is_cut else check.sizes()
+    for faults in (check.ids(), check.repeated(), iter(interleaved), sizes):
+        found += islice(faults, MAX_OF_A_KIND)
+        n_more += sum(1 for _ in faults)
+    rest = [Fault(str(path), 0, f"… and {n_more:,} more faults of these kinds")] if n_more else []
+    ordered = sorted(found, key=lambda fault: (fault.line or 2**60, fault.found))
+    return CheckedRun([*of_file, *ordered, *rest], notes)
+
+
+@dataclass
+class _Check:
+    """The checks of one file; rankings are numbered in the order in which they first appear."""
+
+    collection: Collection
+    path: str
+    rows: RunRows
+    protocol: Protocol
+
+    def __post_init__(self) -> None:
+        self._key = self.rows.topic_ids.astype(np.int64) << 32 | self.rows.repeats
+
+    def _fault(self, row: int, found: str, fix: str) -> Fault:
+        return Fault(self.path, int(self.rows.lines[row]), found, fix)
+
+    def ids(self) -> Iterator[Fault]:
+        """Topics and pages that the collection does not have, once each, where they first stand."""
+        topics, first = np.unique(self.rows.topic_ids, return_index=True)
+        for topic, row in zip(topics.tolist(), first, strict=True):
+            if topic not in self.collection.topic_by_id:
+                yield self._fault(row, f"topic {topic} is not in the collection", "leave it out")
+        pages, first = np.unique(self.rows.pages, return_index=True)
+        for index in np.flatnonzero(self.collection.rows_of(pages) < 0):
+            fix = "it can give no exposure; leave it out"
+            yield self._fault(first[index], f"page {self.rows.shown_page(first[index])} has no metadata", fix)
+
+    def repeated(self) -> Iterator[Fault]:
+        """Pages that stand twice in a ranking, where they stand again."""
+        ranking = np.unique(self._key, return_inverse=True)[1].astype(np.int64)
+        key = ranking << 32 | self.rows.pages
+        order = np.argsort(key, kind="stable")
+        for place in np.flatnonzero(key[order][1:] == key[order][:-1]) + 1:
+            row = order[place]
+            yield self._fault(
+                row, f"page {self.rows.shown_page(row)} appears twice in {self._named(row)}", "keep the first"
+            )
+
+    def interleaved(self) -> Iterator[Fault]:
+        """Lines where a topic or a ranking continues after another one had begun."""
+        for ids, what in ((self.rows.topic_ids, "topic"), (self._key, "ranking")):
+            for row in _resumed(ids):
+                if what == "topic" or self._topic_goes_on(row):
+                    found = (
+                        f"{self._named(row)} continues here"
+                        if what == "ranking"
+                        else f"topic {ids[row]} continues here"
+                    )
+                    yield self._fault(row, found, f"keep the lines of a {what} together")
+
+    def is_wholly_interleaved(self, n_resumed: int) -> bool:
+        """Whether rankings are resumed so often that the file is meant to be read across them."""
+        return n_resumed > INTERLEAVED_LINES and n_resumed >= len(np.unique(self._key)) / 2
+
+    def _topic_goes_on(self, row: int) -> bool:
+        return row > 0 and bool(self.rows.topic_ids[row] == self.rows.topic_ids[row - 1])
+
+    def sizes(self) -> Iterator[Fault]:
+        """Rankings that are too long or too short, and sequences with missing or extra rankings."""
+        yield from self._lengths()
+        if self.rows.task == 2:
+            yield from self._repeat_numbers()
+        yield from self._missing_topics()
+
+    def _lengths(self) -> Iterator[Fault]:
+        wanted = self.protocol.length(self.rows.task)
+        _, first, counts = np.unique(self._key, return_index=True, return_counts=True)
+        others = [p.name for p in PROTOCOLS.values() if p.length(self.rows.task) == counts[0]]
+        if others and len(counts) > 1 and (counts == counts[0]).all() and counts[0] != wanted:
+            found = f"all {len(counts):,} rankings have {counts[0]} pages, as runs for {' and '.join(others)} have"
+            yield Fault(self.path, 0, f"{found}; {self.protocol.name} asks for {wanted}", "check it with --protocol")
+            return
+        for row, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
+            if count != wanted:
+                fix = "shorten it" if count > wanted else f"add {wanted - count}"
+                yield self._fault(
+                    row, f"{self._named(row)} has {count} {'page' if count == 1 else 'pages'}, not {wanted}", fix
+                )
+
+    def _repeat_numbers(self) -> Iterator[Fault]:
+        wanted = self.protocol.n_rankings(2)
+        expected = np.arange(1, wanted + 1)
+        for topic in np.unique(self.rows.topic_ids).tolist():
+            mine = self.rows.topic_ids == topic
+            numbers = np.unique(self.rows.repeats[mine])
+            missing = np.setdiff1d(expected, numbers)
+            if len(missing):
+                found = f"topic {topic} has no ranking {_ranges(missing)}"
+                yield Fault(self.path, 0, found, f"give rankings 1 to {wanted}")
+            for number in np.setdiff1d(numbers, expected).tolist():
+                row = int(np.flatnonzero(mine & (self.rows.repeats == number))[0])
+                yield self._fault(row, f"topic {topic} has a ranking {number}", f"number rankings 1 to {wanted}")
+
+    def _missing_topics(self) -> Iterator[Fault]:
+        known = {topic.id: topic.split for topic in self.collection.topics}
+        answered = {topic for topic in np.unique(self.rows.topic_ids).tolist() if topic in known}
+        splits = {known[topic] for topic in answered}
+        missing = [topic for topic, split in known.items() if split in splits and topic not in answered]
+        if missing:
+            topics = "topic" if len(missing) == 1 else "topics"
+            found = f"no ranking for {topics} {_ranges(np.array(sorted(missing)))}"
+            yield Fault(self.path, 0, found, "answer every topic of the split")
+
+    def _named(self, row: int) -> str:
+        name = f"topic {self.rows.topic_ids[row]}"
+        return name if self.rows.task == 1 else f"{name}, ranking {self.rows.repeats[row]}"
+
+
+def _resumed(ids: NDArray[np.integer]) -> list[int]:
+    """Rows where an id begins again that had ended before."""
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    _, first = np.unique(ids[starts], return_index=True)
+    again = np.ones(len(starts), bool)
+    again[first] = False
+    rows: list[int] = starts[again].tolist()
+    return rows
+
+
+def _ranges(numbers: NDArray[np.integer]) -> str:
+    """Ascending numbers as text: 3, 5–9."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    parts = np.split(numbers, breaks)
+    shown = [str(part[0]) if len(part) == 1 else f"{part[0]}–{part[-1]}" for part in parts[:12]]
+    return ", ".join(shown) + (" …" if len(parts) > 12 else "")

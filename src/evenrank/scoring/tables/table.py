@@ -1,0 +1,104 @@
+"""A table: columns that know their direction, rows of plain values, and its form as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from evenrank.scoring.intervals import Interval
+
+Cell: TypeAlias = str | int | float | Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    name: str
+    """Heading in machine formats."""
+    label: str = ""
+    """Heading for readers; the name when empty."""
+    higher_is_better: bool | None = None
+    """Direction of better, by which the best value is marked; None when nothing is to be marked."""
+    digits: int = 4
+    """Decimal places for readers; machine formats keep all digits."""
+
+    @property
+    def heading(self) -> str:
+        return self.label or self.name
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; rows have one cell per column."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+
+    def shown(self) -> list[list[str]]:
+        """All cells as readers see them."""
+        return [[shown_cell(cell, c.digits) for cell, c in zip(row, self.columns, strict=True)] for row in self.rows]
+
+    def is_number(self, column: int) -> bool:
+        """Whether the column holds numbers, which stand at the right."""
+        return any(isinstance(row[column], (int, float)) for row in self.rows)
+
+    def best(self) -> set[tuple[int, int]]:
+        """(row, column) of the best values by each column's direction; ties to the shown digits share it."""
+        found: set[tuple[int, int]] = set()
+        if len(self.rows) < 2:
+            return found
+        for place, column in enumerate(self.columns):
+            values = {n: cell for n, row in enumerate(self.rows) if isinstance(cell := row[place], (int, float))}
+            if column.higher_is_better is None or not values:
+                continue
+            best = (max if column.higher_is_better else min)(values.values())
+            found |= {
+                (n, place) for n, v in values.items() if shown_cell(v, column.digits) == shown_cell(best, column.digits)
+            }
+        return found
+
+
+def shown_cell(cell: Cell, digits: int) -> str:
+    """A cell as readers see it: an interval in brackets, nothing as a dash, numbers with `digits` places."""
+    if isinstance(cell, Interval):
+        return f"({number_shown(cell.low, digits)}, {number_shown(cell.high, digits)})"
+    if cell is None:
+        return "–"
+    return number_shown(cell, digits) if isinstance(cell, float) else str(cell)
+
+
+def number_shown(value: float, digits: int) -> str:
+    """A number with `digits` places; by powers of ten where that would show a non-zero value as zero."""
+    fixed = f"{value:.{digits}f}"
+    return f"{value:.{digits - 1}e}" if value and not float(fixed) else fixed
+
+
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def widths_of(table: Table) -> list[int]:
+    """Characters that each column takes."""
+    lines = [[column.heading for column in table.columns], *table.shown()]
+    return [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+
+
+def text_of(table: Table, *, bold: bool = False, widths: Sequence[int] | None = None) -> str:
+    """The table in aligned columns, `widths` wide; the best values in bold where the terminal can."""
+    lines = [[column.heading for column in table.columns], *table.shown()]
+    widths = widths_of(table) if widths is None else widths
+    best = table.best() if bold else set()
+    parts = [table.caption] if table.caption else []
+    for number, line in enumerate(lines):
+        cells = [_aligned(table, place, cell, widths[place]) for place, cell in enumerate(line)]
+        marked = [f"{BOLD}{cell}{PLAIN}" if (number - 1, place) in best else cell for place, cell in enumerate(cells)]
+        parts.append("  ".join(marked).rstrip())
+        if number == 0:
+            parts.append("  ".join("─" * width for width in widths))
+    return "\n".join(parts) + "\n"
+
+
+def _aligned(table: Table, place: int, cell: str, width: int) -> str:
+    return cell.rjust(width) if table.is_number(place) else cell.ljust(width)

@@ -1,0 +1,238 @@
+"""What is true of a topic: its relevant pages, its targets, and the view of it that measures score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.alignment import Alignment
+from evenrank.core.groups import GroupSpace
+from evenrank.core.protocol import Protocol
+from evenrank.core.records import NO_CLASS, Task, Topic
+from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
+from evenrank.core.sparse_target import SparseTarget, blended_part, unblended_part
+from evenrank.core.target import TrueTarget
+from evenrank.errors import EvenrankError
+from evenrank.measures.measure import TopicView
+from evenrank.measures.published_groups import PublishedView
+from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
+from evenrank.trec.collection import Collection
+from evenrank.trec.published_arithmetic import single_sum
+from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target
+from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
+
+DENSE_TARGET = 1 << 16
+"""Largest number of groups over which a target is kept as a dense array."""
+
+
+@dataclass(frozen=True)
+class TopicTruth:
+    """The judgments of one topic under one protocol and group space."""
+
+    collection: Collection
+    topic: Topic
+    protocol: Protocol
+    space: GroupSpace
+    layout: PublishedLayout | None = None
+    """Where to round as the published code does; None to sum in any order."""
+
+    @property
+    def n_relevant(self) -> int:
+        return len(self.topic.rel_docs)
+
+    @property
+    def _rows(self) -> NDArray[np.intp]:
+        """Rows of the relevant pages that have metadata; the others count in nDCG, never in a target."""
+        return self.collection.relevant_rows(self.topic)
+
+    @cached_property
+    def _classes(self) -> NDArray[np.uint8]:
+        return self.collection.quality_class[self._rows]
+
+    @cached_property
+    def _alignment(self) -> Alignment | SparseAlignment:
+        """Groups of the relevant pages, kept for the targets of both tasks."""
+        return self._align(self.space)
+
+    def _align(self, space: GroupSpace) -> Alignment | SparseAlignment:
+        return align_pages(self.collection, self._rows, space, self.protocol)
+
+    @cached_property
+    def task1_target(self) -> NDArray[np.float64] | SparseTarget:
+        """Wanted distribution over groups, the fully unknown cell first (0 when the protocol drops it)."""
+        if self.protocol.target_sum == "one":
+            keep = self.protocol.keeps_unknown_task1
+            return task1_target(self._alignment, self.space, keep_unknown=keep, weight=self.protocol.blend)
+        return self._by_pages(np.ones(len(self._rows)), float(len(self._rows)))
+
+    @cached_property
+    def task2_target(self) -> NDArray[np.float64] | SparseTarget:
+        """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
+        dtype, attention = self.protocol.discount_type, self.protocol.attention_model
+        if self.protocol.target_sum == "one":
+            return task2_target(self._alignment, self._classes, self.space, dtype, attention, self.protocol.blend)
+        weights = work_exposure(self._classes, dtype, attention).astype(dtype)
+        return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
+
+    def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
+        """The target of pages with those weights: of the space itself, or the margin of the protocol's full target."""
+        if self.layout is not None and divisor:
+            mass = published_pages(self.collection, self._rows, self.protocol, self.layout).total(weights.astype(float))
+            return published_target(SparseVector(mass.cells, mass.values / divisor), self.layout)
+        names = {dimension.name for dimension in self.space.dimensions}
+        is_set = len(names) > 1 and names < set(self.protocol.dimensions)
+        if is_set and self.protocol.set_target == "margin":
+            full = self.collection.space(",".join(self.protocol.dimensions))
+            target = page_target(self._align(full), weights, full, divisor, self.protocol.blend).margin(self.space)
+        else:
+            target = page_target(self._align(self.space), weights, self.space, divisor, self.protocol.blend)
+        return target.dense() if self.space.n_groups <= DENSE_TARGET else target
+
+    @cached_property
+    def _scaled_task2_target(self) -> NDArray[np.float64] | SparseTarget:
+        target = self.task2_target
+        scale = self.exposure_scale
+        return target.scaled(scale) if isinstance(target, SparseTarget) else target * scale
+
+    def wanted_exposure(self, task: Task) -> NDArray[np.float64] | SparseTarget:
+        """What measures compare exposure with: a distribution in Task 1, an amount of exposure in Task 2."""
+        return self.task1_target if task == 1 else self._scaled_task2_target
+
+    @cached_property
+    def _placed_targets(self) -> dict[Task, SparseVector]:
+        return {}
+
+    def placed_target(self, task: Task) -> SparseVector | None:
+        """The wanted exposure by place in the published layout, where that is used."""
+        target = self.wanted_exposure(task)
+        if self.layout is None or not isinstance(target, SparseTarget):
+            return None
+        if task not in self._placed_targets:
+            self._placed_targets[task] = self.layout.placed(target.listed)
+        return self._placed_targets[task]
+
+    @cached_property
+    def exposure_scale(self) -> float:
+        depth = self.protocol.target_depth or self.protocol.depth(2)
+        return float(self.protocol.attention_model.weights(depth, self.protocol.discount_type).sum())
+
+    @cached_property
+    def has_task2_target(self) -> bool:
+        """Whether some relevant page has a quality class and is in a group, without which Task 2 has no target."""
+        if not (self._classes != NO_CLASS).any():
+            return False
+        target = self.task2_target
+        return (target.total if isinstance(target, SparseTarget) else float(target.sum())) > 0.0
+
+    def target(self, task: Task) -> TrueTarget:
+        """The target of a task as a value of its own type."""
+        return TrueTarget(self.topic.id, self.space, self.task1_target if task == 1 else self.task2_target)
+
+    def dense_target(self, task: Task) -> NDArray[np.float64]:
+        """The target of a task by group; EvenrankError where there are too many groups to list."""
+        values = self.task1_target if task == 1 else self.task2_target
+        if isinstance(values, SparseTarget):
+            raise EvenrankError(
+                f"{self.space.n_groups:,} groups are too many to list; name fewer dimensions with --groups"
+            )
+        return values
+
+    @cached_property
+    def relevant(self) -> TrueRelevantPages:
+        """The relevant pages one by one, for measures that look at pages."""
+        return TrueRelevantPages(self)
+
+    @cached_property
+    def _relevant_sorted(self) -> NDArray[np.int32]:
+        return np.sort(self.topic.rel_docs)
+
+    def is_relevant(self, pages: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of the pages are relevant."""
+        relevant = self._relevant_sorted
+        if len(relevant) == 0:
+            return np.zeros(len(pages), bool)
+        places = np.minimum(np.searchsorted(relevant, pages), len(relevant) - 1)
+        found: NDArray[np.bool_] = relevant[places] == pages
+        return found
+
+
+@dataclass(frozen=True)
+class TrueRelevantPages:
+    """The relevant pages of a topic that have metadata, by ascending id; worked out when a measure asks for them."""
+
+    truth: TopicTruth
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        return np.sort(self.truth.collection.relevant_rows(self.truth.topic))
+
+    @cached_property
+    def page_ids(self) -> NDArray[np.int32]:
+        return np.asarray(self.truth.collection.page_ids[self._rows])
+
+    @cached_property
+    def ideal_exposure(self) -> NDArray[np.float64]:
+        """Exposure of each page under an ideal policy, by the work that it needs."""
+        classes = self.truth.collection.quality_class[self._rows]
+        protocol = self.truth.protocol
+        return work_exposure(classes, protocol.discount_type, protocol.attention_model)
+
+    @cached_property
+    def alignment(self) -> Alignment | SparseAlignment:
+        """Groups of the pages."""
+        truth = self.truth
+        return align_pages(truth.collection, self._rows, truth.space, truth.protocol)
+
+
+def published_pages(
+    collection: Collection, rows: NDArray[np.intp], protocol: Protocol, layout: PublishedLayout
+) -> PublishedPages:
+    """The groups of the pages in `rows` of a collection, in the published layout; rows of −1 have none."""
+    left, right = (
+        align_pages_sparsely(collection, rows, part, protocol)
+        for part in (blended_part(layout.space), unblended_part(layout.space))
+    )
+    return PublishedPages(layout, left, right, rows >= 0)
+
+
+def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
+    """One topic of a run, ready to be measured."""
+    protocol = truth.protocol
+    return TopicView(
+        task=task,
+        protocol=protocol,
+        pages=ranked.pages,
+        ranks=ranked.ranks,
+        rankings=ranked.rankings,
+        n_rankings=_n_counted(task, ranked, truth),
+        depth=protocol.depth(task),
+        ideal_depth=(protocol.ideal_depth or protocol.task1_depth) if task == 1 else protocol.depth(2),
+        is_relevant=truth.is_relevant(ranked.pages),
+        n_relevant=truth.n_relevant,
+        alignment=ranked.alignment,
+        full_target=truth.wanted_exposure(task),
+        relevant=truth.relevant,
+        is_ordered=truth.space.is_ordered,
+        published=_published_view(task, ranked, truth),
+        drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
+    )
+
+
+def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> PublishedView | None:
+    target = truth.placed_target(task)
+    if truth.layout is None or target is None:
+        return None
+    rows = truth.collection.rows_of(ranked.pages)
+    return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
+
+
+def _n_counted(task: Task, ranked: RankedPages, truth: TopicTruth) -> int:
+    """Rankings over which means are taken: those present, or all that were asked for."""
+    if task == 1:
+        return 1
+    if truth.protocol.missing_ranking == "skipped":
+        return ranked.n_rankings
+    return truth.protocol.task2_rankings or truth.protocol.sequence_length

@@ -1,0 +1,172 @@
+"""The pool: which pages of which topics are to be judged, in which tier, and which runs brought them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evenrank.core.records import Run, Task
+from evenrank.core.text_ids import TextIds
+from evenrank.errors import EvenrankError
+from evenrank.trec.assessment.tiers import TRACK_TIERS, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRun:
+    """A run whose pages are in the pool."""
+
+    name: str
+    task: Task
+    fingerprint: str
+    """Digest of the rankings, so that another run of the same name is noticed."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PooledPage:
+    """One page to judge for one topic."""
+
+    topic: int
+    tier: int
+    """Tier from 1 that the page was first pooled in; later runs do not change it."""
+    page: int
+    runs: tuple[str, ...]
+    """Names of all runs that have the page inside a tier, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Pages to judge, sorted by topic, tier and page id, with what they came from."""
+
+    tiers: tuple[Tier, ...] = TRACK_TIERS
+    budget: int | None = None
+    """Most pages of one topic; None: no limit."""
+    runs: tuple[PooledRun, ...] = ()
+    pages: tuple[PooledPage, ...] = ()
+    cut: dict[int, int] = field(default_factory=dict)
+    """Topic → tier in which the budget ended it; topics that are pooled whole are not there."""
+    ids: TextIds | None = field(default=None, repr=False, compare=False)
+    """The ids of pages where they are text; `pages` have their numbers."""
+
+    def with_ids(self, ids: TextIds | None) -> Pool:
+        """The same pool with the numbers that `ids` gives to pages; an error when only one side has text ids."""
+        if self.ids is ids:
+            return self
+        if self.ids is None or ids is None:
+            found, wanted = ("whole numbers", "text") if self.ids is None else ("text", "whole numbers")
+            raise EvenrankError(f"page ids of the pool are {found}, where {wanted} are expected (build the pool again)")
+        number = self.ids.renumbered(ids).tolist()
+        pages = sorted(replace(entry, page=number[entry.page]) for entry in self.pages)
+        return replace(self, pages=tuple(pages), ids=ids)
+
+
+def pool_fingerprint(run: Run) -> str:
+    """A digest of the rankings of `run`; its name and scores do not matter."""
+    digest = hashlib.sha256(str(run.task).encode())
+    for array, dtype in ((run.topic_ids, "<i4"), (run.repeats, "<i4"), (run.starts, "<i8")):
+        digest.update(np.ascontiguousarray(array, dtype).tobytes())
+    if run.ids is None:
+        digest.update(np.ascontiguousarray(run.pages, "<i4").tobytes())
+    else:
+        digest.update("\n".join(run.ids.texts(run.pages.tolist())).encode())
+    return digest.hexdigest()[:16]
+
+
+def build_pool(
+    runs: Iterable[Run],
+    tiers: Sequence[Tier] = TRACK_TIERS,
+    budget: int | None = None,
+    topics: Collection[int] | None = None,
+    start: Pool | None = None,
+) -> Pool:
+    """`start` with the pages of `runs` added; pages already there keep their tier, so late runs can be added.
+
+    A topic is filled tier by tier and in a tier rank by rank over all rankings. A budget ends it before the
+    first rank that does not fit whole, so that what is judged has the same depth in every run. Where ids are text, all
+    runs have the same `Run.ids`.
+    """
+    new_runs = sorted(runs, key=lambda run: run.name)
+    ids = new_runs[0].ids if new_runs else None
+    start = (start or Pool(tuple(tiers), budget, ids=ids)).with_ids(ids)
+    if tuple(tiers[: len(start.tiers)]) != start.tiers:
+        known = ", ".join(map(str, start.tiers))
+        raise EvenrankError(f"the pool was built with the tiers {known}: further ones can be added, none changed")
+    pages: dict[int, Pages] = {}
+    for entry in start.pages:
+        pages.setdefault(entry.topic, {})[entry.page] = (entry.tier, set(entry.runs))
+    again = {run.name for run in start.runs} <= {run.name for run in new_runs}
+    cut = {} if again else dict(start.cut)
+    for topic, ranks in _contributions(new_runs, tiers, topics).items():
+        if (tier := _fill(pages.setdefault(topic, {}), ranks, budget)) is not None:
+            cut[topic] = min(tier, cut.get(topic, tier))
+    merged = _merged_runs(start.runs, new_runs)
+    return Pool(tuple(tiers), budget, merged, tuple(sorted(_entries(pages))), dict(sorted(cut.items())), ids)
+
+
+Pages = dict[int, tuple[int, set[str]]]
+"""Page of a topic → its tier, and the names of the runs that have it."""
+Ranks = dict[tuple[int, int], dict[int, set[str]]]
+"""(tier, rank) → page → names of the runs that have it there."""
+
+
+def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Collection[int] | None) -> dict[int, Ranks]:
+    """By topic, what the runs have at each rank of each tier."""
+    found: dict[int, Ranks] = {}
+    for number, tier in enumerate(tiers, 1):
+        for run in runs:
+            for topic, pages in tier.rankings(run):
+                if topics is not None and topic not in topics:
+                    continue
+                ranks = found.setdefault(topic, {})
+                for rank, page in enumerate(pages.tolist(), 1):
+                    ranks.setdefault((number, rank), {}).setdefault(page, set()).add(run.name)
+    return found
+
+
+def _fill(pages: Pages, ranks: Ranks, budget: int | None) -> int | None:
+    """Adds what fits to the pages of a topic, and notes the runs of all that are in; the tier it was cut in."""
+    cut = None
+    for tier, rank in sorted(ranks):
+        new = ranks[tier, rank].keys() - pages.keys()
+        if budget is not None and len(pages) + len(new) > budget:
+            cut = tier
+            break
+        pages.update((page, (tier, set())) for page in new)
+    for brought in ranks.values():
+        for page in brought.keys() & pages.keys():
+            pages[page][1].update(brought[page])
+    return cut
+
+
+def _entries(pages: Mapping[int, Pages]) -> Iterator[PooledPage]:
+    for topic, found in pages.items():
+        for page, (tier, names) in found.items():
+            yield PooledPage(topic, tier, page, tuple(sorted(names)))
+
+
+def _merged_runs(known: Sequence[PooledRun], runs: Sequence[Run]) -> tuple[PooledRun, ...]:
+    """All runs by name; one name must not stand for two runs."""
+    merged = {run.name: run for run in known}
+    for entry in (PooledRun(run.name, run.task, pool_fingerprint(run)) for run in runs):
+        if merged.setdefault(entry.name, entry) != entry:
+            raise EvenrankError(f"two different runs are named {entry.name!r}: rename one file, or start a new pool")
+    return tuple(merged[name] for name in sorted(merged))
+
+
+def whole_tiers(pool: Pool) -> dict[int, int]:
+    """Topic → deepest tier of which all pages are in the pool; 0 when the budget cut even the first.
+
+    A tier counts for a topic when some run of its task has a ranking there.
+    """
+    task_of = {run.name: run.task for run in pool.runs}
+    tasks: dict[int, set[Task]] = {}
+    for entry in pool.pages:
+        tasks.setdefault(entry.topic, set()).update(task_of[name] for name in entry.runs)
+    return {topic: _whole_tier(pool, found, pool.cut.get(topic)) for topic, found in tasks.items()}
+
+
+def _whole_tier(pool: Pool, tasks: set[Task], cut: int | None) -> int:
+    reached = [number for number, tier in enumerate(pool.tiers, 1) if tier.task in tasks]
+    return max((number for number in reached if cut is None or number < cut), default=0)

@@ -1,0 +1,121 @@
+"""A pool as a file of JSON lines: first what it was built from, then one page a line."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenrank.core.text_ids import TextIds, check_text_id
+from evenrank.errors import EvenrankError, Fault, InputError, input_error
+from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
+from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun
+from evenrank.trec.assessment.tiers import parse_tier
+
+FORMAT = "evenrank-pool"
+VERSION = 1
+BUILD_AGAIN = "build the pool again, or restore the file"
+
+
+def write_pool(path: str | os.PathLike[str], pool: Pool) -> None:
+    """Writes `pool` whole or not at all; equal pools give equal bytes."""
+    write_records(path, _records(pool))
+
+
+def _records(pool: Pool) -> Iterator[dict[str, Any]]:
+    yield {
+        "format": FORMAT,
+        "version": VERSION,
+        "tiers": [str(tier) for tier in pool.tiers],
+        "budget": pool.budget,
+        "cut": {str(topic): tier for topic, tier in pool.cut.items()},
+        "runs": [{"name": run.name, "task": run.task, "fingerprint": run.fingerprint} for run in pool.runs],
+    }
+    for entry, page_id in _shown_pages(pool):
+        yield {"topic": entry.topic, "tier": entry.tier, "page_id": page_id, "runs": entry.runs}
+
+
+def _shown_pages(pool: Pool) -> list[tuple[PooledPage, int | str]]:
+    """The pages with their ids as files have them, by topic, tier and id."""
+    if pool.ids is None:
+        return [(entry, entry.page) for entry in pool.pages]
+    named = [(entry, pool.ids.text(entry.page)) for entry in pool.pages]
+    return sorted(named, key=lambda pair: (pair[0].topic, pair[0].tier, pair[1]))
+
+
+def read_pool(path: str | os.PathLike[str]) -> Pool:
+    """The pool in the file; all faults at once when it is damaged. Page ids are all whole numbers or all text."""
+    reader = _Reader()
+    pages = [entry for entry in read_records(path, reader.parse) if entry is not None]
+    if reader.head is None:
+        raise input_error(path, 0, "an empty file, where a pool was expected", BUILD_AGAIN)
+    times = Counter((entry.topic, entry.page) for entry in pages)
+    faults = [
+        Fault(str(path), 0, f"page {reader.shown(page)} appears {n} times under topic {topic}", BUILD_AGAIN)
+        for (topic, page), n in times.items()
+        if n > 1
+    ]
+    if faults:
+        raise InputError(faults[:MAX_FAULTS], max(0, len(faults) - MAX_FAULTS))
+    return replace(reader.head, pages=tuple(sorted(pages)), ids=reader.ids)
+
+
+@dataclass
+class _Reader:
+    """What is known of a pool file after some of its records."""
+
+    head: Pool | None = None
+    """The first record, as a pool without pages."""
+    ids: TextIds | None = None
+    """The ids of pages, when the first one is text."""
+    n_pages: int = 0
+
+    def parse(self, record: dict[str, Any]) -> PooledPage | None:
+        """The page in a record; None for the first record."""
+        if self.head is None:
+            self.head = Pool()  # whatever the first record is, the second is not the first
+            self.head = _parse_head(record)
+            return None
+        runs = record.get("runs")
+        known = [run.name for run in self.head.runs]
+        if not isinstance(runs, list) or not all(run in known for run in runs):
+            raise ValueError(f"runs is {runs!r}, not a list of runs of this pool")
+        tier = _whole(record, "tier")
+        if not 1 <= tier <= len(self.head.tiers):
+            raise ValueError(f"tier is {tier}, but the pool has {len(self.head.tiers)}")
+        return PooledPage(_whole(record, "topic"), tier, self._page(record), tuple(runs))
+
+    def _page(self, record: dict[str, Any]) -> int:
+        """The number of the page; the first page of the file decides whether ids are text."""
+        page_id = record.get("page_id")
+        if not self.n_pages and isinstance(page_id, str):
+            self.ids = TextIds()
+        self.n_pages += 1
+        if self.ids is not None:
+            return self.ids.number(check_text_id(page_id))
+        return _whole(record, "page_id")
+
+    def shown(self, page: int) -> int | str:
+        return page if self.ids is None else self.ids.text(page)
+
+
+def _parse_head(record: dict[str, Any]) -> Pool:
+    """The first record as a pool without pages."""
+    if record.get("format") != FORMAT or record.get("version") != VERSION:
+        raise ValueError(f"not the first line of a pool, version {VERSION}, as evenrank pool build makes it")
+    try:
+        tiers = tuple(map(parse_tier, record["tiers"]))
+        runs = tuple(PooledRun(run["name"], run["task"], run["fingerprint"]) for run in record["runs"])
+        cut = {int(topic): _whole(record["cut"], topic) for topic in record["cut"]}
+    except (KeyError, TypeError, AttributeError, EvenrankError) as error:
+        raise ValueError(f"the tiers, cuts or runs of the pool are not readable: {error}") from None
+    return Pool(tiers, None if record.get("budget") is None else _whole(record, "budget"), runs, cut=cut)
+
+
+def _whole(record: dict[str, Any], key: str) -> int:
+    value = record.get(key)
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{key} is {value!r}, not a whole number")
+    return value

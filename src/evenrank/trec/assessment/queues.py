@@ -1,0 +1,109 @@
+"""An assessor's queue: the next page, the way back, and how far the work is.
+
+Nothing here says which run, rank or tier a page comes from: assessors judge blind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from evenrank.trec.assessment.store import Store
+
+QUEUE = """
+SELECT a.topic, a.page, v.outcome, v.grade FROM assignment a
+JOIN item i ON i.topic = a.topic AND i.page = a.page
+LEFT JOIN current_vote v
+  ON v.assessor = a.assessor AND v.topic = a.topic AND v.page = a.page AND v.method <> 'adjudication'
+WHERE a.assessor = :assessor AND (CAST(:topic AS INTEGER) IS NULL OR a.topic = :topic)
+ORDER BY a.topic, i.tier, a.position, a.page
+"""
+"""Topic by topic and tier by tier, so that a tier is complete as early as it can be; shuffled inside a tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """A page in an assessor's queue, with this assessor's own vote on it."""
+
+    topic: int
+    page: int
+    outcome: str | None
+    """None: not yet judged."""
+    grade: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProgress:
+    """How far an assessor is with a topic."""
+
+    topic: int
+    title: str
+    n_pages: int
+    n_judged: int
+    """Graded or unassessable."""
+    n_skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQueue:
+    """All pages of a topic that an assessor is asked about, in the order of judging."""
+
+    items: tuple[QueueItem, ...]
+
+    @property
+    def n_judged(self) -> int:
+        """Graded or unassessable."""
+        return sum(item.outcome not in (None, "skipped") for item in self.items)
+
+    @property
+    def n_skipped(self) -> int:
+        return sum(item.outcome == "skipped" for item in self.items)
+
+    @property
+    def n_open(self) -> int:
+        return len(self.items) - self.n_judged - self.n_skipped
+
+    def place_of(self, page: int) -> int | None:
+        """Position from 0; None for a page that is not in the queue."""
+        return next((place for place, item in enumerate(self.items) if item.page == page), None)
+
+    def open_after(self, page: int | None = None) -> QueueItem | None:
+        """The first page without a vote behind `page`, else from the start; None when there is none left."""
+        start = 0 if page is None else (self.place_of(page) or 0)
+        return _first((*self.items[start:], *self.items[:start]), None)
+
+    def skipped_after(self, page: int | None = None) -> QueueItem | None:
+        """The first skipped page behind `page`; None at the end, so that a second look comes to an end."""
+        place = None if page is None else self.place_of(page)
+        return _first(self.items[0 if place is None else place + 1 :], "skipped")
+
+
+def _first(items: Iterable[QueueItem], outcome: str | None) -> QueueItem | None:
+    return next((item for item in items if item.outcome == outcome), None)
+
+
+def topic_queue(store: Store, assessor: str, topic: int) -> TopicQueue:
+    """An assessor's queue of one topic; empty when nothing of it was given to this assessor."""
+    return TopicQueue(tuple(queue(store, assessor, topic)))
+
+
+def queue(store: Store, assessor: str, topic: int | None = None) -> Iterator[QueueItem]:
+    """The pages of an assessor in the order of judging; of one topic when given."""
+    rows = store.connection.execute(QUEUE, {"assessor": assessor, "topic": topic})
+    return (QueueItem(*row) for row in rows)
+
+
+def next_item(store: Store, assessor: str, topic: int | None = None) -> QueueItem | None:
+    """The first page without a vote of this assessor; None when there is none left."""
+    return next((item for item in queue(store, assessor, topic) if item.outcome is None), None)
+
+
+def assessor_progress(store: Store, assessor: str) -> list[TopicProgress]:
+    """How far the assessor is, topic by topic."""
+    rows = store.connection.execute(
+        f"""SELECT q.topic, t.title, count(*), count(q.outcome) FILTER (WHERE q.outcome <> 'skipped'),
+              count(*) FILTER (WHERE q.outcome = 'skipped')
+            FROM ({QUEUE}) q JOIN topic t ON t.id = q.topic GROUP BY q.topic, t.title ORDER BY q.topic""",
+        {"assessor": assessor, "topic": None},
+    )
+    return [TopicProgress(*row) for row in rows]

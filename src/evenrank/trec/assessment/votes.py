@@ -1,0 +1,194 @@
+"""Votes: what an assessor said about a page for a topic. They are added, never changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from evenrank.database.database import Connection, Turn
+from evenrank.errors import EvenrankError
+from evenrank.trec.assessment.store import Store
+
+Outcome = Literal["graded", "unassessable", "skipped", "withdrawn"]
+ADJUDICATION = "adjudication"
+"""Method of the votes that settle a disagreement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One vote; only a graded one has a grade."""
+
+    token: str
+    """Chosen by who sends it, once for each vote; a vote sent again is not stored again."""
+    topic: int
+    page: int
+    assessor: str
+    outcome: Outcome
+    grade: int | None = None
+    """0 not relevant, 1 relevant; a scale may go further up, never below 0."""
+    comment: str = ""
+    seconds: float | None = None
+    """Time the page was in front of the assessor."""
+    time: str = ""
+    """When, in UTC; the time of storing when left out."""
+    method: str = "web"
+    """How the vote came about: web, import, adjudication."""
+    undoes: str | None = None
+    """Token of the vote that this one withdraws."""
+
+
+COLUMNS = tuple(field.name for field in fields(Vote))
+INSERT = f"INSERT INTO vote ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM"
+
+
+def turn_of(assessor: str) -> Turn:
+    """What votes queue by: two of one assessor never overlap, so that the later one is known to be the later one."""
+    return "assessor", assessor
+
+
+def utc_now() -> str:
+    """The present time as votes carry it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def cast_votes(store: Store, votes: Iterable[Vote]) -> int:
+    """Number of votes that were new; all are stored together or none."""
+    with store.transaction() as connection:
+        return sum(_insert(connection, vote) for vote in votes)
+
+
+def cast_vote(store: Store, vote: Vote) -> bool:
+    """Whether the vote was new; once this returns, it is on the disk."""
+    with store.transaction(turn_of(vote.assessor)) as connection:
+        return _insert(connection, vote)
+
+
+def cast_or_change(store: Store, vote: Vote) -> Vote | None:
+    """Stores what somebody says now about a page; gives what they said before.
+
+    Sent again, it is not stored again (and gives None). A vote that is known but no longer counts was given again on
+    a page that a browser had kept: that is a change of mind, and gets a token of its own.
+    """
+    with store.transaction(turn_of(vote.assessor)) as connection:
+        before = own_vote(store, vote)
+        if before is not None and before.token.startswith(vote.token):
+            return None
+        if connection.execute("SELECT 1 FROM vote WHERE token = ?", (vote.token,)).fetchone() is not None:
+            mine = "SELECT count(*) FROM vote WHERE assessor = ? AND topic = ? AND page = ?"
+            (n_votes,) = connection.execute(mine, (vote.assessor, vote.topic, vote.page)).fetchone()
+            vote = replace(vote, token=f"{vote.token}.{n_votes}")
+        _insert(connection, vote)
+        return before
+
+
+def own_vote(store: Store, like: Vote) -> Vote | None:
+    """The vote that counts of the same person on the same page; a ruling and an own vote stand side by side."""
+    side = "=" if like.method == ADJUDICATION else "<>"
+    found = f"{SELECT} current_vote WHERE assessor = ? AND topic = ? AND page = ? AND method {side} '{ADJUDICATION}'"
+    row = store.connection.execute(found, (like.assessor, like.topic, like.page)).fetchone()
+    return None if row is None else Vote(*row)
+
+
+def _insert(connection: Connection, vote: Vote) -> bool:
+    known = connection.execute(f"{SELECT} vote WHERE token = ?", (vote.token,)).fetchone()
+    if known is not None:
+        if not _is_same(Vote(*known), vote):
+            raise EvenrankError(f"vote {vote.token!r} is stored with another content: send a new vote with a new token")
+        return False
+    connection.execute("INSERT INTO topic (id) VALUES (?) ON CONFLICT DO NOTHING", (vote.topic,))
+    try:
+        connection.execute(INSERT, asdict(replace(vote, time=vote.time or utc_now())))
+    except sqlite3.IntegrityError as error:
+        raise EvenrankError(f"vote {vote.token!r} cannot be stored: {error}") from error
+    return True
+
+
+def _is_same(stored: Vote, sent: Vote) -> bool:
+    """Whether both say the same; a vote sent again may carry other times."""
+    return replace(stored, time="", seconds=None) == replace(sent, time="", seconds=None)
+
+
+def undo_last(store: Store, assessor: str, token: str) -> Vote | None:
+    """The assessor's last vote, now withdrawn; None when there is none left to withdraw.
+
+    An earlier vote on the same page counts again. The same `token` withdraws once.
+    """
+    with store.transaction(turn_of(assessor)) as connection:
+        again = f"{SELECT} vote WHERE token = (SELECT undoes FROM vote WHERE token = ?)"
+        if (row := connection.execute(again, (token,)).fetchone()) is not None:
+            return Vote(*row)
+        if (vote := last_vote(store, assessor)) is None:
+            return None
+        withdrawal = Vote(token, vote.topic, vote.page, assessor, "withdrawn", method=vote.method, undoes=vote.token)
+        _insert(connection, withdrawal)
+        return vote
+
+
+def withdraw_rulings(store: Store, topic: int, page: int, by: str) -> int:
+    """Take back every ruling on a page, whoever made it, so that its votes count again; gives how many there were."""
+    return _withdraw(store, f"topic = ? AND page = ? AND method = '{ADJUDICATION}'", (topic, page), by)
+
+
+def reopen_page(store: Store, topic: int, page: int, by: str) -> int:
+    """Take back every vote and ruling on a page, so that its assessors are asked again; gives how many there were."""
+    return _withdraw(store, "topic = ? AND page = ?", (topic, page), by)
+
+
+def reopen_answers(store: Store, topic: int, assessor: str, by: str) -> int:
+    """Take back all votes of an assessor on a topic, so that they are asked for again; gives how many there were."""
+    where = f"topic = ? AND assessor = ? AND method <> '{ADJUDICATION}'"
+    return _withdraw(store, where, (topic, assessor), by)
+
+
+def _withdraw(store: Store, where: str, values: tuple[int | str, ...], by: str) -> int:
+    """Withdraw all votes that are not withdrawn yet, earlier ones too; all stays in the file, with who did it."""
+    query = f"""{SELECT} vote v WHERE {where} AND outcome <> 'withdrawn'
+        AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id"""
+    with store.transaction() as connection:
+        votes = [Vote(*row) for row in connection.execute(query, values).fetchall()]
+        for vote in votes:
+            _insert(
+                connection,
+                Vote(
+                    token=f"{vote.token}.reopened",
+                    topic=vote.topic,
+                    page=vote.page,
+                    assessor=vote.assessor,
+                    outcome="withdrawn",
+                    comment=f"reopened by {by}",
+                    method=vote.method,
+                    undoes=vote.token,
+                ),
+            )
+        return len(votes)
+
+
+def last_vote(store: Store, assessor: str) -> Vote | None:
+    """The assessor's last vote that is not withdrawn: the one that an undo would withdraw."""
+    last = f"""{SELECT} vote v WHERE assessor = ? AND outcome <> 'withdrawn' AND method <> 'import'
+        AND NOT EXISTS (SELECT 1 FROM vote u WHERE u.undoes = v.token) ORDER BY id DESC LIMIT 1"""
+    row = store.connection.execute(last, (assessor,)).fetchone()
+    return None if row is None else Vote(*row)
+
+
+def all_votes(store: Store) -> Iterator[Vote]:
+    """Every vote in the order of storing, withdrawn and overruled ones too."""
+    return (Vote(*row) for row in store.connection.execute(f"{SELECT} vote ORDER BY id"))
+
+
+def current_votes(store: Store, topic: int | None = None) -> Iterator[Vote]:
+    """The votes that count: the last of each assessor on each page, and adjudications beside them."""
+    if topic is None:
+        return (Vote(*row) for row in store.connection.execute(f"{SELECT} current_vote ORDER BY topic, page, id"))
+    rows = store.connection.execute(f"{SELECT} current_vote WHERE topic = ? ORDER BY page, id", (topic,))
+    return (Vote(*row) for row in rows)
+
+
+def votes_on(store: Store, topic: int, page: int) -> list[Vote]:
+    """The votes that count on one page, with their comments."""
+    rows = store.connection.execute(f"{SELECT} current_vote WHERE topic = ? AND page = ? ORDER BY id", (topic, page))
+    return [Vote(*row) for row in rows]

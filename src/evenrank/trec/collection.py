@@ -1,0 +1,292 @@
+"""A collection on disk, opened by memory map: pages with their groups, topics with their judgments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.records import Topic
+from evenrank.core.text_ids import FILE_NAME as IDS_FILE
+from evenrank.core.text_ids import TextIds, load_text_ids
+from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.io.locking import Lease
+from evenrank.io.name_lists import PageNames
+from evenrank.trec.arrays import TITLE_FILES, TOPIC_FILES, Titles, load_topics
+from evenrank.trec.checksums import check_file, damaged
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions.own_dimension import own_dimension
+from evenrank.trec.group_counts import GroupCounts, counts_files
+from evenrank.trec.manifest import Manifest, read_manifest
+from evenrank.trec.page_classes import CLASS_FILES, load_classes
+from evenrank.trec.page_rows import PageRows
+
+if TYPE_CHECKING:
+    from evenrank.io.articles import ArticleFile
+
+PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
+SUBJECTS = "subjects.jsonl"
+"""File of a data folder with the subjects that have no article."""
+DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
+"""What reading files raises that are not as `collection import` wrote them."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Pages, topics and judgments. Arrays run beside `page_ids`, which ascends; a row is a position in them."""
+
+    path: Path
+    manifest: Manifest
+    page_ids: NDArray[np.int32]
+    quality_class: NDArray[np.uint8]
+    """Class in work order (`records.WORK_ORDER`); `records.NO_CLASS` where unknown."""
+    quality_score: NDArray[np.float32]
+    """From 0 (needs work) to 1; NaN where unknown."""
+    masks: dict[str, NDArray[np.unsignedinteger]]
+    """Group masks by dimension name; bit i is the dimension's group i, bit 0 is unknown."""
+    size_bytes: NDArray[np.int32] | None
+    """Length of each article's text; None without a corpus."""
+    page_views: NDArray[np.int64] | None = None
+    """How often each page was read; −1 where unknown. None when no views were imported."""
+    counts: dict[str, GroupCounts] = field(default_factory=dict)
+    """How often the groups of each page occur, for the dimensions that count."""
+    other_topics: tuple[Topic, ...] | None = None
+    """Topics in place of those on disk; None for those on disk."""
+    _lease: Lease | None = field(default=None, repr=False, compare=False)
+    """Keeps the data folder while this collection is open, even if another process imports it anew."""
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Collection:
+        """The collection in a folder that `collection import` or `collection generate` made."""
+        folder = Path(path)
+        manifest = read_manifest(folder)
+        while True:
+            try:
+                return cls._opened(folder, manifest)
+            except DAMAGE as error:
+                known, manifest = manifest, read_manifest(folder)
+                if manifest == known:  # else another process imported it anew meanwhile
+                    raise damaged(folder / manifest.data_folder, error) from error
+
+    @classmethod
+    def _opened(cls, folder: Path, manifest: Manifest) -> Collection:
+        data = folder / manifest.data_folder
+        lease = Lease(data)
+
+        def array(name: str) -> NDArray[Any]:
+            check_file(data, f"{name}.npy", manifest.files)
+            loaded: NDArray[Any] = np.load(data / f"{name}.npy", mmap_mode="r")
+            return loaded
+
+        opened = cls(
+            path=folder,
+            manifest=manifest,
+            page_ids=array("page_ids"),
+            quality_class=array("quality_class"),
+            quality_score=array("quality_score"),
+            masks={name: array(f"mask-{name}") for name in manifest.dimensions},
+            size_bytes=array("size_bytes") if _has_titles(data, manifest) else None,
+            page_views=array("page_views") if "page_views.npy" in manifest.files else None,
+            counts={name: GroupCounts(*map(array, counts_files(name))) for name in manifest.counted},
+            _lease=lease,
+        )
+        _check_shapes(opened)
+        return opened
+
+    def __len__(self) -> int:
+        return len(self.page_ids)
+
+    def __repr__(self) -> str:
+        splits = {s: sum(t.split == s for t in self.topics) for s in ("train", "eval")}
+        return (
+            f"<Collection {str(self.path)!r}: {len(self):,} pages, "
+            f"{splits['train']} training and {splits['eval']} evaluation topics>"
+        )
+
+    @property
+    def data(self) -> Path:
+        """The folder with the arrays."""
+        return self.path / self.manifest.data_folder
+
+    @property
+    def subjects_file(self) -> Path | None:
+        """The file of subjects that have an item and no article here; None when none was imported."""
+        return self.data / SUBJECTS if SUBJECTS in self.manifest.files else None
+
+    @cached_property
+    def topics(self) -> tuple[Topic, ...]:
+        """All topics: training topics, then evaluation topics."""
+        if self.other_topics is not None:
+            return self.other_topics
+        try:
+            for name in TOPIC_FILES:
+                check_file(self.data, name, self.manifest.files)
+            return load_topics(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    @cached_property
+    def topic_by_id(self) -> dict[int, Topic]:
+        return {topic.id: topic for topic in self.topics}
+
+    @cached_property
+    def titles(self) -> Titles | None:
+        """Titles by row; None without a corpus."""
+        try:
+            if not _has_titles(self.data, self.manifest):
+                return None
+            for name in TITLE_FILES:
+                check_file(self.data, name, self.manifest.files)
+            return Titles(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    @cached_property
+    def classes(self) -> PageNames | None:
+        """What kinds of thing pages are about, by row; None where the metadata did not say (`instance_of`)."""
+        if CLASS_FILES[0] not in self.manifest.files:
+            return None
+        try:
+            for name in CLASS_FILES:
+                check_file(self.data, name, self.manifest.files)
+            return load_classes(self.data, len(self))
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    @cached_property
+    def text_ids(self) -> TextIds | None:
+        """Ids of pages with their numbers, where ids are text; None where ids are numbers."""
+        if not self.manifest.has_text_ids:
+            return None
+        try:
+            check_file(self.data, IDS_FILE, self.manifest.files)
+            return load_text_ids(self.data)
+        except DAMAGE as error:
+            raise damaged(self.data, error) from error
+
+    def shown_id(self, page_id: int) -> int | str:
+        """The id of a page as its files have it: the number itself, or text."""
+        return int(page_id) if self.text_ids is None else self.text_ids.text(int(page_id))
+
+    def titles_of(self, page_ids: Iterable[int]) -> list[str]:
+        """Titles of pages; the id of a page that has none."""
+        pages = list(page_ids)
+        rows = self.rows_of(np.array(pages or [0], np.int64))[: len(pages)].tolist()
+        titles = self.titles
+        pairs = zip(pages, rows, strict=True)
+        return [(titles[row] if titles and row >= 0 else "") or f"Page {self.shown_id(page)}" for page, row in pairs]
+
+    def with_topics(self, topics: Iterable[Topic]) -> Collection:
+        """The same pages with other topics or judgments."""
+        return replace(self, other_topics=tuple(topics))
+
+    @property
+    def corpus(self) -> Path | None:
+        """The corpus file; None when the collection was made without one."""
+        source = self.manifest.sources.get("corpus")
+        return None if source is None else self.path / source.path
+
+    def open_corpus(self) -> ArticleFile:
+        """The articles of the corpus, under the numbers that the collection gives them."""
+        from evenrank.io.articles import open_articles
+
+        if self.corpus is None:
+            raise EvenrankError(f"{self.path}: no corpus (import the collection with --corpus)")
+        ids_folder = self.data if self.manifest.has_text_ids else None
+        return open_articles(self.corpus, ids_folder=ids_folder, language=self.manifest.language)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The dimensions that the pages are annotated with."""
+        return tuple(self.known_dimensions[name] for name in self.manifest.dimensions)
+
+    @cached_property
+    def known_dimensions(self) -> dict[str, Dimension]:
+        """All dimensions by name: Evenrank's and the collection's own."""
+        own = self.manifest.own_dimensions
+        return {**DIMENSIONS, **{name: own_dimension(name, record) for name, record in own.items()}}
+
+    def has_groups(self, dimension: str) -> bool:
+        """Whether the metadata say anything about a dimension."""
+        return dimension in self.masks and dimension not in self.manifest.absent
+
+    def default_groups(self, usual: Iterable[str]) -> tuple[str, ...]:
+        """The dimensions to use where none are named: the usual ones, or its own if it has none of those."""
+        names = tuple(usual)
+        own = tuple(self.manifest.own_dimensions)
+        return own if own and not any(map(self.has_groups, names)) else names
+
+    def space(self, groups: str = "intersection") -> GroupSpace:
+        """The group space of `geography`, `gender`, …; of `intersection` (geography and gender); or of several
+        names joined by commas."""
+        names = ["geography", "gender"] if groups == "intersection" else [part.strip() for part in groups.split(",")]
+        for name in names:
+            if name not in self.masks:
+                if name == "intersection":
+                    raise EvenrankError(f"groups {groups!r}: give intersection alone (it means geography,gender)")
+                raise UnknownNameError("dimension", name, ["intersection", *self.masks], f"of {self.path}")
+            if names.count(name) > 1:
+                raise EvenrankError(f"groups {groups!r}: dimension {name!r} appears twice (name each once)")
+        return GroupSpace(tuple(self.known_dimensions[name] for name in names))
+
+    @cached_property
+    def _page_rows(self) -> PageRows:
+        return PageRows(self.page_ids)
+
+    def rows_of(self, page_ids: NDArray[np.integer]) -> NDArray[np.intp]:
+        """The row of each page; −1 for a page that has no metadata."""
+        return self._page_rows.rows(np.asarray(page_ids))
+
+    def has_pages(self, page_ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of the pages have metadata."""
+        return self._page_rows.contain(np.asarray(page_ids))
+
+    @cached_property
+    def _relevant_rows(self) -> dict[int, NDArray[np.intp]]:
+        return {}
+
+    def relevant_rows(self, topic: Topic) -> NDArray[np.intp]:
+        """Rows of the topic's relevant pages that have metadata (looked up once for each topic)."""
+        found = self._relevant_rows.get(topic.id)
+        if found is None:
+            rows = self.rows_of(topic.rel_docs)
+            found = self._relevant_rows[topic.id] = rows[rows >= 0]
+        return found
+
+    def masks_of(self, rows: NDArray[np.intp], space: GroupSpace, missing: int) -> list[NDArray[np.unsignedinteger]]:
+        """The masks of rows, for each dimension of `space`; rows of −1 get the mask `missing`."""
+        found = []
+        for dimension in space.dimensions:
+            mask = self.masks[dimension.name][rows]
+            mask[rows < 0] = missing
+            found.append(mask)
+        return found
+
+
+def _has_titles(data: Path, manifest: Manifest) -> bool:
+    """Whether a data folder should hold titles: as its manifest says or, where that names no files, as it looks."""
+    return "titles.npy" in manifest.files if manifest.files else (data / "titles.npy").exists()
+
+
+def _check_shapes(collection: Collection) -> None:
+    """ValueError when an array has not one value for each page."""
+    arrays: dict[str, NDArray[Any]] = {name: getattr(collection, name) for name in PAGE_ARRAYS}
+    arrays |= collection.masks
+    if collection.size_bytes is not None:
+        arrays["size_bytes"] = collection.size_bytes
+    if collection.page_views is not None:
+        arrays["page_views"] = collection.page_views
+    n_pages = collection.manifest.counts.get("pages")
+    for name, array in arrays.items():
+        if array.shape != (n_pages,) or array.dtype.hasobject:
+            raise ValueError(f"{name} has the shape {array.shape}, where {n_pages} pages were expected")
+    for name, counts in collection.counts.items():
+        if len(counts.starts) != len(collection) + 1 or counts.starts[-1] != len(counts.values):
+            raise ValueError(f"the counts of {name} do not belong to these pages")

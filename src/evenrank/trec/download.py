@@ -1,0 +1,137 @@
+"""`collection download`: the official files over HTTP, resumed where they broke off, checked when complete."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote, urljoin, urlsplit
+
+from evenrank.errors import EvenrankError, UnknownNameError, input_error, reason_of
+from evenrank.progress import progress_bar
+from evenrank.trec.official import OfficialFile, base_url, md5_of, official_files
+
+BLOCK = 1 << 18
+TIMEOUT = 60.0
+N_TRIES = 5
+PARTIAL = ".part"
+
+
+def download_collection(
+    folder: str | os.PathLike[str],
+    source: str | None = None,
+    only: Sequence[str] = (),
+    year: int = 2021,
+    warn: Callable[[str], object] = lambda text: None,
+) -> list[Path]:
+    """Paths of the downloaded files of one year's track; a file that is already there and complete is kept.
+
+    `warn` is told which files could not be checked, because their size and checksum are not known.
+    """
+    known = {name: facts for name, facts in official_files().items() if facts.year == year}
+    for name in only:
+        if name not in known:
+            raise UnknownNameError("official file", name, known)
+    address = source or base_url()
+    if not _is_web_address(address):
+        raise EvenrankError(f"source {address!r} is not an http or https address")
+    base = address if address.endswith("/") else address + "/"
+    folder = Path(folder)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
+    for name in only or known:
+        if known[name].md5 is None:
+            warn(f"{name}: its size and checksum are not known, so the download cannot be checked")
+    try:
+        return [
+            _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
+            for name in only or known
+        ]
+    finally:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()  # only when nothing came
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _one(path: Path, url: str, facts: OfficialFile) -> Path:
+    if path.exists() and _fault(path, facts) is None:
+        return path
+    partial = path.with_name(path.name + PARTIAL)
+    for attempt in range(1, N_TRIES + 1):
+        try:
+            _fetch(url, partial, facts)
+            break
+        except urllib.error.HTTPError as error:
+            raise EvenrankError(f"{url}: the server answers {error.code} {error.reason}") from error
+        except (OSError, http.client.HTTPException) as error:
+            if attempt == N_TRIES:
+                cause = getattr(error, "reason", error)
+                found = reason_of(cause if isinstance(cause, Exception) else error)
+                text = f"{url}: {found} (what arrived is kept; run the same command again to resume)"
+                raise EvenrankError(text) from error
+    fault = _fault(partial, facts)
+    if fault:
+        partial.unlink()
+        raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
+    os.replace(partial, path)
+    return path
+
+
+def _fetch(url: str, partial: Path, facts: OfficialFile) -> None:
+    """Append what is missing of the file; start over when the server cannot resume in the middle."""
+    have = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+            return
+        raise
+    with response:
+        goes_on = response.status == http.HTTPStatus.PARTIAL_CONTENT
+        total = _announced(response.headers.get("Content-Length")) + (have if goes_on else 0)
+        bar = progress_bar(total or facts.size_bytes or 0, partial.stem, "B", scale=True)
+        bar.update(have if goes_on else 0)
+        try:
+            with partial.open("ab" if goes_on else "wb") as file:
+                while block := response.read(BLOCK):
+                    file.write(block)
+                    bar.update(len(block))
+                    if facts.size_bytes is not None and file.tell() > facts.size_bytes:
+                        return  # more than the file has: its size tells that it is another one
+        finally:
+            bar.close()
+    if total and partial.stat().st_size < total:
+        raise ConnectionError(f"broke off after {partial.stat().st_size:,} of {total:,} bytes")
+
+
+def _announced(length: str | None) -> int:
+    """Bytes that a server says will come; 0 where it says nothing, or nonsense."""
+    return int(length) if length and length.isascii() and length.isdecimal() and len(length) < 16 else 0
+
+
+def _fault(path: Path, facts: OfficialFile) -> str | None:
+    """What is wrong with the file; None when size and md5 are right."""
+    if facts.size_bytes is None or facts.md5 is None:
+        return None
+    size = path.stat().st_size
+    if size != facts.size_bytes:
+        return f"{size:,} bytes, not {facts.size_bytes:,}"
+    if (found := md5_of(path)) != facts.md5:
+        return f"md5 {found}, not {facts.md5}"
+    return None

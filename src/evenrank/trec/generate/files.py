@@ -1,0 +1,133 @@
+"""Writes a generated collection's files in the official formats; all of them or none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenrank.errors import input_error, reason_of
+from evenrank.progress import Progress, progress_bar
+from evenrank.trec.generate.blocks import WrittenBlock, make_blocks
+from evenrank.trec.generate.gzip_parts import GzipWriter, compress_part
+from evenrank.trec.generate.judgments import TopicPages, evaluation_pools, training_judgments
+from evenrank.trec.generate.plan import plan_collection
+from evenrank.trec.generate.settings import GenerateSettings
+from evenrank.trec.generate.topics import json_lines, qrel_records, query_record, training_records
+
+UNFINISHED = ".generating"
+"""Folder inside the output folder where the files grow until all are whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedFiles:
+    """Where the files of a generated collection are."""
+
+    metadata: Path
+    topics: Path
+    eval_topics: Path
+    """Evaluation topics as participants see them, without judgments."""
+    eval_qrels: Path
+    corpus: Path | None
+    """None when no text was asked for."""
+
+
+def generate_files(
+    out: Path, settings: GenerateSettings, progress: Progress | None = None, workers: int | None = None
+) -> GeneratedFiles:
+    """Official-format files in `out`; equal settings give equal bytes, whatever the number of workers.
+
+    The files appear only when all are whole; an interrupted run leaves what was there before.
+    """
+    unfinished = out / UNFINISHED
+    made = [folder for folder in (out, out.parent) if not folder.exists()]
+    shutil.rmtree(unfinished, ignore_errors=True)
+    try:
+        unfinished.mkdir(parents=True)
+    except OSError as error:
+        raise input_error(out, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
+    bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
+    try:
+        files = _paths(unfinished, settings)
+        _write_topics(files, settings, _write_pages(files, settings, bar, workers))
+        for path in sorted(unfinished.iterdir()):
+            os.replace(path, out / path.name)
+    finally:
+        bar.close()
+        shutil.rmtree(unfinished, ignore_errors=True)
+        with suppress(OSError):  # folders that were made here and stayed empty
+            for folder in made:
+                folder.rmdir()
+    return _paths(out, settings)
+
+
+def _paths(folder: Path, settings: GenerateSettings) -> GeneratedFiles:
+    return GeneratedFiles(
+        metadata=folder / "trec_metadata.json.gz",
+        topics=folder / "trec_topics.json.gz",
+        eval_topics=folder / "eval-topics.json.gz",
+        eval_qrels=folder / "eval-topics-with-qrels.json.gz",
+        corpus=folder / "trec_corpus.json.gz" if settings.with_text else None,
+    )
+
+
+def _write_pages(
+    files: GeneratedFiles, settings: GenerateSettings, bar: Progress, workers: int | None
+) -> list[TopicPages]:
+    """Writes metadata and corpus; returns the pages of each topic."""
+    kept: list[WrittenBlock] = []
+    with ExitStack() as stack:
+        metadata = GzipWriter(stack.enter_context(files.metadata.open("wb")))
+        corpus = GzipWriter(stack.enter_context(files.corpus.open("wb"))) if files.corpus else None
+        for block in make_blocks(settings, workers):
+            metadata.write(block.metadata)
+            if corpus and block.corpus:
+                corpus.write(block.corpus)
+            kept.append(block.without_lines())
+            bar.update(block.n_pages)
+        metadata.finish()
+        if corpus:
+            corpus.finish()
+    return _by_topic(kept, settings.n_topics)
+
+
+def _by_topic(blocks: Sequence[WrittenBlock], n_topics: int) -> list[TopicPages]:
+    """The blocks' pages of each topic, ids ascending."""
+    topic = np.concatenate([block.topic for block in blocks])
+    order = np.argsort(topic, kind="stable")
+    borders = topic[order].searchsorted(np.arange(1, n_topics))
+    columns = [
+        np.split(np.concatenate(column)[order], borders)
+        for column in (
+            [block.page_id for block in blocks],
+            [block.is_relevant for block in blocks],
+            [block.visibility for block in blocks],
+        )
+    ]
+    return [TopicPages(*parts) for parts in zip(*columns, strict=True)]
+
+
+def _write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
+    """Writes the three topic files."""
+    seed = settings.seed
+    n_train = settings.n_train_topics
+    ids = settings.topic_ids
+    themes = plan_collection(settings).themes[: settings.n_topics]
+    tagged = training_judgments(settings, topics[:n_train])
+    pools = evaluation_pools(settings, topics[n_train:])
+    asked = list(zip(ids, themes, strict=True))[n_train:]
+    _write_gzip(files.topics, json_lines(training_records(seed, ids[:n_train], themes[:n_train], tagged)))
+    _write_gzip(files.eval_topics, json_lines([query_record(seed, number, theme) for number, theme in asked]))
+    _write_gzip(files.eval_qrels, json_lines(qrel_records(ids[n_train:], themes[n_train:], pools)))
+
+
+def _write_gzip(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        writer = GzipWriter(file)
+        writer.write(compress_part(data))
+        writer.finish()

@@ -1,0 +1,126 @@
+"""The plan of a collection: themes, how frequent each is in each group of pages, and the quality mixture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.rng import derive
+from evenrank.trec.generate import tables
+from evenrank.trec.generate.settings import GenerateSettings
+from evenrank.trec.generate.themes import CONTINENTS, Theme, make_themes
+
+GENDERS = ("unknown", "female", "male", "third")
+"""Gender groups in the order of the published counts."""
+TRAIN_PER_PAGE, EVAL_PER_PAGE, BACKGROUND_PER_PAGE = 0.55, 0.45, 0.25
+"""Themes of each sort that a page has on average."""
+MAX_SHARE = {"train": 0.03, "eval": 0.02}
+"""No topic covers more of the pages than this on average, however few the topics are."""
+MIN_RELEVANT = 10
+"""Relevant pages that a topic of a small collection has on average."""
+POOLED_SHARE = 0.65
+"""Part of the relevant pages that assessors find, on average."""
+DISTRACTORS = 0.65
+"""Pages that mention a theme without belonging to it, for each page that belongs (median over themes)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Everything that the blocks of pages share."""
+
+    settings: GenerateSettings
+    themes: tuple[Theme, ...]
+    cell_cumulated: NDArray[np.float64]
+    """Cumulated shares of the 32 cells, continent by gender."""
+    cell_rates: NDArray[np.float64]
+    """Expected number of themes of a page, by cell, distractors included."""
+    theme_cumulated: NDArray[np.float64]
+    """cell × (belonging to theme …, mentioning theme …), cumulated per cell and shifted by the cell's number."""
+    quality_tilt: NDArray[np.float64]
+    """Shift of the latent quality, by continent: where Wikipedia has fewer editors, articles are shorter and vaguer."""
+    quality_knots: tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Latent quality (standard normal) and quality score at the class borders."""
+
+
+@lru_cache(maxsize=2)
+def plan_collection(settings: GenerateSettings) -> Plan:
+    """The plan that follows from the settings."""
+    themes = make_themes(settings)
+    groups = tables.table_rows("groups")
+    counts = np.array([[float(row[gender]) for gender in GENDERS] for row in groups]).ravel()
+    cells = counts / counts.sum()
+    rates = theme_rates(settings, themes, cells)
+    totals = rates.sum(axis=1)
+    return Plan(
+        settings=settings,
+        themes=themes,
+        cell_cumulated=np.cumsum(cells),
+        cell_rates=totals,
+        theme_cumulated=np.cumsum(rates, axis=1) / totals[:, None] + np.arange(len(cells))[:, None],
+        quality_tilt=np.array([float(row["quality_tilt"]) for row in groups]),
+        quality_knots=_quality_knots(),
+    )
+
+
+def theme_rates(
+    settings: GenerateSettings, themes: tuple[Theme, ...], cells: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """cell × (theme, then theme as a distractor): expected number of such pages per page of the cell."""
+    rng = derive(settings.seed, "rates")
+    shares = theme_shares(settings, len(themes), rng)
+    leaning = np.array([_leaning(theme, rng).ravel() for theme in themes])
+    belonging = shares[:, None] * leaning / (leaning @ cells)[:, None]
+    mentions = DISTRACTORS * rng.lognormal(0, 0.6, len(themes))[:, None] * belonging
+    return np.concatenate([belonging, mentions]).T
+
+
+def theme_shares(settings: GenerateSettings, n_themes: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Expected part of all pages that belongs to each theme: log-normal sizes around the mean of its sort."""
+    n_train = settings.n_train_topics
+    n_eval = settings.n_eval_topics
+    n_rest = n_themes - n_train - n_eval
+    train = _total_share(settings.train_judgments, settings.tagged_share, settings, n_train, "train")
+    evaluation = _total_share(settings.eval_judgments, POOLED_SHARE, settings, n_eval, "eval")
+    return np.concatenate(
+        [
+            _sizes(n_train, train, 0.6, rng),
+            _sizes(n_eval, evaluation, 0.5, rng),
+            _sizes(n_rest, BACKGROUND_PER_PAGE, 0.4, rng),
+        ]
+    )
+
+
+def _total_share(judgments: int | None, found: float, settings: GenerateSettings, n_topics: int, split: str) -> float:
+    """Memberships per page over all topics of a split, enough for the judgments that are asked for."""
+    if judgments is not None:
+        return 1.02 * judgments / found / settings.n_pages
+    per_page = TRAIN_PER_PAGE if split == "train" else EVAL_PER_PAGE
+    at_least = min(0.25, MIN_RELEVANT / settings.n_pages)
+    return max(min(per_page, MAX_SHARE[split] * n_topics), at_least * n_topics)
+
+
+def _sizes(n: int, total: float, spread: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    weights = rng.lognormal(0, spread, n)
+    return weights * (total / weights.sum()) if n else weights
+
+
+def _leaning(theme: Theme, rng: np.random.Generator) -> NDArray[np.float64]:
+    """continent × gender: how much more frequent the theme is in each cell than by chance."""
+    continents = rng.lognormal(0, 0.7, len(CONTINENTS))
+    continents[[CONTINENTS.index(name) for name in theme.home]] *= rng.uniform(3, 9)
+    women = theme.women * rng.lognormal(0, 0.3)
+    genders = np.array([1, theme.people * women, theme.people, theme.people])
+    leaning: NDArray[np.float64] = continents[:, None] * genders
+    return leaning
+
+
+def _quality_knots() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Latent values and scores between which scores are interpolated: classes are sixths of the score."""
+    pages = np.array([float(row["pages"]) for row in tables.table_rows("quality")])
+    inner = np.cumsum(pages)[:-1] / pages.sum()
+    latent = [-3.5, *(NormalDist().inv_cdf(part) for part in inner), 3.5]
+    return np.array(latent), np.array([0.08, *(np.arange(1, 6) / 6), 0.999])

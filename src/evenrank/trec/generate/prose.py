@@ -1,0 +1,101 @@
+"""Sentences from patterns: each slot is a stream of words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from evenrank.trec.generate.lexicon import TOPICAL_KINDS, Lexicon, Pattern, SyntheticCountry
+from evenrank.trec.generate.pages import N_ASPECTS
+from evenrank.trec.generate.years import Years
+
+Voice = dict[str, Callable[[], str]]
+"""By slot: where the next word comes from."""
+
+PRONOUNS = {
+    "female": {"They": "She", "they": "she", "their": "her", "their_cap": "Her", "them": "her"},
+    "male": {"They": "He", "they": "he", "their": "his", "their_cap": "His", "them": "him"},
+    "third": {"They": "They", "they": "they", "their": "their", "their_cap": "Their", "them": "them"},
+}
+VOWEL = r"(?=(?:\[\[)?(?:[AIOaio]|[Ee](?!u)|[Uu][nr](?!i)))"
+"""Before a vowel sound, also when the word is a link."""
+SMALL_AN, LARGE_AN = re.compile(" a " + VOWEL), re.compile(r"\bA " + VOWEL)
+
+
+def constant(text: str) -> Callable[[], str]:
+    """A slot that always says the same."""
+    return lambda: text
+
+
+class Prose:
+    """The words of one block of articles."""
+
+    def __init__(self, lexicon: Lexicon, rng: np.random.Generator) -> None:
+        self.lexicon = lexicon
+        self.rng = rng
+        self.general: Voice = {slot: p.stream(rng, 512).__next__ for slot, p in lexicon.general.items()}
+        self.people = {code: picker.stream(rng, 256).__next__ for code, picker in lexicon.people.items()}
+
+    def page_voice(self, continent: int, country: SyntheticCountry, gender: str, years: Years) -> Voice:
+        """The voice of an article outside its themes."""
+        place = country.places.stream(self.rng, 32).__next__
+        voice = self.general | {
+            "place": place,
+            "town": lambda: plain_text(place()),
+            "jargon": place,
+            "person": self.people[continent],
+            "country": constant(country.name),
+            "demonym": constant(country.demonym),
+            "year": years.year,
+            "later": years.later,
+            "decade": years.decade,
+            "role": self.general["plainrole"],
+            "site": self.general["plainsite"],
+            "field": self.general["plainfield"],
+            "thing": self.general["objects"],
+        }
+        return voice | {slot: constant(word) for slot, word in PRONOUNS.get(gender, {}).items()}
+
+    def theme_voice(self, voice: Voice, theme: int, aspect: int) -> Voice:
+        """The same voice when it speaks about a theme; who only mentions it does not know its terms."""
+        pickers = self.lexicon.themes[theme][aspect]
+        known = TOPICAL_KINDS if aspect < N_ASPECTS else TOPICAL_KINDS[:-1]
+        return voice | {kind: pickers[kind].stream(self.rng, 16).__next__ for kind in known}
+
+    def naming(self, title: str, calls: list[str]) -> Voice:
+        """Slots for the page's title and for what later sentences call its subject."""
+        return {
+            "title": constant(title),
+            "name": constant(f"'''{title}'''"),
+            "short": self._any_of(calls).__next__,
+        }
+
+    def _any_of(self, words: list[str]) -> Iterator[str]:
+        while True:
+            yield from (words[i] for i in self.rng.integers(0, len(words), 16))
+
+
+def plain_text(text: str) -> str:
+    """A word without its link."""
+    return text[2:-2].split("|")[-1] if text.startswith("[[") else text
+
+
+def make_sentence(pattern: Pattern, voice: Voice) -> str:
+    """One sentence."""
+    text = pattern.text % tuple([voice[slot]() for slot in pattern.slots])
+    return text if text[0].isupper() else capitalised(text)
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital at its start, also inside a link."""
+    if text.startswith("[["):
+        target, rest = text[2:].split("]]", 1)
+        return f"[[{target.split('|')[0]}]]{rest}"
+    return text[:1].upper() + text[1:]
+
+
+def with_articles(text: str) -> str:
+    """The text with "an" for "a" before vowels."""
+    return LARGE_AN.sub("An ", SMALL_AN.sub(" an ", text))

@@ -1,0 +1,287 @@
+"""`collection import`: the official files → packed arrays, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenrank.core.groups import Dimension
+from evenrank.core.records import LANGUAGE_CODE, Topic
+from evenrank.core.text_ids import FILE_NAME as IDS_FILE
+from evenrank.core.text_ids import TextIds, load_text_ids, save_text_ids
+from evenrank.errors import EvenrankError, input_error, reason_of
+from evenrank.garbage import rare_collections
+from evenrank.io.articles import open_articles
+from evenrank.io.atomic import sync_tree
+from evenrank.io.metadata import Metadata, has_text_ids
+from evenrank.io.page_views import read_page_views
+from evenrank.io.subjects import read_missing_subjects
+from evenrank.trec.arrays import Titles, save_titles, save_topics
+from evenrank.trec.checksums import check_file, folder_facts
+from evenrank.trec.collection import DAMAGE, SUBJECTS, Collection
+from evenrank.trec.corpus_facts import read_corpus_facts
+from evenrank.trec.data_date import check_date, data_date
+from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions.own_dimension import own_record
+from evenrank.trec.group_counts import save_counts
+from evenrank.trec.import_checks import (
+    refuse_missing_fields,
+    refuse_pipes,
+    refuse_repeated,
+    warn_of_judgments,
+    warn_of_odd,
+)
+from evenrank.trec.lock import (
+    locked_folder,
+    new_data_folder,
+    next_data_folder,
+    previous_manifest,
+    remove_old_data,
+)
+from evenrank.trec.manifest import Manifest, SourceFile, write_manifest
+from evenrank.trec.official import LARGE, is_official, md5_of
+from evenrank.trec.page_classes import save_classes
+from evenrank.trec.read_pages import read_pages
+from evenrank.trec.read_topics import list_judged, read_all_topics
+
+
+@dataclass(frozen=True)
+class ImportFiles:
+    """The files to import, as the user named them."""
+
+    metadata: Path
+    topics: Path | None = None
+    """Training topics with their relevant pages."""
+    eval_topics: tuple[Path, ...] = ()
+    """Evaluation topics: with judgments, or keywords and scope alone, or both files."""
+    corpus: Path | None = None
+    qrels: tuple[Path, ...] = ()
+    """Judgments in four columns, which replace those of the topic files."""
+    language: str | None = None
+    """Code of the language of the articles; None for what the corpus says of itself, else English."""
+    dimensions: tuple[Dimension, ...] = ()
+    """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
+    date: str | None = None
+    """When the data were taken, as `2021-10-01` or `2021-10`; None for what the sources say (`data_date`)."""
+    page_views: Path | None = None
+    """How often pages were read (`formats.page_views`)."""
+    subjects: Path | None = None
+    """Subjects that have an item and no article (`formats.subjects`)."""
+
+
+def import_collection(
+    folder: str | os.PathLike[str],
+    files: ImportFiles,
+    settings: dict[str, Any] | None = None,
+    warn: Callable[[str], object] = lambda text: None,
+) -> Collection:
+    """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
+
+    `settings` says how generated files were made; `warn` receives what is odd but not wrong.
+    """
+    folder = Path(folder)
+    refuse_pipes(files)
+    with locked_folder(folder), rare_collections():
+        return import_locked(folder, files, settings, warn)
+
+
+def import_locked(
+    folder: Path,
+    files: ImportFiles,
+    settings: dict[str, Any] | None = None,
+    warn: Callable[[str], object] = lambda text: None,
+) -> Collection:
+    """`import_collection` into a folder that this process holds the lock of."""
+    language = _language(files)
+    check_date(files.date)
+    refuse_repeated(files.dimensions)
+    topics, metadata, ids = _read_topics_and_pages(files, warn, earlier_ids(folder))
+    known = {**DIMENSIONS, **{dimension.name: dimension for dimension in files.dimensions}}
+    refuse_missing_fields(files, metadata)
+    warn_of_odd(files.metadata, metadata, known, warn)
+    warn_of_judgments(topics, metadata.page_ids, warn)
+    topics = [list_judged(topic, metadata.page_ids) for topic in topics]
+    fresh = new_data_folder(folder)
+    final = next_data_folder(folder, previous_manifest(folder))
+    try:
+        dimensions = _save_pages(fresh, metadata)
+        save_topics(fresh, topics)
+        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn)
+        _save_extras(fresh, files, metadata, language, warn)
+        if ids is not None:
+            save_text_ids(fresh, ids)
+        sources = _sources(folder, files, warn if settings is None else lambda text: None)
+        fresh.chmod(folder.stat().st_mode)
+        facts = folder_facts(fresh)
+        sync_tree(fresh)
+        os.replace(fresh, final)
+        absent = tuple(name for name in dimensions if known[name].field not in metadata.fields)
+        write_manifest(
+            folder,
+            Manifest(
+                final.name,
+                dimensions,
+                counts,
+                sources,
+                settings or {},
+                _version(),
+                facts,
+                counted=tuple(metadata.counts),
+                absent=absent,
+                data_date=files.date or data_date((files.corpus, files.metadata)),
+                own_dimensions={dimension.name: own_record(dimension) for dimension in files.dimensions},
+                has_text_ids=ids is not None,
+                language=language,
+            ),
+        )
+    except BaseException as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if (manifest := previous_manifest(folder)) is None or manifest.data_folder != final.name:
+            shutil.rmtree(final, ignore_errors=True)
+        if isinstance(error, OSError):
+            found = f"could not be written: {reason_of(error)}"
+            raise input_error(folder, 0, found, "free some space") from error
+        raise
+    remove_old_data(folder, final.name)
+    return Collection.open(folder)
+
+
+def _language(files: ImportFiles) -> str:
+    """The language of the articles; InputError for what is no code of a language."""
+    if files.language is not None:
+        if not LANGUAGE_CODE.fullmatch(files.language):
+            found = f"{files.language!r} is not the code of a language"
+            raise EvenrankError(f"--language: {found} (give a code such as en, de or zh)")
+        return files.language
+    return "en" if files.corpus is None else open_articles(files.corpus).site.language
+
+
+def _read_topics_and_pages(
+    files: ImportFiles, warn: Callable[[str], object], earlier: TextIds
+) -> tuple[list[Topic], Metadata, TextIds | None]:
+    """Topics and metadata, and the numbers of page ids if they are text.
+
+    Topics are read first, because they are small and may be wrong. Where ids are text, metadata come first: pages get
+    their numbers there, and equal scores are ranked by number, which must say nothing about relevance. Ids of the
+    `earlier` import keep their numbers, by which saved lists know pages.
+    """
+    if not has_text_ids(files.metadata):
+        topics = read_all_topics(files.topics, files.eval_topics, files.qrels)
+        return topics, read_pages(files.metadata, warn, files.dimensions), None
+    ids = earlier
+    metadata = read_pages(files.metadata, warn, files.dimensions, ids)
+    return read_all_topics(files.topics, files.eval_topics, files.qrels, ids), metadata, ids
+
+
+def earlier_ids(folder: Path) -> TextIds:
+    """The text ids of the collection that is in the folder now; none when there is no such collection."""
+    manifest = previous_manifest(folder)
+    if manifest is None or not manifest.has_text_ids:
+        return TextIds()
+    try:
+        check_file(folder / manifest.data_folder, IDS_FILE, manifest.files)
+        return load_text_ids(folder / manifest.data_folder)
+    except (EvenrankError, *DAMAGE):
+        return TextIds()
+
+
+def _save_pages(folder: Path, metadata: Metadata) -> tuple[str, ...]:
+    """Write the page arrays; gives the names of the dimensions that are kept."""
+    np.save(folder / "page_ids.npy", metadata.page_ids.astype("<i4", copy=False))
+    np.save(folder / "quality_class.npy", metadata.quality_class)
+    np.save(folder / "quality_score.npy", metadata.quality_score.astype("<f4", copy=False))
+    kept = tuple(metadata.masks)
+    for name in kept:
+        np.save(folder / f"mask-{name}.npy", metadata.masks[name])
+    for name, values in metadata.counts.items():
+        save_counts(folder, name, metadata.masks[name], values)
+    if metadata.names is not None:
+        save_classes(folder, metadata.names)
+    return kept
+
+
+def _save_corpus_facts(
+    folder: Path,
+    metadata: Metadata,
+    corpus: Path | None,
+    ids: TextIds | None,
+    warn: Callable[[str], object],
+) -> dict[str, int]:
+    if corpus is None:
+        return {}
+    facts = read_corpus_facts(corpus, metadata.page_ids, ids)
+    if facts.faults.is_cut_off or not facts.n_pages:
+        facts.faults.add(corpus, 0, f"{facts.n_pages:,} articles could be read", "nothing was imported")
+        facts.faults.raise_if_any()
+    save_titles(folder, facts.titles)
+    np.save(folder / "size_bytes.npy", facts.size_bytes)
+    if report := facts.faults.report():
+        warn(report)
+    if facts.n_repeated:
+        records = "1 record has" if facts.n_repeated == 1 else f"{facts.n_repeated:,} records have"
+        warn(f"{corpus}: {records} the id of one before; the last of each counts")
+    if facts.n_unlisted == facts.n_pages:
+        warn(f"{corpus}: no article has metadata (are the ids the same in both?)")
+    return {"corpus_pages": facts.n_pages, "corpus_pages_without_metadata": facts.n_unlisted}
+
+
+def _save_extras(
+    folder: Path, files: ImportFiles, metadata: Metadata, language: str, warn: Callable[[str], object]
+) -> None:
+    """Page views and subjects without an article, where they were given."""
+    if files.page_views is not None:
+        titles = Titles(folder) if files.corpus is not None else None
+        found = read_page_views(files.page_views, metadata.page_ids, titles, language)
+        n_unknown = int((found.views < 0).sum())
+        if n_unknown:
+            warn(f"{files.page_views}: no views of {n_unknown:,} of {len(found.views):,} pages")
+        np.save(folder / "page_views.npy", found.views)
+    if files.subjects is not None:
+        subjects = read_missing_subjects(files.subjects)
+        (folder / SUBJECTS).write_bytes(b"".join(subject.to_json() for subject in subjects))
+
+
+def _counts(metadata: Metadata, topics: list[Topic]) -> dict[str, int]:
+    counts = {"pages": len(metadata.page_ids), "metadata_lines": metadata.n_lines}
+    for split in ("train", "eval"):
+        chosen = [topic for topic in topics if topic.split == split]
+        counts[f"{split}_topics"] = len(chosen)
+        counts[f"{split}_judgments"] = sum(len(topic.rel_docs) for topic in chosen)
+    return counts
+
+
+def _sources(folder: Path, files: ImportFiles, warn: Callable[[str], object]) -> dict[str, SourceFile]:
+    named: dict[str, Path | None] = {"metadata": files.metadata, "topics": files.topics, "corpus": files.corpus}
+    named |= {"page_views": files.page_views, "subjects": files.subjects}
+    named |= {f"eval_topics_{number}": path for number, path in enumerate(files.eval_topics, 1)}
+    named |= {f"qrels_{number}": path for number, path in enumerate(files.qrels, 1)}
+    sources = {}
+    for name, path in named.items():
+        if path is None:
+            continue
+        size = path.stat().st_size
+        md5 = md5_of(path) if size <= LARGE else None
+        official = is_official(path.name, size, md5)
+        if official is False:
+            warn(f"{path}: not the track's own file of that name (size or md5 differ); fine if it is your own")
+        sources[name] = SourceFile(_named_from(folder, path), size, md5, official)
+    return sources
+
+
+def _named_from(folder: Path, path: Path) -> str:
+    """The path as seen from the collection: relative when it lies inside, absolute otherwise."""
+    absolute = path.resolve()
+    home = folder.resolve()
+    return str(absolute.relative_to(home)) if absolute.is_relative_to(home) else str(absolute)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("evenrank")

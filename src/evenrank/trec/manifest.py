@@ -1,0 +1,112 @@
+"""The manifest of a collection: where its data came from, how much there is, which folder holds it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, reason_of
+from evenrank.io.atomic import atomic_file
+from evenrank.trec.checksums import FileFacts, record_checksum
+
+FORMAT_VERSION = 1
+FILE_NAME = "manifest.json"
+CHECKSUM = "checksum"
+"""Key of the checksum of all the other entries."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One imported file."""
+
+    path: str
+    """File as the user named it; relative to the collection when it lies inside."""
+    size_bytes: int
+    md5: str | None
+    """None for files too large to be read twice."""
+    official: bool | None
+    """Whether size and md5 are those of the track's own file of that name; None when there is no such name."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a collection says about itself."""
+
+    data_folder: str
+    """Folder with the arrays, inside the collection."""
+    dimensions: tuple[str, ...]
+    counts: dict[str, int]
+    sources: dict[str, SourceFile]
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How a generated collection was made."""
+    evenrank_version: str = ""
+    files: dict[str, FileFacts] = field(default_factory=dict)
+    """Size and checksum of each file in the data folder; empty in collections made before there were checksums."""
+    counted: tuple[str, ...] = ()
+    """Dimensions of which the counts of each page's groups are kept."""
+    absent: tuple[str, ...] = ()
+    """Dimensions whose field is nowhere in the metadata, so that every page is unknown."""
+    data_date: str | None = None
+    """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
+    own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Dimensions of the user's own by name: field, label, source and shares (`alignment.own_dimension`)."""
+    has_text_ids: bool = False
+    """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
+    language: str = "en"
+    """Code of the language of the articles."""
+    format_version: int = FORMAT_VERSION
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in a collection's folder; a clear error when there is none or it is not ours."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        what = "a folder without a manifest" if folder.is_dir() else "no such folder"
+        raise NoCollectionError(
+            f"{folder}: {what}, so not a collection "
+            f"(make one: evenrank collection import {folder} --metadata FILE, or collection generate {folder})"
+        )
+    try:
+        record = orjson.loads(path.read_bytes())
+        version = record.pop("format_version")
+        if version != FORMAT_VERSION:
+            raise EvenrankError(
+                f"{path}: collection format {version}, this version reads {FORMAT_VERSION} (import it again)"
+            )
+        _check_record(record)
+        sources = {name: SourceFile(**source) for name, source in record.pop("sources").items()}
+        files = {name: FileFacts(**facts) for name, facts in record.pop("files", {}).items()}
+        return Manifest(**{**record, "sources": sources, "files": files, **_tuples(record)})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedCollectionError(
+            f"{path}: not a manifest of a collection: {reason_of(error)} (import it again)"
+        ) from error
+
+
+def _tuples(record: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Lists of names as tuples; those that an older manifest does not have are empty."""
+    return {name: tuple(record.get(name, ())) for name in ("dimensions", "counted", "absent")}
+
+
+def _check_record(record: dict[str, Any]) -> None:
+    """ValueError or TypeError when a manifest is not as it was written."""
+    known = record.pop(CHECKSUM, None)
+    if (known is not None or "files" in record) and known != record_checksum(record):
+        raise ValueError("its checksum does not match its content")
+    if not isinstance(record["data_folder"], str) or not isinstance(record["counts"], dict):
+        raise TypeError("data_folder or counts is of another kind")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in place, in one step: from here on the collection is the new one."""
+    record = asdict(manifest)
+    version = record.pop("format_version")
+    for name in ("own_dimensions", "has_text_ids"):
+        if not record[name]:
+            del record[name]
+    record |= {"format_version": version, CHECKSUM: record_checksum(record)}
+    with atomic_file(folder / FILE_NAME) as file:
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

@@ -1,0 +1,1 @@
+"""Data from a wiki: annotation of dumps, and a client of MediaWiki."""

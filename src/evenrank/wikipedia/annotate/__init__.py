@@ -1,0 +1,1 @@
+"""Page metadata from Wikipedia and Wikidata dumps."""

@@ -1,0 +1,195 @@
+"""Publishing a list to a page of the wiki: draft, difference, preview, edit; never over anybody else's work."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+
+from evenrank.wikipedia.mediawiki.block import find_block, normalize, replace_block
+from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
+from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiApiError, WikiError
+
+ADVICE = {
+    "abusefilter-disallowed": "a filter of the wiki refuses this edit; ask its administrators",
+    "abusefilter-warning": "a filter of the wiki warns about this edit; ask its administrators",
+    "articleexists": "somebody created the page a moment ago; publish again",
+    "assertnameduserfailed": "the sign-in has ended; sign in again",
+    "assertuserfailed": "the sign-in has ended; sign in again",
+    "autoblocked": "the account or its address is blocked",
+    "badtoken": "the session has ended; sign in again",
+    "blocked": "the account is blocked",
+    "captcha": "the wiki wants a CAPTCHA solved; use an account that is exempt (autoconfirmed or a bot)",
+    "cascadeprotected": "the page is protected",
+    "contenttoobig": "the page would be too long; publish fewer rows",
+    "editconflict": "somebody saved the page a moment ago; publish again",
+    "missingtitle": "the page does not exist; allow its creation, or check its title",
+    "mwoauth-invalid-authorization": "the wiki no longer accepts the sign-in; sign in again",
+    "nocreate-loggedin": "the account may not create pages",
+    "pagedeleted": "the page was deleted a moment ago",
+    "permissiondenied": "the account may not edit this page",
+    "protectednamespace": "the account may not edit this kind of page",
+    "protectedpage": "the page is protected",
+    "ratelimited": "the account has edited too often; wait a few minutes",
+    "readonly": "the wiki is read-only at the moment; try again later",
+    "spamblacklist": "the wiki's list of unwanted sites has an address in this text, perhaps that of this server",
+    "titleblacklist-forbidden": "the wiki does not allow this title",
+}
+"""What to do when the wiki refuses an edit, by the code of its error."""
+
+
+class RefusedError(WikiApiError):
+    """The wiki did not save the edit; nothing was changed."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(code, text)
+        if code in ADVICE:
+            WikiError.__init__(
+                self, "the wiki refused: %(text)s (%(code)s); %(advice)s", text=text, code=code, advice=ADVICE[code]
+            )
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a page is, and what it would become."""
+
+    title: str
+    base_revision: int | None
+    """Revision that the draft was made from; None for a page that does not exist."""
+    old_text: str
+    new_text: str
+    content: str
+    """Our part."""
+    name: str
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether our part differs from what the page has; a new time stamp alone counts as a change."""
+        return self.old_text != self.new_text
+
+    def difference(self) -> str:
+        """The change as a unified diff, for terminals."""
+        old, new = (text.splitlines(keepends=False) for text in (self.old_text, self.new_text))
+        lines = difflib.unified_diff(old, new, f"{self.title} (on the wiki)", f"{self.title} (new)", lineterm="")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the wiki saved."""
+
+    title: str
+    revision: int | None
+    """Number of the new revision; None when nothing had changed."""
+
+
+def draft(
+    client: WikiClient,
+    title: str,
+    content: str,
+    name: str = "list",
+    *,
+    create: bool = False,
+    discard_edits: bool = False,
+) -> Draft:
+    """The page with our part replaced; an error when it does not exist, or when our part was edited by others."""
+    record = read_page(client, title)
+    if record.get("missing"):
+        if not create:
+            raise RefusedError("missingtitle", f"there is no page {title}")
+        old, revision = "", None
+    else:
+        revision, old = _revision(record)
+    new = replace_block(old, content, name, discard_edits=discard_edits)
+    return Draft(text(record, "title"), revision, old, new, normalize(content), name)
+
+
+def read_page(client: WikiClient, title: str) -> Record:
+    """The page of a title with its newest revision; an error when no page can have that title."""
+    fields = {"titles": title, "prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
+    pages = records(object_at(client.call(action="query", **fields), "query"), "pages")
+    if len(pages) != 1 or pages[0].get("invalid") or pages[0].get("special"):
+        raise WikiError("%(title)s: not a title of this wiki", title=title)
+    return pages[0]
+
+
+def preview(client: WikiClient, made: Draft) -> str:
+    """Our part as the wiki would show it: HTML of the wiki's parser, which is not ours and must be shown as such."""
+    fields = {"text": made.content, "title": made.title, "pst": "1", "prop": "text", "disablelimitreport": "1"}
+    return text(object_at(client.call(action="parse", contentmodel="wikitext", **fields), "parse"), "text")
+
+
+def show_difference(client: WikiClient, made: Draft) -> str:
+    """The change as the wiki shows it: rows of an HTML table; empty for a page that does not exist yet."""
+    if made.base_revision is None:
+        return ""
+    fields = {"fromrev": str(made.base_revision), "toslots": "main", "totext-main": made.new_text, "topst": "1"}
+    answer = client.call(action="compare", prop="diff", **fields, **{"tocontentmodel-main": "wikitext"})
+    return text(object_at(answer, "compare"), "body")
+
+
+def publish_draft(client: WikiClient, made: Draft, summary: str, account: str, *, is_bot: bool = False) -> Published:
+    """Save a draft as `account`. The wiki refuses it when the page is no longer what the draft was made from.
+
+    The base is named by its revision, not by its time: an edit in the same second would be overwritten silently.
+    """
+    if not made.is_changed:
+        return Published(made.title, None)
+    record = _edit(client, _fields(made, summary, account, is_bot))
+    if record.get("result") != "Success":
+        code = "captcha" if "captcha" in record else str(record.get("code", "unknown"))
+        raise RefusedError(code, str(record.get("info", record.get("message", "the edit was not saved"))))
+    if record.get("nochange"):
+        return Published(made.title, None)
+    revision = record_number(record, "newrevid")
+    _check_saved(client, made, revision)
+    return Published(made.title, revision)
+
+
+def _fields(made: Draft, summary: str, account: str, is_bot: bool) -> dict[str, str]:
+    base = (
+        {"createonly": "1"} if made.base_revision is None else {"baserevid": str(made.base_revision), "nocreate": "1"}
+    )
+    return {
+        "title": made.title,
+        "text": made.new_text,
+        "md5": hashlib.md5(made.new_text.encode(), usedforsecurity=False).hexdigest(),
+        "summary": summary,
+        "assertuser": account,
+        "watchlist": "nochange",
+        **base,
+        **({"bot": "1"} if is_bot else {}),
+    }
+
+
+def _edit(client: WikiClient, fields: dict[str, str]) -> Record:
+    """The outcome of an edit; a token that has become stale is renewed once."""
+    for is_last in (False, True):
+        try:
+            return object_at(client.call(action="edit", token=client.token(), **fields), "edit")
+        except WikiApiError as error:
+            if error.code != "badtoken" or is_last:
+                raise RefusedError(error.code, error.text) from None
+    raise AssertionError("unreachable")
+
+
+def _check_saved(client: WikiClient, made: Draft, revision: int) -> None:
+    """An edit of other lines in the same moment is merged by the wiki; our part must have come through as it is."""
+    fields = {"revids": str(revision), "prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
+    pages = records(object_at(client.call(action="query", **fields), "query"), "pages")
+    saved = _revision(pages[0])[1] if pages else ""
+    block = find_block(saved, made.name)
+    if block is None or block.is_edited:
+        raise WikiAnswerError(
+            "the wiki saved revision %(revision)s of %(title)s, but not the text that was sent",
+            revision=str(revision),
+            title=made.title,
+        )
+
+
+def _revision(record: Record) -> tuple[int, str]:
+    """Number and text of the newest revision in a record."""
+    revisions = records(record, "revisions")
+    if len(revisions) != 1:
+        raise WikiAnswerError("the wiki's answer has not one revision")
+    return record_number(revisions[0], "revid"), text(object_at(revisions[0], "slots", "main"), "content")

@@ -1,0 +1,372 @@
+"""Saved searches: draws that are fair together, stable for ever, and never collide."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from evenrank.app.articles.candidates import find_for, is_wanted
+from evenrank.app.desk import Desk, open_desk
+from evenrank.app.request.question import Question
+from evenrank.app.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
+from evenrank.app.searches.marks import set_mark
+from evenrank.app.searches.plan import DrawPool, Owed, fill, settle_kinds
+from evenrank.app.searches.progress import search_progress
+from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.app.settings import WebSettings
+from evenrank.core.exposure import discounts
+from evenrank.core.protocol import PAPER_2021
+from evenrank.core.records import Run
+from evenrank.measures.ee_loss import ee_loss
+from evenrank.policies.optimal import Optimal
+from evenrank.ranking.subject import are_articles
+from evenrank.retrieval.query.evidence import find_evidence
+from evenrank.scoring.ranked_pages import scored_pages
+from evenrank.trec.collection import Collection
+from tests.app.conftest import client_of, posted
+
+CHESS = Question("Chess", ("chess", "grandmaster", "pawns"))
+SHARED_ROWS = replace(PAPER_2021, normalised="all")
+"""The desk shares a page between its groups."""
+
+
+def saved(desk: Desk, question: Question = CHESS) -> SavedSearch:
+    token = save_search(desk.store, make_search(desk, question), "owner")
+    search = load_search(desk.store, token)
+    assert search is not None
+    return search
+
+
+def evaluated_loss(desk: Desk, search: SavedSearch, rankings: list[np.ndarray]) -> float:
+    """EE-L of rankings against the search's goal, by the evaluator of runs."""
+    run = Run.from_rankings("desk", 2, ((1, repeat, pages) for repeat, pages in enumerate(rankings, 1)))
+    ranked = scored_pages(run, desk.collection, SHARED_ROWS, desk.collection.space())[1]
+    weights = discounts(50).astype(np.float64)[ranked.ranks]
+    exposure = ranked.alignment.total(weights) / len(rankings)
+    return ee_loss(exposure, search.target * float(discounts(50).sum()))
+
+
+@pytest.mark.parametrize("fairness", [0.3, 1.0, 10.0])
+def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> None:
+    search = saved(desk, Question("Chess", ("chess", "pawns"), fairness=fairness))
+    rankings = [make_draw(desk, search, f"editor {number}").page_ids for number in range(100)]
+    loss = evaluated_loss(desk, search, rankings)
+    assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
+    progress = search_progress(desk, search)
+    assert progress is not None
+    assert progress.loss == pytest.approx(loss, abs=0.000501)  # rounded as on pages
+    least = progress.first_loss * (0.8 if fairness < 1.0 else 1 / 3)  # gently, relevance comes first
+    assert progress.loss < least
+
+
+@pytest.mark.parametrize("first_rank", [0, 25])
+def test_draws_stay_fair_while_articles_are_marked(desk: Desk, first_rank: int) -> None:
+    """With the app's own settings: what candidates within reach allow is met, and marks take nothing from it.
+
+    Candidates within reach cannot give every group what the goal asks for, so the loss falls towards the proven one.
+    """
+    search = saved(desk)
+    proven = search.certificate["EE-L"]
+    rankings: list[np.ndarray] = []
+    done: list[int] = []
+    for number in range(100):
+        rankings.append(make_draw(desk, search, "one").page_ids)
+        assert not np.isin(rankings[-1], done).any()
+        if number % 5 == 0:
+            done.append(int(rankings[-1][first_rank + number // 5]))
+            set_mark(desk.store, search, done[-1], "done", "one")
+    loss = evaluated_loss(desk, search, rankings)
+    assert loss <= 1.01 * proven
+    assert loss - proven < (evaluated_loss(desk, search, rankings[:1]) - proven) / 10
+    assert evaluated_loss(desk, search, rankings[-20:]) <= 1.05 * proven
+
+
+def test_draws_reach_a_goal_that_candidates_allow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
+    monkeypatch.setattr(
+        "evenrank.app.searches.plan.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
+    )
+    search = saved(desk)
+    rankings: list[np.ndarray] = []
+    for number in range(100):
+        rankings.append(make_draw(desk, search, "one").page_ids)
+        if number % 5 == 0:
+            set_mark(desk.store, search, int(rankings[-1][number // 5]), "done", "one")
+    loss = evaluated_loss(desk, search, rankings)
+    assert loss < evaluated_loss(desk, search, rankings[:1]) / 2
+    assert loss <= 1.05 * search.certificate["EE-L"]
+
+
+def test_draws_keep_to_candidates_within_reach(desk: Desk) -> None:
+    """Draws of a hundred editors are about as relevant as the plan says; what is done makes room for its own kind."""
+    search = saved(desk)
+    n_pages = int(search.certificate["n_within_reach"])
+    assert n_pages < len(search.page_ids)
+    reached = search.page_ids[np.argsort(-search.relevance, kind="stable")[:n_pages]]
+    rankings = np.array([make_draw(desk, search, "one").page_ids for _ in range(20)])
+    assert np.isin(rankings, reached).all()
+    relevance = search.relevance[search.places_of(rankings.reshape(-1))].mean()
+    assert relevance > 0.7 * search.certificate["expected_precision"]
+    is_free = np.ones(len(search.page_ids), np.bool_)
+    before = within_reach(search, is_free, search.relevance)
+    assert sorted(search.page_ids[before]) == sorted(reached)
+    gone = search.places_of(reached[:1])
+    is_free[gone] = False
+    after = within_reach(search, is_free, search.relevance)
+    come = np.flatnonzero(after & ~before)
+    assert not after[gone].any()
+    assert len(come) <= 1
+    assert (search.kinds[come] == search.kinds[gone]).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_leave_out_what_is_marked_whoever_draws(desk: Desk, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    search = saved(desk)
+    for_all: set[int] = set()
+    unwanted: dict[str, set[int]] = {"one": set(), "two": set()}
+    for _ in range(40):
+        editor = str(rng.choice(["one", "two"]))
+        pages = make_draw(desk, search, editor).page_ids.tolist()
+        assert not (for_all | unwanted[editor]) & set(pages)
+        for page in pages[: rng.integers(12)]:
+            kind = str(rng.choice(["done", "off-topic", "not-for-me"]))
+            set_mark(desk.store, search, page, kind, editor)
+            (unwanted[editor] if kind == "not-for-me" else for_all).add(page)
+
+
+def test_the_last_article_of_a_scarce_kind_moves_up_until_the_plan_is_met() -> None:
+    weights = np.array([1.0, 0.5, 0.5])
+    goal = np.array([1.0, 1.0])
+    wanted = np.array([0, 1, 1], np.uint16)
+    as_planned = Owed(goal, 0.0, np.eye(2), weights)
+    assert settle_kinds(wanted, {0: 5, 1: 5}, as_planned).tolist() == [0, 1, 1]
+    assert settle_kinds(wanted, {0: 5, 1: 1}, as_planned).tolist() == [1, 0, 0]
+    assert settle_kinds(wanted, {0: 5, 1: 1}, replace(as_planned, planned=0.5)).tolist() == [0, 1, 0]
+
+
+def test_a_kind_that_ran_out_is_replaced_by_the_one_to_which_most_is_owed() -> None:
+    owed = Owed(np.array([1.0, 3.0, 2.0]), np.inf, np.eye(3), np.ones(3))
+    wanted = np.array([0, 0, 0], np.uint16)
+    assert settle_kinds(wanted, {0: 1, 1: 5, 2: 5}, owed).tolist() == [0, 1, 1]
+    assert settle_kinds(wanted, {0: 1, 1: 1, 2: 5}, owed).tolist() == [0, 1, 2]
+    assert settle_kinds(wanted, {0: 1, 1: 1}, owed).tolist() == [0, 1]
+
+
+def test_draws_bring_new_articles(desk: Desk) -> None:
+    search = saved(desk)
+    rankings = [make_draw(desk, search, "one").page_ids for _ in range(10)]
+    assert all(len(set(pages.tolist())) == 50 for pages in rankings)
+    n_new = len(np.unique(np.concatenate(rankings)))  # of ten draws, more than half of what is within reach
+    assert n_new > max(2.5 * search.relevance.sum(), 0.5 * search.certificate["n_within_reach"])
+
+
+def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
+    search = saved(desk)
+    rankings = [make_draw(desk, search, "one").page_ids for _ in range(20)]
+    quality = desk.collection.quality_score[desk.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
+    assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:]) - 0.15  # of some articles it is unknown
+    reached = search.page_ids[within_reach(search, np.ones(len(search.page_ids), np.bool_), search.relevance)]
+    assert np.nanmean(quality) < np.nanmean(desk.collection.quality_score[desk.collection.rows_of(reached)])
+
+
+def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: Path) -> None:
+    """Only pages with a keyword that match well beside the best one are candidates, however few they are."""
+    settings = WebSettings(store=tmp_path / "floor.sqlite")
+    assert settings.relevance_floor == 0.15
+    desk = open_desk(generated.path, settings)
+    question = Question("Chess", ("chess", "pawns", "players", "game"))
+    found = desk.source.find(question.topic())
+    titles = desk.collection.titles_of(found.page_ids.tolist())
+    evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
+    matches_well = found.scores >= 2 * 0.15 * found.scores.max()
+    is_about = evidence.in_lead | (evidence.in_text & matches_well)
+    kept = is_about & (found.scores >= 0.15 * found.scores.max())
+    kept &= is_wanted(desk, question, found.page_ids, None)
+    assert set(find_for(desk, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
+    search = make_search(desk, question)
+    assert 0 < len(search.page_ids) <= kept.sum() < len(found)
+    drawn = make_draw(desk, load_search(desk.store, save_search(desk.store, search, "an editor")), "an editor")  # type: ignore[arg-type]
+    assert len(drawn.page_ids) == min(settings.draw_length, len(search.page_ids))
+    unlimited = open_desk(generated.path, replace(settings, relevance_floor=0.0, store=tmp_path / "none.sqlite"))
+    assert len(search.page_ids) < len(make_search(unlimited, question).page_ids)
+    unlimited.close()
+    desk.close()
+
+
+def test_pages_that_tell_meanings_apart_are_not_worked_on() -> None:
+    titles = ["Yobe (disambiguation)", "Merkur (Begriffsklärung)", "Paris (homonymie)", "Yobe State", "Disambiguation"]
+    assert are_articles(titles).tolist() == [False, False, False, True, True]
+
+
+def test_a_draw_link_shows_the_same_list_for_ever(desk: Desk, client: TestClient, search_path: str) -> None:
+    draw = posted(client, f"{search_path}/draws")
+    before = client.get(f"{draw}.json").json()["articles"]
+    page_id = before[3]["page_id"]
+    client.post(f"{search_path}/marks", data={"page_id": page_id, "mark": "done", "draw": "1"})
+    posted(client, f"{search_path}/draws")
+    assert client.get(f"{draw}.json").json()["articles"] == before
+    again = open_desk(desk.collection.path, desk.settings)
+    assert client_of(again).get(f"{draw}.json").json()["articles"] == before
+    again.close()
+
+
+def test_draws_depend_on_secret_search_and_number_only(generated, tmp_path: Path) -> None:
+    def first_draws(name: str, secret: str) -> list[list[int]]:
+        desk = open_desk(generated.path, WebSettings(store=tmp_path / name, relevance_floor=0.0))
+        with desk.store.transaction() as connection:
+            connection.execute("UPDATE setting SET value = ? WHERE name = 'secret'", (secret,))
+            connection.execute("DELETE FROM saved_search")
+        search = saved(desk)
+        with desk.store.transaction() as connection:
+            connection.execute("UPDATE saved_search SET token = 'same'")
+        search = load_search(desk.store, "same")
+        assert search is not None
+        pages = [make_draw(desk, search, "one").page_ids.tolist() for _ in range(2)]
+        desk.close()
+        return pages
+
+    one = first_draws("a", "ab" * 32)
+    assert first_draws("b", "ab" * 32) == one
+    assert first_draws("c", "cd" * 32) != one
+    assert one[0] != one[1]
+
+
+def test_editors_who_draw_at_once_never_collide(desk: Desk) -> None:
+    search = saved(desk)
+
+    def draw_some(editor: int) -> list[int]:
+        return [make_draw(desk, search, f"editor {editor}").number for _ in range(10)]
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = sorted(number for found in pool.map(draw_some, range(8)) for number in found)
+    assert numbers == list(range(1, 81))
+    assert all(load_draw(desk.store.connection, search, number) is not None for number in numbers)
+
+
+def test_processes_that_draw_at_once_never_collide(desk: Desk) -> None:
+    """Two desks on one file stand for two processes: they share nothing but the file."""
+    search = saved(desk)
+    other = open_desk(desk.collection.path, desk.settings)
+
+    def draw_some(which: Desk) -> list[int]:
+        return [make_draw(which, search, "one").number for _ in range(15)]
+
+    with ThreadPoolExecutor(2) as pool:
+        numbers = [number for found in pool.map(draw_some, [desk, other]) for number in found]
+    other.close()
+    assert sorted(numbers) == list(range(1, 31))
+
+
+def test_done_is_for_all_and_not_for_me_is_mine(desk: Desk) -> None:
+    search = saved(desk)
+    done, unwanted = (int(page) for page in make_draw(desk, search, "one").page_ids[:2])
+    set_mark(desk.store, search, done, "done", "one")
+    set_mark(desk.store, search, unwanted, "not-for-me", "one")
+    mine = np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(30)])
+    others = np.concatenate([make_draw(desk, search, "two").page_ids for _ in range(60)])
+    assert done not in mine
+    assert unwanted not in mine
+    assert done not in others
+    assert unwanted in others
+    set_mark(desk.store, search, unwanted, "none", "one")
+    assert unwanted in np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(60)])
+
+
+def test_when_all_is_done_nothing_is_drawn_and_no_number_is_lost(desk: Desk) -> None:
+    search = saved(desk)
+    with desk.store.transaction() as connection:
+        rows = [(search.number, int(page), "one", "done", "now") for page in search.page_ids[1:]]
+        connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?, '')", rows)
+    assert make_draw(desk, search, "two").page_ids.tolist() == [int(search.page_ids[0])]
+    set_mark(desk.store, search, int(search.page_ids[0]), "done", "two")
+    with pytest.raises(NothingLeftError):
+        make_draw(desk, search, "two")
+    again = load_search(desk.store, search.token)
+    assert again is not None
+    assert again.n_draws == 1
+
+
+def test_marking_works_with_and_without_script(client: TestClient, search_path: str) -> None:
+    draw = posted(client, f"{search_path}/draws")
+    page_id = client.get(f"{draw}.json").json()["articles"][0]["page_id"]
+    fields = {"page_id": str(page_id), "mark": "done", "draw": "1"}
+    assert posted(client, f"{search_path}/marks", fields) == f"{draw}#page-{page_id}"
+    part = client.post(f"{search_path}/marks", data={**fields, "mark": "none"}, headers={"HX-Request": "true"})
+    assert part.status_code == 200
+    assert "Not for me" in part.text
+    assert "<html" not in part.text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"page_id": "1", "mark": "done", "draw": "1"},
+        {"page_id": "x", "mark": "done", "draw": "1"},
+        {"mark": "done"},
+        {"page_id": "1", "mark": "loved", "draw": "1"},
+    ],
+)
+def test_marks_that_make_no_sense_are_refused(client: TestClient, search_path: str, fields: dict[str, str]) -> None:
+    assert client.post(f"{search_path}/marks", data=fields).status_code == 400
+
+
+def test_a_draw_that_was_not_made_is_not_found(client: TestClient, search_path: str) -> None:
+    assert client.get(f"{search_path}/draws/1").status_code == 404
+    assert client.get(f"{search_path}/draws/99999999999999999999").status_code == 404
+
+
+def test_the_search_page_shows_the_sum_of_all_draws(client: TestClient, search_path: str) -> None:
+    assert "Nothing was drawn yet" in client.get(search_path).text
+    for _ in range(3):
+        posted(client, f"{search_path}/draws")
+    html = client.get(search_path).text
+    assert "All draws together" in html
+    assert f"{search_path}/draws/3" in html
+
+
+@given(data=st.data())
+def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None:
+    kinds = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=30)), np.uint16)
+    wanted = np.array(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=12)), np.uint16)
+    is_free = np.array(data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds))))
+    work = np.linspace(0.0, 1.0, len(kinds))
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    owed = Owed(np.ones(4), np.inf, np.eye(4), discounts(len(wanted)).astype(np.float64))
+    chosen = fill(wanted, DrawPool(kinds, np.ones(len(kinds)), work, is_free), owed, rng)
+    assert len(set(chosen.tolist())) == len(chosen) == min(len(wanted), int(is_free.sum()))
+    assert is_free[chosen].all()
+    lasts = all((kinds[is_free] == kind).sum() >= (wanted == kind).sum() for kind in np.unique(wanted))
+    if lasts:
+        assert (kinds[chosen] == wanted).all()
+        for kind in np.unique(wanted):
+            needs = work[chosen[kinds[chosen] == kind]]
+            assert (np.diff(needs) <= 0).all()
+
+
+def test_a_draw_says_how_many_of_its_articles_came_before(desk: Desk, client: TestClient) -> None:
+    question = replace(CHESS, within=("geography=Oceania",))
+    search = make_search(desk, question)
+    path = f"/searches/{save_search(desk.store, search, '')}"
+    few = f"The search has {len(search.page_ids)} articles; each can come again until it is marked."
+    assert len(search.page_ids) < 200
+    assert few in client.get(path).text
+    seen: set[int] = set()
+    for number in (1, 2, 3):
+        drawn = {
+            article["page_id"] for article in client.get(f"{posted(client, f'{path}/draws')}.json").json()["articles"]
+        }
+        html = client.get(f"{path}/draws/{number}").text
+        n_again = len(drawn & seen)
+        assert (f"{n_again} of these articles were in earlier draws." in html) == (n_again > 1)
+        seen |= drawn
+    assert few in html
+    assert "Draws follow a plan that gives every group its share" in html

@@ -1,0 +1,30 @@
+"""The example of the start page: the topic of which a list changes most, with the numbers of that list."""
+
+from __future__ import annotations
+
+from starlette.testclient import TestClient
+
+from evenrank.app.desk import Desk
+from evenrank.app.lists.example import N_CONSIDERED, example_of, moved_groups, promising, spread
+from evenrank.core.records import Topic
+
+
+def test_the_example_moves_most_of_those_measured(desk: Desk, client: TestClient) -> None:
+    example = example_of(desk)
+    assert example is not None
+    gains = {}
+    for question in promising(desk):
+        gains[question.title] = sum(change.progress for change in moved_groups(desk, question))
+    assert max(gains, key=lambda title: gains[title]) == example.title
+    html = client.get("/").text
+    assert f"Example: {example.title}" in html
+    assert example.rows[0].label in html
+
+
+def test_topics_are_spread_evenly() -> None:
+    topics = [Topic(number, f"topic {number}") for number in range(100)]
+    chosen = spread(topics)
+    assert len(chosen) == N_CONSIDERED
+    assert (chosen[0], chosen[-1]) == (topics[0], topics[-1])
+    assert spread(topics[:3]) == topics[:3]
+    assert spread([]) == []

@@ -1,0 +1,296 @@
+"""What whoever runs the server relies on: path prefix, names, health, counts, shared limits, new data, workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from evenrank.app.app import app_of
+from evenrank.app.articles.article_facts import save_facts
+from evenrank.app.desk import Desk, open_desk
+from evenrank.app.exports.publishing import saved_listing
+from evenrank.app.lists.work_list import load_list, versions_of
+from evenrank.app.middleware.hosts import host_name
+from evenrank.app.middleware.limits import Buckets
+from evenrank.app.middleware.shared_table import WINDOW, SharedTable
+from evenrank.app.reload import reload
+from evenrank.retrieval.engine.indexing import build_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.import_files import ImportFiles, import_collection
+from tests.app.conftest import UNLIMITED, client_of, posted
+from tests.app.test_serve import ask, serving
+from tests.desk_collections import QUESTION
+
+LINK = re.compile(r'(?:href|src|action|hx-get|hx-post)="([^"#][^"]*)"')
+
+
+@pytest.fixture
+def below(desk: Desk) -> TestClient:
+    """The app below a path, behind a proxy that leaves the path in place."""
+    settings = replace(desk.settings, public_url="https://x.example.org/evenrank")
+    app = app_of(replace(desk, settings=settings))
+    return TestClient(app, base_url="https://x.example.org", follow_redirects=False)
+
+
+def test_every_link_stays_below_the_prefix(below: TestClient) -> None:
+    forms = ("/evenrank/lists", "/evenrank/searches")
+    todo, seen = ["/evenrank/", *(posted(below, form, QUESTION) for form in forms)], set[str]()
+    todo.append(posted(below, f"{todo[-1]}/draws"))
+    while todo and len(seen) < 60:
+        path = todo.pop()
+        answer = below.get(path)
+        assert answer.status_code in (200, 308), path
+        seen.add(path)
+        if "html" not in answer.headers["content-type"]:
+            continue
+        for found in LINK.findall(answer.text):
+            if re.match("https?:", found):
+                assert not found.startswith("https://x.example.org/") or "/evenrank/" in found
+                continue
+            assert found.startswith("/evenrank/"), (path, found)
+            target = found.replace("&amp;", "&").partition("#")[0]
+            if target not in seen and not re.search(f'(?:action|hx-post)="{re.escape(found)}"', answer.text):
+                todo.append(target)
+    assert len(seen) > 20
+
+
+def test_a_proxy_may_remove_the_prefix(below: TestClient) -> None:
+    assert below.get("/about").text == below.get("/evenrank/about").text
+    assert below.get("/evenrank").headers["location"] == "/evenrank/"
+    assert below.get("/evenrankabout").status_code == 404
+    assert below.get("/evenrank/healthz").json() == below.get("/healthz").json()
+
+
+def test_errors_of_the_interface_are_data_below_a_prefix(below: TestClient) -> None:
+    answer = below.get("/evenrank/api/searches/AAAAAAAAAAAAAAAAAAAAAA")
+    assert answer.status_code in (404, 405)
+    assert answer.json()["error"]
+
+
+def test_exports_have_whole_addresses(below: TestClient) -> None:
+    path = posted(below, "/evenrank/lists", QUESTION)
+    assert "[https://x.example.org/evenrank/lists/" in below.get(f"{path}.table.wiki").text
+
+
+def test_health_says_when_the_store_is_gone(generated: Collection, tmp_path: Path) -> None:
+    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    client = client_of(desk)
+    assert client.get("/healthz").json()["status"] == "ok"
+    with desk.store.transaction() as connection:
+        connection.execute("DROP TABLE setting")
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    desk.close()
+
+
+def test_requests_are_counted_by_route_and_never_by_address(desk: Desk) -> None:
+    client = client_of(desk)
+    client.get("/about")
+    client.get("/about?secret-word")
+    client.get("/secret-path")
+    client.request("SECRET", "/about")
+    text = client.get("/metrics").text
+    assert 'evenrank_requests_total{method="GET",route="about",status="200"} 2' in text
+    assert 'evenrank_requests_total{method="OTHER",' in text
+    assert "secret" not in text.lower()
+    assert f"\nevenrank_articles {len(desk.collection)}\n" in text
+    for line in text.splitlines():
+        assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [0-9.]+", line), line
+
+
+def test_robots_and_icon(client: TestClient) -> None:
+    assert client.get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
+    icon = client.get("/favicon.ico", follow_redirects=True)
+    assert icon.headers["content-type"] == "image/svg+xml"
+
+
+@pytest.mark.parametrize(
+    "header, name",
+    [
+        ("a.org", "a.org"),
+        ("A.org:80", "a.org"),
+        ("[::1]:8000", "::1"),
+        ("[::1]", "::1"),
+        ("", ""),
+        ("a.org:x", "a.org:x"),
+    ],
+)
+def test_names_in_headers(header: str, name: str) -> None:
+    assert host_name(header) == name
+
+
+def test_a_server_on_all_addresses_knows_numbers_and_its_own_names(desk: Desk) -> None:
+    settings = replace(desk.settings, allowed_hosts=("desk.lan",), allows_addresses=True)
+    client = client_of(replace(desk, settings=settings))
+    for host, status in (
+        ("192.168.1.5:8000", 200),
+        ("[fe80::1]", 200),
+        ("desk.lan", 200),
+        ("evil.example", 400),
+        ("192.168.1.5.evil.example", 400),
+        ("", 400),
+    ):
+        assert client.get("/about", headers={"Host": host}).status_code == status, host
+
+
+def test_processes_share_one_bucket() -> None:
+    buckets = Buckets(10.0, clock=lambda: 100.0)  # a burst of 50 in all
+    children = []
+    for _ in range(4):
+        reader, writer = os.pipe()
+        if not (pid := os.fork()):
+            passed = sum(buckets.wait_seconds("203.0.113.7") == 0.0 for _ in range(40))
+            os.write(writer, bytes([passed]))
+            os._exit(0)
+        children.append((pid, reader))
+    passed = sum(os.read(reader, 1)[0] for _, reader in children)
+    for pid, reader in children:
+        os.waitpid(pid, 0)
+        os.close(reader)
+    assert passed == 50
+
+
+def test_a_worker_that_is_killed_leaves_no_lock_behind() -> None:
+    table = SharedTable(64)
+    if not (pid := os.fork()):
+        with table._locked():
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert table.update("a", lambda pair: (1.0, 2.0), lambda pair: 0.0) == (1.0, 2.0)
+
+
+def test_a_full_table_forgets_what_matters_least() -> None:
+    table = SharedTable(WINDOW)
+    for number in range(WINDOW):
+        table.update(str(number), lambda pair, number=number: (float(number), 0.0), lambda pair: pair[0])
+    table.update("new", lambda pair: (99.0, 0.0), lambda pair: pair[0])
+    assert {key for key, _ in table.items()} == {*map(str, range(1, WINDOW)), "new"}
+
+
+def test_nothing_is_written_beside_the_collection(generated: Collection, tmp_path: Path) -> None:
+    folder = tmp_path / "collection"
+    shutil.copytree(generated.path, folder, ignore=shutil.ignore_patterns("desk*"))
+    before = listing(folder)
+    with serving(folder, tmp_path / "elsewhere" / "desk.sqlite") as (connection, process):
+        ask(connection, "POST", "/lists", QUESTION)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    assert listing(folder) == before
+    assert list((tmp_path / "elsewhere").glob("desk-facts-*.npy"))
+
+
+def listing(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Iterator[tuple[Desk, Path]]:
+    """A desk on a collection that tests import anew."""
+    write_collection(tmp_path, 30)
+    desk = open_desk(tmp_path / "collection", replace(UNLIMITED, store=tmp_path / "desk.sqlite", reload_seconds=0.05))
+    yield desk, tmp_path
+    desk.close()
+
+
+def write_collection(folder: Path, n_pages: int) -> None:
+    pages = range(1, n_pages + 1)
+    texts = [{"id": page, "title": f"River {page}", "url": "", "text": f"River {page} flows."} for page in pages]
+    facts = [
+        {"page_id": page, "quality_score": 0.5, "quality_score_disc": "Stub", "geographic_locations": ["Africa"]}
+        for page in pages
+    ]
+    for name, records in (("corpus", texts), ("metadata", facts)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    files = ImportFiles(metadata=folder / "metadata.jsonl", corpus=folder / "corpus.jsonl")
+    collection = import_collection(folder / "collection", files)
+    build_index(collection)
+    save_facts(collection, 1000, n_workers=1)
+
+
+def test_a_running_server_notices_a_new_import(growing: tuple[Desk, Path]) -> None:
+    desk, folder = growing
+    with client_of(desk) as client:
+        assert client.get("/healthz").json()["articles"] == 30
+        before = posted(client, "/lists", {"title": "River", "keywords": "river"})
+        write_collection(folder, 45)
+        deadline = time.monotonic() + 30
+        while client.get("/healthz").json()["articles"] != 45 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert client.get("/healthz").json()["articles"] == 45
+        titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
+        assert "River 45\n" in titles
+        assert len(client.get(f"{before}.txt").text.splitlines()) == 30
+
+
+def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[Desk, Path]) -> None:
+    desk, folder = growing
+    token = posted(client_of(desk), "/lists", {"title": "River", "keywords": "river"}).rpartition("/")[2]
+    first = load_list(desk.store, token)
+    assert first is not None
+    path, settings = folder / "collection", desk.settings
+    assert len(saved_listing(path, settings, token, may_save=True).articles) == 30
+    assert len(versions_of(desk.store, first)) == 1
+    write_collection(folder, 45)
+    assert len(saved_listing(path, settings, token, may_save=False).articles) == 45
+    assert len(versions_of(desk.store, first)) == 1
+    listing = saved_listing(path, replace(settings, public_url="https://x.example.org"), token, may_save=True)
+    newest = versions_of(desk.store, first)[1]
+    assert len(listing.articles) == len(newest.page_ids) == 45
+    assert listing.address == f"https://x.example.org/lists/{newest.reader}/refresh"
+    assert newest.token not in listing.address + listing.edit_address
+
+
+def test_a_collection_that_cannot_be_opened_leaves_the_old_one(growing: tuple[Desk, Path]) -> None:
+    desk, folder = growing
+    app = app_of(desk)
+    (folder / "collection" / "manifest.json").write_text("{}")
+    with pytest.raises(Exception, match="manifest"):
+        reload(app)
+    assert app.state.desk is desk
+
+
+def test_workers_answer_together_and_one_that_dies_is_replaced(generated: Collection, tmp_path: Path) -> None:
+    store = tmp_path / "desk.sqlite"
+    with serving(generated.path, store, "--workers", "2", "--rate", "1000") as (connection, process):
+        path = ask(connection, "POST", "/lists", QUESTION)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [int(pid) for pid in children if b"--workers" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert len(workers) == 2
+        os.kill(workers[0], signal.SIGKILL)
+        for _ in range(10):
+            connection.close()
+            assert "<h1" in ask(connection, "GET", path)
+        for _ in range(20):
+            connection.close()
+            ask(connection, "GET", "/about")
+        connection.close()
+        counts = ask(connection, "GET", "/metrics")
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+    assert 'evenrank_requests_total{method="GET",route="about",status="200"} 20' in counts
+    assert f"worker {workers[0]} ended (signal 9); another takes its place" in log
+    assert re.search(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \d+ INFO GET about 200", log, re.M)
+    assert "ready after" in log
+    assert process.returncode == 0
+    for pid in workers:
+        assert not Path(f"/proc/{pid}").exists()
+
+
+def test_workers_that_cannot_start_end_the_server(golden_collection: Collection, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from evenrank.cli.serve import command
+
+    words = [str(golden_collection.path), "--port", "0", "--workers", "2", "--store", str(tmp_path / "desk.sqlite")]
+    result = CliRunner().invoke(command, words)
+    assert "could not start" in str(result.exception)

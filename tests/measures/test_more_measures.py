@@ -1,0 +1,92 @@
+"""Measures on request, each worked by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenrank.measures.awrf_variants import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
+from evenrank.measures.coverage import DISTINCT, SHOWN
+from evenrank.measures.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
+from evenrank.measures.exposure_ratio import EXPOSURE_RATIO, IMPACT_RATIO
+from evenrank.measures.gini import GINI, gini
+from evenrank.measures.prefix_parity import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.underexposure import L2_UNDEREXPOSURE, TOTAL_UNDEREXPOSURE
+
+from .conftest import ViewMaker
+
+
+def test_expected_exposure_of_pages(make_view: ViewMaker) -> None:
+    """Page 7 is shown by both rankings (exposure 1), pages 8 and 9 by one (½ each); 7 and 5 should get 1 and ½."""
+    view = make_view(
+        [1, 1], [1, 1], pages=[7, 8, 7, 9], ideal={7: 1.0, 5: 0.5}, target=[0, 1], task=2, relevant=[[True, False]] * 2
+    )
+    assert ITEM_DISPARITY(view) == pytest.approx(1.5)
+    assert ITEM_RELEVANCE(view) == pytest.approx(1.0)
+    assert ITEM_LOSS(view) == pytest.approx(0.0 + 0.25 + 0.25 + 0.25)
+    assert SHOWN(make_view([1], [1], pages=[7, 7], target=[0, 1], task=2, n_relevant=4)) == 0.25
+    assert DISTINCT(view) == 3.0
+
+
+def test_underexposure(make_view: ViewMaker) -> None:
+    """Shares wanted: page 5 ¼ in group 1, page 7 ¾ in group 2; all exposure goes to page 5, so group 2 lacks ¾."""
+    view = make_view([1, 1], pages=[5, 5], ideal={5: 0.5, 7: 1.5}, ideal_groups=[1, 2], target=[0, 1, 1], task=2)
+    assert L2_UNDEREXPOSURE(view) == pytest.approx(0.75**2)
+    assert TOTAL_UNDEREXPOSURE(view) == pytest.approx(0.75)
+
+
+def test_gini(make_view: ViewMaker) -> None:
+    assert gini(np.array([1.0, 1.0, 1.0])) == pytest.approx(0.0)
+    assert gini(np.array([0.0, 0.0, 0.0, 4.0])) == pytest.approx(0.75)
+    view = make_view([1, 1], pages=[1, 2], ideal={1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, target=[0, 1], task=2)
+    assert GINI(view) == pytest.approx(0.5)
+
+
+def test_other_distances(make_view: ViewMaker) -> None:
+    """Both ranks weigh the same, so exposure is (1, 0) against (½, ½)."""
+    view = make_view([1, 1], target=[0, 0.5, 0.5])
+    assert KL(view) == pytest.approx(1.0)
+    assert AWRF_TOTAL_VARIATION(view) == pytest.approx(0.5)
+    assert AWRF_HELLINGER(view) == pytest.approx(1.0 - math.sqrt(1.0 - math.sqrt(0.5)))
+    assert math.isnan(KL(make_view([0], target=[0, 0.5, 0.5])))
+
+
+def test_ordinal_distance(make_view: ViewMaker) -> None:
+    """Of three bands the third is wanted; from the second, exposure has half as far to go as from the first."""
+    ordered = [replace(make_view([band, band], target=[0, 0, 0, 1]), is_ordered=True) for band in (1, 2, 3)]
+    assert [AWRF_ORDINAL(view) for view in ordered] == pytest.approx([0.0, 0.5, 1.0])
+    # All in the first band: half must go one step, half two, of two that are possible.
+    both = replace(make_view([1, 1], target=[0, 0, 0.5, 0.5]), is_ordered=True)
+    assert AWRF_ORDINAL(both) == pytest.approx(1.0 - (0.5 * 1 + 0.5 * 2) / 2)
+    assert math.isnan(AWRF_ORDINAL(make_view([1, 1], target=[0, 0.5, 0.5])))
+
+
+def test_ndkl(make_view: ViewMaker) -> None:
+    """The first page alone is one bit off, the first two are as wanted."""
+    view = make_view([1, 2], target=[0, 0.5, 0.5])
+    weights = [1.0, 1.0 / math.log2(3)]
+    assert NDKL(view) == pytest.approx(weights[0] / sum(weights))
+
+
+def test_rkl_and_rnd(make_view: ViewMaker) -> None:
+    view = make_view([1] * 10 + [2] * 10, target=[0, 0.5, 0.5], depth=20)
+    weights = [1.0 / math.log2(10), 1.0 / math.log2(20)]
+    assert RKL(view) == pytest.approx(weights[0] / sum(weights))
+    assert RND(view) == pytest.approx(weights[0] / sum(weights))
+
+
+def test_skews(make_view: ViewMaker) -> None:
+    view = make_view([1, 1, 1, 2], target=[0, 0.5, 0.5])
+    assert MAX_SKEW(view) == pytest.approx(math.log(0.75 / 0.5))
+    assert MIN_SKEW(view) == pytest.approx(math.log(0.25 / 0.5))
+    assert MIN_SKEW(make_view([1, 1], target=[0, 0.5, 0.5])) == pytest.approx(math.log(1e-6 / 0.5))
+
+
+def test_ratios(make_view: ViewMaker) -> None:
+    """Ranks 1 and 2 weigh the same: group 1 gets both halves of what it should, group 2 a third of it."""
+    view = make_view([1, 2], target=[0, 0.25, 0.75], relevant=[[True, False]])
+    assert EXPOSURE_RATIO(view) == pytest.approx((1 / 0.75) / (1 / 0.25))
+    assert IMPACT_RATIO(view) == 0.0

@@ -1,0 +1,160 @@
+"""What holds for every measure of the registry: facts, ranges, empty rankings, depth, names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenrank.cli.metrics import command as metrics_command
+from evenrank.core.alignment import Alignment
+from evenrank.core.protocol import PROTOCOLS
+from evenrank.errors import EvenrankError
+from evenrank.measures import registry
+from evenrank.measures.measure import Measure, TopicView
+from evenrank.measures.registry import MAIN, MEASURES, chosen_measures, measure_named, measures_of
+from evenrank.scoring.compare import compare
+from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.results import measure_interval
+
+from .conftest import Relevant
+
+CASES = [pytest.param(m, task, id=f"{m.name} task {task}") for m in MEASURES for task in m.tasks]
+N_GROUPS = 5
+
+
+@st.composite
+def views(draw: st.DrawFn, task: int) -> TopicView:
+    """Any rankings of distinct pages in any groups, with any relevance and any target, empty ones included."""
+    n_rankings = 1 if task == 1 else draw(st.integers(1, 4))
+    lengths = [draw(st.integers(0, 8)) for _ in range(n_rankings)]
+    n_pages = sum(lengths)
+    relevant = draw(st.lists(st.booleans(), min_size=n_pages, max_size=n_pages))
+    groups = draw(st.lists(st.integers(0, N_GROUPS - 1), min_size=n_pages, max_size=n_pages))
+    shares = st.one_of(st.just(0.0), st.floats(0.01, 1.0))
+    target = np.array(draw(st.lists(shares, min_size=N_GROUPS, max_size=N_GROUPS)))
+    protocol = PROTOCOLS[draw(st.sampled_from(list(PROTOCOLS)))]
+    pages = np.concatenate([draw(st.permutations(range(1, 9)))[:n] for n in lengths] or [[]]).astype(np.int32)
+    return TopicView(
+        task=task,
+        protocol=protocol,
+        pages=pages,
+        ranks=np.concatenate([np.arange(n) for n in lengths] or [[]]).astype(np.intp),
+        rankings=np.repeat(np.arange(n_rankings), lengths).astype(np.intp),
+        n_rankings=n_rankings,
+        depth=8,
+        ideal_depth=8,
+        is_relevant=np.array(relevant, bool),
+        n_relevant=8 + draw(st.integers(0, 5)),
+        alignment=Alignment(np.eye(N_GROUPS), np.array(groups, np.intp)),
+        full_target=target / max(target.sum(), 1e-9),
+        relevant=Relevant(
+            np.arange(1, 9, dtype=np.int32),
+            np.array(draw(st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))),
+            Alignment(np.eye(N_GROUPS), np.array(draw(st.lists(st.integers(0, 4), min_size=8, max_size=8)), np.intp)),
+        ),
+        drops_unknown=task == 1 and not protocol.keeps_unknown_task1,
+        is_ordered=draw(st.booleans()),
+    )
+
+
+@pytest.mark.parametrize(("measure", "task"), CASES)
+@given(data=st.data())
+def test_the_value_lies_in_the_range_or_is_undefined(measure: Measure, task: int, data: st.DataObject) -> None:
+    value = measure(data.draw(views(task)))
+    assert math.isnan(value) or measure.low - 1e-9 <= value <= measure.high + 1e-9
+
+
+@pytest.mark.parametrize(("measure", "task"), CASES)
+@given(data=st.data())
+def test_an_empty_ranking_has_the_stated_value(measure: Measure, task: int, data: st.DataObject) -> None:
+    view = data.draw(views(task))
+    stated = measure.empty_value(view)
+    assert measure(view.emptied()) == pytest.approx(stated, nan_ok=True)
+
+
+@pytest.mark.parametrize(("measure", "task"), CASES)
+@given(data=st.data())
+def test_a_depth_that_cuts_nothing_changes_nothing(measure: Measure, task: int, data: st.DataObject) -> None:
+    view = data.draw(views(task))
+    assert measure.at(view.depth)(view) == pytest.approx(measure(view), nan_ok=True)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_every_measure_states_its_facts(measure: Measure) -> None:
+    assert measure.low < measure.high
+    assert measure.tasks
+    assert set(measure.official_in) <= set(measure.tasks)
+    assert all((measure.label, measure.formula, measure.citation))
+    assert not (measure.on_request and measure.official_in)
+    assert measure.facts()["name"] == measure.name
+
+
+def test_every_measure_has_a_case_worked_by_hand() -> None:
+    """A measure is called by its name in the tests of values; a new one without such a case fails here."""
+    cases = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*_measures.py"))
+    names = {measure: name for name, measure in vars(registry).items() if isinstance(measure, Measure)}
+    assert [measure.name for measure in MEASURES if f"{names[measure]}(" not in cases] == []
+
+
+def test_names_are_unique_and_main_measures_are_official() -> None:
+    assert len({measure.name.casefold() for measure in MEASURES}) == len(MEASURES)
+    assert all(task in measure.official_in for task, measure in MAIN.items())
+
+
+def test_measures_by_name() -> None:
+    assert measure_named("ndcg@10", 1).key == "nDCG@10"
+    assert measure_named("EE-L", 2) is MAIN[2]
+    assert [m.key for m in chosen_measures("P@5, nDCG", 1)] == ["P@5", "nDCG", "Score"]
+    assert [m.key for m in chosen_measures(["EE-D", "AWRF"], 2)] == ["EE-D", "EE-L"]
+    assert chosen_measures((), 1) == measures_of(1)
+    assert set(chosen_measures("all", 2)) == {m for m in MEASURES if 2 in m.tasks}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nDGC", "unknown measure of Task 1 'nDGC'; choose from"), ("P@0", "@"), ("P@x", "@")]
+)
+def test_unknown_names_and_depths_are_refused(name: str, said: str) -> None:
+    with pytest.raises(EvenrankError, match=said):
+        chosen_measures([name], 1)
+
+
+def test_headings(make_view: Callable[..., TopicView]) -> None:
+    paper = PROTOCOLS["paper-2021"]
+    assert measure_named("P", 2).heading(2, paper) == "P@50"
+    assert measure_named("nDCG", 1).heading(1, paper) == "nDCG"
+    assert measure_named("nDCG", 2).heading(2, paper) == "nDCG@50"
+    assert measure_named("AWRF@10", 1).heading(1, paper) == "AWRF@10"
+
+
+def test_one_line_brings_a_new_measure_everywhere(
+    monkeypatch: pytest.MonkeyPatch, golden_collection, golden_runs
+) -> None:
+    """A measure in the list is computed, has intervals and tests, and is listed by the command."""
+    first = Measure(
+        name="RR",
+        tasks=(1,),
+        label="how early the first relevant page comes",
+        formula="1 / rank of the first relevant page",
+        higher_is_better=True,
+        low=0.0,
+        high=1.0,
+        if_empty=0.0,
+        citation="reciprocal rank",
+        compute=lambda view: 1.0 / (1 + int(view.is_relevant.argmax())) if view.is_relevant.any() else 0.0,
+    )
+    monkeypatch.setattr(registry, "MEASURES", (*MEASURES, first))
+    monkeypatch.setattr("evenrank.cli.metrics.MEASURES", (*MEASURES, first))
+    results = evaluate(golden_collection, golden_runs[:2], n_resamples=99)
+    assert all(0.0 < run.scores["RR"] <= 1.0 for run in results.runs)
+    interval = measure_interval(results.runs[0], "RR", results.protocol)
+    assert interval.low <= results.runs[0].scores["RR"] <= interval.high
+    assert "RR" in {row.measure for row in compare(results, "T1syn00", measures=["RR"]).rows}
+    assert "RR" in str(results)
+    assert "reciprocal rank" in CliRunner().invoke(metrics_command, ["--format", "json"]).output

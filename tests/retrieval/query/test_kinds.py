@@ -1,0 +1,76 @@
+"""Subjects that name a kind of thing: which articles are about such a thing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.protocol import IndexPage
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.query.kinds import are_of_kind, defining_words, named_kinds
+
+PAGES = [
+    (1, "Una (Sava)", "The Una is a left tributary of the Sava, a river of the Balkans.", True),
+    (2, "River Lydden", "The Lydden flows through Dorset, where a river is often called a brook.", True),
+    (3, "Danube salmon", "The Danube salmon is a species of fish endemic to the river Danube.", False),
+    (4, "Rhone (river)", "Rising in the Alps, the Rhone reaches the sea. The river is long.", True),
+    (5, "List of rivers of Peru", "This lists the rivers of Peru.", True),
+    (6, "Phoenix River", "Phoenix River (born 1980) is an American actor from Red River.", False),
+    (7, "History of the Mississippi River", "People have long lived beside the river.", False),
+    (8, "Riverton, Wyoming", "Riverton is a city in Wyoming by the Wind River.", False),
+]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> TantivyEngine:
+    made = TantivyEngine.create(tmp_path_factory.mktemp("kinds") / "pages")
+    made.add(IndexPage(page_id, title, text, text) for page_id, title, text, _ in PAGES)
+    made.commit()
+    return made
+
+
+def test_articles_about_a_thing_of_the_kind_are_told_from_those_that_name_one(engine: TantivyEngine) -> None:
+    ids = np.array([page_id for page_id, *_ in PAGES], np.int32)
+    topic = Topic(1, "Rivers", keywords=("river", "tributary"))
+    found = are_of_kind(engine, topic, ids, [title for _, title, *_ in PAGES])
+    assert found.tolist() == [is_of_kind for *_, is_of_kind in PAGES]
+
+
+def test_a_class_names_a_kind_with_its_last_word(engine: TantivyEngine) -> None:
+    ids, titles = np.array([3, 6, 7, 8], np.int32), [PAGES[at][1] for at in (2, 5, 6, 7)]
+    classes = [("River fish",), ("Former river",), ("Event", "Former river"), ()]
+    found = are_of_kind(engine, Topic(1, "Rivers"), ids, titles, classes)
+    assert found.tolist() == [False, False, True, False]  # the second is a person, whose classes do not count
+
+
+def test_a_keyword_names_a_kind_too(engine: TantivyEngine) -> None:
+    ids, titles = np.array([1, 2, 6], np.int32), ["Una (Sava)", "River Lydden", "Phoenix River"]
+    assert are_of_kind(engine, Topic(1, "Rivers"), ids, titles).tolist() == [False, True, False]
+    assert are_of_kind(engine, Topic(1, "Rivers", keywords=("actor",)), ids, titles).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "title", ["Physics", "Wales", "Women scientists", "Painters", "Jazz", "News", "Tour de France", ""]
+)
+def test_other_subjects_name_no_kind(title: str, engine: TantivyEngine) -> None:
+    assert named_kinds(Topic(1, title, keywords=("river",)), engine) == frozenset()
+    assert not are_of_kind(engine, Topic(1, title), np.array([1, 2], np.int32), ["Una (Sava)", "River Lydden"]).any()
+
+
+@pytest.mark.parametrize(
+    ("opening", "words"),
+    [
+        ("The Una is a left tributary of the Sava.", ["left", "tributary"]),
+        ("Zale galbanata is a species of moth in the family Erebidae.", ["species", "moth"]),
+        ("Flores is one of the Lesser Sunda Islands, an island arc.", ["lesser", "sunda", "islands"]),
+        ("The Line Islands are a chain of atolls.", ["chain", "atolls"]),
+        ("Sukiyaki is a Japanese-language song.", ["song"]),
+        ("Bété is a semi-tonal Kru–Kwa language.", ["language"]),
+        ("Esperanto is a semi-auxlang.", ["semi", "auxlang"]),
+        ("It flows west.", []),
+        ("", []),
+    ],
+)
+def test_the_first_sentence_says_what_its_subject_is(opening: str, words: list[str]) -> None:
+    assert defining_words(opening) == words

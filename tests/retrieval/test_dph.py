@@ -1,0 +1,77 @@
+"""DPH: a value worked out by hand, counts from a real index, and its place among the relevance models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.core.records import Topic, no_pages
+from evenrank.errors import EvenrankError
+from evenrank.retrieval.dph import DphModel, dph
+from evenrank.retrieval.engine import tantivy_counts
+from evenrank.retrieval.engine.protocol import IndexPage, WordCounts
+from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+
+TEXTS = {
+    1: "chess chess board game for people with pieces",
+    2: "chess is old",
+    3: "opera singers sing an opera in the old opera house",
+    4: "board meeting",
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> TantivyEngine:
+    made = TantivyEngine.create(tmp_path / "index")
+    made.add(IndexPage(page_id, f"Page {page_id}", text=text) for page_id, text in TEXTS.items())
+    made.commit()
+    made.refresh()
+    return made
+
+
+def test_a_value_worked_by_hand() -> None:
+    """tf = 2, l = 8, mean length 6, N = 3, F = 3: f = ¼, (¾)² / 3 = 0.1875; 2·log2(1.5) = 1.169925;
+    ½·log2(2π·2·¾) = 1.618231; together 0.1875 · 2.788156 = 0.522779."""
+    counts = WordCounts(np.array([[2.0, 0.0]]), np.array([8.0]), np.array([3.0, 5.0]), 6.0, 3)
+    assert dph(counts, np.array([1.0, 7.0])) == pytest.approx([0.522779], abs=1e-6)
+    assert dph(counts, np.array([2.0, 1.0])) == pytest.approx([2 * 0.522779], abs=1e-6)
+
+
+def test_an_index_counts_words(engine: TantivyEngine) -> None:
+    counts = engine.count_words("text", ["chess", "board", "opera", "nowhere"], [1, 3, 99, 2])
+    assert counts.in_pages.tolist() == [[2, 1, 0, 0], [0, 0, 3, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert counts.in_all.tolist() == [3, 2, 3, 0]
+    lengths = [len(engine.analyse("text", TEXTS[page])) for page in (1, 3, 2)]
+    assert counts.lengths[[0, 1, 3]].tolist() == lengths
+    assert counts.lengths[2] == 0
+    assert counts.n_pages == 4
+    assert counts.mean_length == pytest.approx(
+        np.mean([len(engine.analyse("text", text)) for text in TEXTS.values()]), rel=1e-6
+    )
+
+
+def test_occurrences_of_frequent_words_are_projected(engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one page counted of two, `chess` (2 + 1) is projected from the one with the highest id."""
+    monkeypatch.setattr(tantivy_counts, "MOST_COUNTED", 1)
+    assert engine.count_words("text", ["chess"], []).in_all.tolist() == [2]
+
+
+def test_pages_come_in_the_order_of_dph(engine: TantivyEngine) -> None:
+    model = DphModel(engine)
+    topic = Topic(1, "Chess", ("chess", "board"), "", rel_docs=no_pages())
+    found = model.score(topic, 10)
+    assert model.words(topic) == {"chess": 2, "board": 1}
+    assert sorted(found.page_ids.tolist()) == [1, 2, 4]
+    assert (np.diff(found.scores) <= 0).all()
+    counts = engine.count_words("text", ["chess", "board"], found.page_ids.tolist())
+    assert found.scores == pytest.approx(dph(counts, np.array([2.0, 1.0])))
+
+
+def test_other_engines_are_refused() -> None:
+    class Elsewhere:
+        pass
+
+    with pytest.raises(EvenrankError, match="needs an index on this machine"):
+        DphModel(Elsewhere()).score(Topic(1, "Chess", (), "", rel_docs=no_pages()), 10)  # type: ignore[arg-type]

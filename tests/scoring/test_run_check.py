@@ -1,0 +1,124 @@
+"""`run check`: every kind of fault, with its line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenrank.io.runs import write_run
+from evenrank.scoring.oracle import oracle_run
+from evenrank.scoring.run_check import CheckedRun, check_run
+from evenrank.trec.collection import Collection
+
+
+@pytest.fixture
+def lines(golden_collection: Collection, tmp_path: Path) -> list[str]:
+    """The lines of a valid Task 1 run."""
+    write_run(oracle_run(golden_collection, 1, 0.5).run, tmp_path / "good")
+    return (tmp_path / "good").read_text().splitlines()
+
+
+def faults_of(collection: Collection, folder: Path, lines: list[str]) -> list[tuple[int, str]]:
+    (folder / "run").write_text("\n".join(lines) + "\n")
+    return [(fault.line, fault.found) for fault in check_run(collection, folder / "run").faults]
+
+
+@pytest.mark.parametrize("task", [1, 2])
+def test_an_oracle_is_valid(golden_collection: Collection, tmp_path: Path, task: int) -> None:
+    write_run(oracle_run(golden_collection, task, 0.9).run, tmp_path / "run.gz")
+    assert check_run(golden_collection, tmp_path / "run.gz") == CheckedRun([], [])
+
+
+def test_unknown_topic_and_page(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    unknown = int(np.setdiff1d(np.arange(10**6), golden_collection.page_ids)[0])
+    lines[3] = f"101\t{unknown}"
+    found = faults_of(golden_collection, tmp_path, [*lines, "999\t5"])
+    assert (4, f"page {unknown} has no metadata") in found
+    assert (len(lines) + 1, "topic 999 is not in the collection") in found
+
+
+def test_repeated_page_too_long_too_short(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    page = lines[0].split("\t")[1]
+    found = faults_of(golden_collection, tmp_path, [*lines[:1000], lines[0], *lines[1000:-1]])
+    assert (1001, f"page {page} appears twice in topic 101") in found
+    assert (1, "topic 101 has 1001 pages, not 1000") in found
+    assert (4002, "topic 107 has 999 pages, not 1000") in found
+
+
+def test_interleaved_and_missing_topics(golden_collection: Collection, tmp_path: Path, lines: list[str]) -> None:
+    moved = [*lines[:999], lines[1000], lines[999], *lines[1001:4000]]
+    found = faults_of(golden_collection, tmp_path, moved)
+    assert (1001, "topic 101 continues here") in found
+    assert (1002, "topic 102 continues here") in found
+    assert (0, "no ranking for topic 107") in found
+
+
+def test_missing_extra_and_interleaved_rankings(golden_collection: Collection, tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 2, 0.9).run, tmp_path / "good")
+    lines = (tmp_path / "good").read_text().splitlines()
+    changed = [line.replace("101\t7\t", "101\t170\t", 1) if line.startswith("101\t7\t") else line for line in lines]
+    swapped = [*changed[:49], changed[50], changed[49], *changed[51:]]
+    found = faults_of(golden_collection, tmp_path, swapped)
+    assert (0, "topic 101 has no ranking 7") in found
+    assert (301, "topic 101 has a ranking 170") in found
+    assert (51, "topic 101, ranking 1 continues here") in found
+
+
+def test_form_faults_are_listed_beside_the_others(
+    golden_collection: Collection, tmp_path: Path, lines: list[str]
+) -> None:
+    found = faults_of(golden_collection, tmp_path, ["101\tx", "101", *lines])
+    assert [line for line, _ in found][:2] == [1, 2]
+    assert check_run(golden_collection, _empty(tmp_path)).faults[0].found == "empty file"
+
+
+@pytest.mark.parametrize("n_missing", [12, 400, 1000, 2000])
+def test_a_cut_off_file_has_no_other_faults(
+    golden_collection: Collection, tmp_path: Path, lines: list[str], n_missing: int
+) -> None:
+    """What comes after the cut is not missing, and half an id at the cut is not a page."""
+    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:-n_missing])
+    (fault,) = check_run(golden_collection, tmp_path / "cut.gz").faults
+    assert "cut off" in fault.found
+
+
+def test_a_cut_off_file_still_shows_the_faults_of_its_lines(
+    golden_collection: Collection, tmp_path: Path, lines: list[str]
+) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress("\n".join(["101\tx", *lines]).encode())[:-400])
+    first, second = check_run(golden_collection, tmp_path / "cut.gz").faults
+    assert "cut off" in first.found
+    assert second.line == 1
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty").write_bytes(b"")
+    return folder / "empty"
+
+
+def test_lengths_are_those_of_the_protocol(golden_collection: Collection, tmp_path: Path) -> None:
+    for task, n_pages in ((1, 5 * 500), (2, 5 * 100 * 20)):
+        run = oracle_run(golden_collection, task, 0.5, protocol="official-2022").run
+        assert len(run.pages) == n_pages
+        write_run(run, tmp_path / "run")
+        assert check_run(golden_collection, tmp_path / "run", "official-2022").faults == []
+        assert check_run(golden_collection, tmp_path / "run", "paper-2021").faults != []
+
+
+def test_a_run_that_is_interleaved_throughout_is_one_note(golden_collection: Collection, tmp_path: Path) -> None:
+    write_run(oracle_run(golden_collection, 2, 0.9).run, tmp_path / "run")
+    lines = (tmp_path / "run").read_text().splitlines()
+    across = [
+        line
+        for topic in range(5)
+        for rank in range(50)
+        for line in lines[topic * 5000 + rank : (topic + 1) * 5000 : 50]
+    ]
+    (tmp_path / "run").write_text("\n".join(across) + "\n")
+    checked = check_run(golden_collection, tmp_path / "run")
+    assert checked.faults == []
+    [note] = checked.notes
+    assert "interleaved throughout" in note
