@@ -21,8 +21,8 @@ from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, Task
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.policy import Candidates, Policy, Request
-from evenrank.policies.registry import as_policy
+from evenrank.policies.policy import Candidates, Request
+from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.trec.estimated_target import estimated_target
 
 REGION = Dimension(
@@ -88,16 +88,16 @@ def make_target(candidates: Candidates, request: Request, space: GroupSpace = SP
     )
 
 
-def check_policy(policy: str | Policy | type[Policy], **settings: Any) -> None:
+def check_policy(policy: str | PolicyEntry, **settings: Any) -> None:
     """Check that a policy ranks whatever it is given, validly and reproducibly, in every task that it serves.
 
     Among the cases are no candidate, fewer candidates than ranks, pages without a known group, a single group, equal
     relevance, and a target that asks for a group of which there is no candidate.
     """
-    tasks: tuple[Task, ...] = as_policy(policy).tasks
+    tasks: tuple[Task, ...] = make_policy(policy).tasks
     assert tasks, f"{policy}: serves no task"
     for task in tasks:
-        chosen = as_policy(policy, task, settings or None)
+        chosen = make_policy(policy, task, settings)
         request = TASK1 if task == 1 else TASK2
         for case, candidates, target in _policy_cases(request):
             place = f"{chosen.name}, Task {task}, {case}"

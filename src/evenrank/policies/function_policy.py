@@ -19,9 +19,7 @@ PolicyFunction = Callable[..., Any]
 """`(candidates, target, request, rng, *, settings…) → positions`."""
 
 
-def policy(
-    name: str, tasks: tuple[Task, ...] = (1, 2), citation: str = ""
-) -> Callable[[PolicyFunction], type[Policy]]:
+def policy(name: str, tasks: tuple[Task, ...] = (1, 2), citation: str = "") -> Callable[[PolicyFunction], type[Policy]]:
     """Turn a function `(candidates, target, request, rng) → positions` into a policy.
 
     The positions are indices into the candidates, best first: one row, which every ranking repeats, or one row for
