@@ -75,10 +75,8 @@ class Seed(click.types.IntParamType):
         return number
 
 
-class NameIn(click.ParamType):
+class NameIn(click.types.StringParamType):
     """The name of something in a registry; plug-ins are looked for only when no built-in one has the name."""
-
-    name = "name"
 
     def __init__(self, kind: str, registry: Registry[Any]) -> None:
         self.kind, self.registry = kind, registry
