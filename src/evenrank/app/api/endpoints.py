@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
+from hashlib import blake2b
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import orjson
@@ -30,6 +33,7 @@ from evenrank.app.request.address import draw_path, list_path, search_path
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import policy_choices
 from evenrank.app.request.forms import with_json
+from evenrank.app.request.visitor import person_of
 from evenrank.app.searches.draws import (
     Draw,
     NothingLeftError,
@@ -88,13 +92,30 @@ def show_collection(request: Request) -> Response:
     )
 
 
+def owner_of(request: Request) -> str:
+    """Who owns what a bot makes: the person who signed in, else its network, so that one bot uses up no other's share.
+
+    The store has a digest that only this server can make, never the address. Of IPv6, the first 64 bits are one
+    network: whoever has one address there has them all.
+    """
+    person = person_of(request)
+    if person is not None:
+        return person.key
+    address = request.client.host if request.client else ""
+    with suppress(ValueError):
+        found = ip_address(address.partition("%")[0])
+        address = str(ip_network((found, 64 if found.version == 6 else 32), strict=False))
+    key = bytes.fromhex(desk_of(request).secret)
+    return f"api:{blake2b(address.encode(), key=key, digest_size=16).hexdigest()}"
+
+
 def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     desk = desk_of(request)
     token = save_list(
         desk.store,
         make_list(desk, desk.asked(record)),
-        editor_of({}),
+        owner_of(request),
     )
     return json_response({"token": token, "address": desk.base_url(request) + list_path(token)}, 201)
 
@@ -128,7 +149,7 @@ def post_search(request: Request, record: dict[str, Any]) -> Response:
     token = save_search(
         desk.store,
         make_search(desk, desk.asked(record)),
-        editor_of({}),
+        owner_of(request),
     )
     return json_response({"token": token, "address": desk.base_url(request) + search_path(token)}, 201)
 
