@@ -18,6 +18,7 @@ from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.fa_ir import FaIr
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
+from evenrank.policies.greedy_measure import Greedy
 from evenrank.policies.inferred import Inferred
 from evenrank.policies.inner import inner_policies
 from evenrank.policies.mmr import MMR
@@ -44,6 +45,7 @@ _ALL: tuple[type[Policy], ...] = (
     FaIr,
     DetConstSort,
     EpsilonGreedy,
+    Greedy,
     Controller,
     PlackettLuce,
     ExposureLP,
