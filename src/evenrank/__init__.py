@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
+    from evenrank.experiments.data import OwnData
+    from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
@@ -86,6 +89,11 @@ _HOME_OF = {
     "Comparisons": "scoring.compare",
     "DIMENSIONS": "trec.dimensions.dimensions",
     "EvenrankError": "errors",
+    "Experiment": "experiments.experiment",
+    "OwnData": "experiments.data",
+    "Tuned": "experiments.tune",
+    "experiment": "experiments.experiment",
+    "tune": "experiments.tune",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
     "information": "scoring.information",
@@ -158,6 +166,7 @@ __all__ = [
     "Comparisons",
     "DepthCurves",
     "EvenrankError",
+    "Experiment",
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
@@ -165,6 +174,7 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "OwnData",
     "Pool",
     "Protocol",
     "Publication",
@@ -179,6 +189,7 @@ __all__ = [
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Tuned",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -190,6 +201,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluate_attributes",
+    "experiment",
     "generate_collection",
     "import_collection",
     "information",
@@ -218,6 +230,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "tune",
     "write_pool",
     "write_report",
     "write_run",

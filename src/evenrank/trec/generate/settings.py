@@ -179,7 +179,7 @@ def _track_2021(n_pages: int, n_train: int, n_eval: int) -> dict[str, Any]:
     which each may belong to one training topic on average, and topics of at least ten relevant pages allow. The bias
     makes the official AWRF of the order by relevance about .65, where .656 and .641 were published.
     """
-    train = min(38_341.0, MEMBERSHIPS * n_pages / max(n_train, 1))
+    train = min(38_341.0, MEMBERSHIPS * n_pages / max(n_train, 1), LARGEST_TOPIC * n_pages)
     return {
         "train_relevant": float(math.floor(train)),
         "eval_relevant": float(max(10, min(281, round(train * 281 / 38_341)))),
@@ -189,7 +189,14 @@ def _track_2021(n_pages: int, n_train: int, n_eval: int) -> dict[str, Any]:
 
 MEMBERSHIPS = 0.8
 """Training topics that a page is listed in, on average, where a world has as many relevant pages as fit."""
-TRACK_BIAS = (("Africa", -1.0), ("Asia", -1.0), ("Latin America and the Caribbean", -1.0), ("female", -1.0))
+LARGEST_TOPIC = 0.1
+"""Part of all pages that is relevant to a training topic there, at most."""
+TRACK_BIAS = (
+    *((group, -5.0) for group in ("Africa", "Asia", "Latin America and the Caribbean", "female")),
+    ("Oceania", -4.0),
+    ("Europe", -3.0),
+)
+"""Chosen on two seeds of 12,000 pages, so that the official AWRF of the order by relevance is as published."""
 
 WORLDS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {
     USUAL_WORLD: lambda n_pages, n_train, n_eval: {},
