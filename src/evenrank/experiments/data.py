@@ -13,13 +13,16 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-import evenrank
-from evenrank.core.protocol import DEFAULT_PROTOCOL
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
+from evenrank.items.rerank import rerank
 from evenrank.items.rerank_inputs import read_inputs
+from evenrank.items.score import score
 from evenrank.ranking.prepared import PreparedTopics
+from evenrank.scoring.evaluate import evaluate
+from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import FILE_NAME
 
 Split = Literal["train", "eval"]
@@ -80,7 +83,7 @@ class CollectionData:
     model: str = "untrained"
 
     def queries(self, split: Split) -> list[str]:
-        topics = evenrank.Collection.open(self.path).topics
+        topics = Collection.open(self.path).topics
         found = [str(topic.id) for topic in topics if topic.split == split and len(topic.rel_docs)]
         if not found:
             raise EvenrankError(f"{self.path}: no topic of the split {split!r} has relevant pages")
@@ -89,7 +92,7 @@ class CollectionData:
     def usual_measures(self) -> tuple[str, ...]:
         if self.task == 2:
             return SEQUENCE_MEASURES
-        most = evenrank.PROTOCOLS[self.protocol].depth(1)
+        most = PROTOCOLS[self.protocol].depth(1)
         return ("Score", "nDCG", "AWRF", *(f"Score@{depth}" for depth in DEPTHS if depth < most))
 
     def fingerprint(self) -> str:
@@ -101,7 +104,7 @@ class CollectionData:
     ) -> Scores:
         prepared = _prepared(self.fingerprint(), replace(self, name=""))
         run = prepared.rank(policy, settings, map(int, queries), seed)
-        results = evenrank.evaluate(self.path, [run], self.protocol, measures=measures, n_resamples=2)
+        results = evaluate(self.path, [run], self.protocol, measures=measures, n_resamples=2)
         asked = set(queries)  # a protocol may count topics that a run does not answer as empty
         by_topic = {str(topic): row for topic, row in results.runs[0].topics.items() if str(topic) in asked}
         return {measure: _defined({topic: row[measure] for topic, row in by_topic.items()}) for measure in measures}
@@ -110,7 +113,7 @@ class CollectionData:
 @lru_cache(maxsize=4)
 def _prepared(fingerprint: str, data: CollectionData) -> PreparedTopics:
     """The topics of a collection, prepared once in each process; another fingerprint is another collection."""
-    collection = evenrank.Collection.open(data.path)
+    collection = Collection.open(data.path)
     return PreparedTopics(collection, data.task, protocol=data.protocol, target=data.target, model=data.model)
 
 
@@ -179,16 +182,14 @@ class OwnData:
         self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
     ) -> Scores:
         chosen = {self._query_of[query]: self._items[query] for query in queries}
-        found = evenrank.rerank(
+        found = rerank(
             chosen, self.groups, self.target, policy, self.k, self.n_rankings, settings=settings, seed=seed, workers=1
         )
         rankings = found.to_dict()
         scores: Scores = {}
         for depth, names in _by_depth(measures).items():
             wanted = sorted(set(names.values()))
-            given = evenrank.score(
-                {policy: rankings}, self.groups, self.relevance, self.target, wanted, k=depth or self.k
-            )
+            given = score({policy: rankings}, self.groups, self.relevance, self.target, wanted, k=depth or self.k)
             for measure, name in names.items():
                 by_query = given.systems[0].queries
                 scores[measure] = _defined({str(query): by_query[query][name] for query in by_query})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import evenrank
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
@@ -24,8 +24,10 @@ from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
 from evenrank.measures.registry import measure_named
 from evenrank.retrieval.engine.engines import index_folder
+from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
 from evenrank.trec.collection import Collection
+from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 
 WORLDS = "worlds"
@@ -177,7 +179,7 @@ class Experiment:
         """Everything as plain data."""
         return {
             "schema": "evenrank.experiment/1",
-            "evenrank_version": evenrank.__version__,
+            "evenrank_version": version("evenrank"),
             "study": dict(self.study.given),
             "n_queries": self.n_queries,
             "cells": [
@@ -302,12 +304,12 @@ def open_data(spec: DataSpec, folder: Path) -> list[StudyData]:
 
 def _world(settings: GenerateSettings, folder: Path) -> Path:
     """The collection of a world with its index, generated unless it is there already."""
-    place = folder / WORLDS / checksum(settings.record(), evenrank.__version__)[:16]
+    place = folder / WORLDS / checksum(settings.record(), version("evenrank"))[:16]
     if not (place / "manifest.json").exists():
-        evenrank.generate_collection(place, settings)
+        generate_collection(place, settings)
     collection = Collection.open(place)
     if not index_folder(collection).exists():
-        evenrank.build_index(collection)
+        build_index(collection)
     return place
 
 

@@ -21,7 +21,7 @@ FACTOR = 30.0
 """Numbers without an upper limit are drawn, evenly on a logarithmic scale, up to so many times above or below the
 default."""
 MAX_DRAWS = 100
-"""Combinations that are drawn until the policy accepts one."""
+"""Combinations that are drawn until the policy accepts one, and until one is new."""
 
 Chosen = tuple[tuple[str, str], ...]
 """Settings by name, as text, that differ from the defaults."""
@@ -143,9 +143,11 @@ def _usual(hint: Any, default: Any) -> Interval | Choices | None:
 def draw_settings(
     policy: str, task: Task, space: Space, fixed: Mapping[str, object], rng: np.random.Generator
 ) -> Chosen:
-    """A combination that the policy accepts; `fixed` settings are in it as they are."""
+    """A combination that the policy accepts and that changes something; `fixed` settings are in it as they are."""
     for _ in range(MAX_DRAWS):
-        drawn = {name: values.draw(rng) for name, values in space.items() if rng.random() >= KEPT}
+        is_changed = rng.random(len(space)) >= KEPT
+        is_changed[rng.integers(len(space))] = True
+        drawn = {name: space[name].draw(rng) for name, changed in zip(space, is_changed, strict=True) if changed}
         texts = setting_texts({**drawn, **fixed})
         try:
             make_policy(policy, task, texts)

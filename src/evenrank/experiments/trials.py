@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-import evenrank
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import Scores, StudyData, checksum
 from evenrank.io.atomic import atomic_file
@@ -44,7 +44,7 @@ class Trial:
             self.queries,
             sorted(self.measures),
             self.seed,
-            evenrank.__version__,
+            version("evenrank"),
         )
 
 

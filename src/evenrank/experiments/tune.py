@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
-import evenrank
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
@@ -19,7 +19,7 @@ from evenrank.core.settings import setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.experiments.data import CollectionData, OwnData, StudyData
-from evenrank.experiments.search_space import Chosen, Space, draw_settings, policy_space
+from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import atomic_file
 from evenrank.measures.registry import measure_named
@@ -92,7 +92,7 @@ class Tuned:
         """Everything as plain data."""
         return {
             "schema": "evenrank.tune/1",
-            "evenrank_version": evenrank.__version__,
+            "evenrank_version": version("evenrank"),
             "data": self.data,
             "policy": self.policy,
             "task": self.task,
@@ -183,16 +183,16 @@ class TuneTask:
         return tuple(names[at] for at in order.tolist())
 
     def combinations(self) -> list[Chosen]:
-        """The defaults, and as many drawn ones as the budget pays for; equal ones are tried once."""
+        """The defaults, and as many different ones as the budget pays for and the values allow."""
         n_wanted = self.budget * (ETA if len(self.rounds) > 1 else 1)
         rng = derive(self.seed, "tune", self.policy)
-        default = tuple(sorted(setting_texts(self.fixed).items()))
-        drawn = [
-            draw_settings(self.policy, self.data.task, self.space, self.fixed, rng)
-            for _ in range(n_wanted - 1)
-            if self.space
-        ]
-        return list(dict.fromkeys([default, *drawn]))
+        found = {tuple(sorted(setting_texts(self.fixed).items())): None}
+        n_repeated = 0
+        while self.space and len(found) < n_wanted and n_repeated < MAX_DRAWS:
+            drawn = draw_settings(self.policy, self.data.task, self.space, self.fixed, rng)
+            n_repeated = n_repeated + 1 if drawn in found else 0
+            found[drawn] = None
+        return list(found)
 
     @cached_property
     def rounds(self) -> tuple[int, ...]:
@@ -211,8 +211,8 @@ class TuneTask:
         """The best third of a round, the defaults always among them."""
         sign = -1.0 if self.higher_is_better else 1.0
         ordered = sorted(tried, key=lambda one: (math.isnan(one.value), sign * one.value))
-        best = [one.settings for one in ordered[: math.ceil(len(ordered) / ETA)]]
-        return list(dict.fromkeys([tried[0].settings, *best]))
+        n_kept = max(2, round(len(ordered) / ETA))
+        return list(dict.fromkeys([tried[0].settings, *(one.settings for one in ordered)]))[:n_kept]
 
     def result(self, tried: Sequence[Tried]) -> Tuned:
         whole = [one for one in tried if one.n_queries == len(self.queries) and not math.isnan(one.value)]
