@@ -51,15 +51,14 @@ if TYPE_CHECKING:
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
-    from evenrank.trec.assessment.pool import Pool
+    from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
-    from evenrank.trec.assessment.pool_runs import pool
     from evenrank.trec.collection import Collection
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
-    from evenrank.trec.dimensions.own_dimension import read_dimension
+    from evenrank.trec.dimensions import DIMENSIONS
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate
     from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
@@ -82,7 +81,7 @@ _HOME_OF = {
     "sensitivity": "scoring.sensitivity",
     "Collection": "trec.collection",
     "Comparisons": "scoring.compare",
-    "DIMENSIONS": "trec.dimensions.dimensions",
+    "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
@@ -122,12 +121,12 @@ _HOME_OF = {
     "oracle_run": "scoring.oracle",
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
-    "pool": "trec.assessment.pool_runs",
+    "pool": "trec.assessment.pool",
     "Publication": "app.exports.publish_list",
     "publish": "app.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
-    "read_dimension": "trec.dimensions.own_dimension",
+    "read_dimension": "trec.own_dimension",
     "read_pool": "trec.assessment.pool_file",
     "read_run": "io.runs",
     "report": "scoring.report.make",

@@ -32,7 +32,7 @@ from evenrank.database.sqlite import SqliteFile
 from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
 from evenrank.database.sqlite_tables import open_file
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_draws import (  # the same tests on the other store

@@ -11,9 +11,8 @@ from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, Request
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
-from evenrank.trec.estimated_target import estimated_target
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
+from evenrank.trec.target_choice import estimated_target
 
 AGE = Dimension(
     name="age",

@@ -35,7 +35,7 @@ from evenrank.retrieval.model_choice import (
 from evenrank.retrieval.query.explain import explain
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 from .small_collection import make_small
 

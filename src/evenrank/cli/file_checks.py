@@ -69,7 +69,7 @@ def _check_collection(folder: Path) -> Iterator[Finding]:
 def _check_sources(folder: Path) -> Iterator[Finding]:
     """The imported files that lie in the collection's folder: `index` reads the corpus again."""
     from evenrank.trec.manifest import read_manifest
-    from evenrank.trec.official import md5_of
+    from evenrank.trec.sources import md5_of
 
     for source in read_manifest(folder).sources.values():
         path = folder / source.path
@@ -125,7 +125,7 @@ def _check_store(path: Path) -> Finding:
     from evenrank.app.storage.store import desk_schema
     from evenrank.database.sqlite import SqliteFile
     from evenrank.database.sqlite_tables import kind_of, open_file
-    from evenrank.trec.assessment.store import judgments_schema
+    from evenrank.trec.assessment.votes import judgments_schema
 
     is_made_anew = path.name.endswith(".texts.sqlite")
     restore = TEXTS.fix if is_made_anew else "restore a backup, or save what can be read: sqlite3 FILE .recover"
@@ -142,7 +142,7 @@ def _check_store(path: Path) -> Finding:
 def _check_database(address: str) -> Iterator[Finding]:
     """Lists and judgments in PostgreSQL: every value is read, which finds pages that fail the server's checksums."""
     from evenrank.app.storage.store import desk_schema
-    from evenrank.trec.assessment.store import judgments_schema
+    from evenrank.trec.assessment.votes import judgments_schema
 
     shown = shown_location(address)
     try:

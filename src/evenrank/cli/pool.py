@@ -19,7 +19,7 @@ from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
     from evenrank.trec.assessment.pool import Pool
-    from evenrank.trec.assessment.pool_statistics import PoolStatistics
+    from evenrank.trec.assessment.pool_file import PoolStatistics
     from evenrank.trec.collection import Collection
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -89,8 +89,7 @@ def _tell(pool: Pool, start: Pool | None, collection: Collection) -> None:
 @FORMAT
 def stats(pool: Path, seconds: float, overlap: float, form: str) -> None:
     """Size of a pool, overlap between runs, pages that only one run brought, and projected hours."""
-    from evenrank.trec.assessment.pool_file import read_pool
-    from evenrank.trec.assessment.pool_statistics import pool_statistics
+    from evenrank.trec.assessment.pool_file import pool_statistics, read_pool
 
     read = read_pool(pool)
     counts = pool_statistics(read)

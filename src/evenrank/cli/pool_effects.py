@@ -17,7 +17,7 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
     from evenrank.core.records import Topic
-    from evenrank.trec.assessment.leave_one_out import LeftOut
+    from evenrank.trec.assessment.unjudged import LeftOut
     from evenrank.trec.collection import Collection
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -39,7 +39,7 @@ def judged(
 ) -> None:
     """judged@k: the judged share of the first k pages of each run, mean over judged topics."""
     from evenrank.io.runs import read_runs
-    from evenrank.trec.assessment.judged import judged_at, judged_pages
+    from evenrank.trec.assessment.unjudged import judged_at, judged_pages
     from evenrank.trec.collection import Collection
 
     opened = Collection.open(collection)
@@ -59,8 +59,8 @@ def judged(
 
 def topics_with_judgments(collection: Collection, judgments: Path | str | None) -> tuple[Topic, ...]:
     """The topics of the collection; with the judgments of a judgments file, those that it has."""
-    from evenrank.trec.assessment.exports import judged_topics
-    from evenrank.trec.assessment.store import open_store
+    from evenrank.trec.assessment.files import judged_topics
+    from evenrank.trec.assessment.votes import open_store
 
     if judgments is None:
         return collection.topics
@@ -97,8 +97,8 @@ def leave_one_out(
     from evenrank.io.runs import read_runs
     from evenrank.measures.registry import MAIN
     from evenrank.scoring.rejudged import scorer
-    from evenrank.trec.assessment.leave_one_out import leave_one_out as leave_out
     from evenrank.trec.assessment.pool_file import read_pool
+    from evenrank.trec.assessment.unjudged import leave_one_out as leave_out
     from evenrank.trec.collection import Collection
 
     opened = Collection.open(collection)

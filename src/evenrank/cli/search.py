@@ -13,7 +13,7 @@ from evenrank.cli.listing import print_listing
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
     from evenrank.retrieval.query.explain import Explanation

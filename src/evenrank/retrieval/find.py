@@ -17,8 +17,7 @@ from evenrank.retrieval.model_choice import ModelChoice, choose_model
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.explain import Explanation, explain_found
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probability_by_rank
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +68,7 @@ def search(
     """
     if k < 1:
         raise EvenrankError(f"k is {k} (at least 1)")
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     engine = open_index(opened)
     allowed = group_restriction(opened, groups or {})
     choice = choose_model(opened, model) if isinstance(model, str) else model

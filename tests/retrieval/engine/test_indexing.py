@@ -25,11 +25,11 @@ from evenrank.retrieval.engine.engines import index_folder, open_index, read_sta
 from evenrank.retrieval.engine.index_pages import page_fields
 from evenrank.retrieval.engine.protocol import Restriction, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.checksums import FileFacts
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.occupation import OCCUPATION
+from evenrank.trec.dimensions import OCCUPATION
 from evenrank.trec.import_files import ImportFiles, import_collection
-from evenrank.trec.page_classes import CLASS_FILES
 from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 N_PAGES = 60

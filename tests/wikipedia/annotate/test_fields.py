@@ -9,12 +9,7 @@ from dump_sample import read_comment
 
 from evenrank.io.compressed import open_compressed
 from evenrank.io.content import START, RawBatch
-from evenrank.trec.dimensions.creation_date import CREATION_DATE
-from evenrank.trec.dimensions.first_letter import FIRST_LETTER
-from evenrank.trec.dimensions.gender import encode_gender
-from evenrank.trec.dimensions.languages import LANGUAGES
-from evenrank.trec.dimensions.occupation import OCCUPATIONS
-from evenrank.trec.dimensions.topic_age import TOPIC_AGE
+from evenrank.trec.dimensions import CREATION_DATE, FIRST_LETTER, LANGUAGES, OCCUPATIONS, TOPIC_AGE, encode_gender
 from evenrank.wikipedia.annotate.bands import (
     age_categories,
     count_languages,

@@ -15,8 +15,7 @@ from evenrank.io.atomic import atomic_file
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
 from evenrank.retrieval.engine.engines import index_folder, open_index
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 RECORD = "vectors.json"
 """File beside an index that says which encoder made the vectors of all pages, and in which arithmetic."""
@@ -30,7 +29,7 @@ def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | N
     An interrupted call resumes where it stopped: vectors are kept beside the index as they are made. The index records
     the encoder and its arithmetic, so that searches use the same.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     scorer = DenseScorer.open(open_index(opened), Encoder(encoder), index_folder(opened))
     page_ids = scorer.engine.page_ids()
     for start in range(0, len(page_ids), PAGES_AT_ONCE):

@@ -14,8 +14,8 @@ from evenrank.io.atomic import atomic_file
 from evenrank.parallel import n_cores
 from evenrank.retrieval.engine.protocol import Engine, IndexLayout
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.collection import Collection
-from evenrank.trec.page_classes import CLASS_FILES
 
 DEFAULT_ADDRESS = "tantivy"
 """The engine of an index unless another is named: a folder on this machine."""

@@ -14,9 +14,9 @@ from evenrank.core.records import NO_CLASS, Article
 from evenrank.io.articles import ArticleFile
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.engine.protocol import IndexLayout, IndexPage
+from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.occupation import OCCUPATION
-from evenrank.trec.page_classes import names_at
+from evenrank.trec.dimensions import OCCUPATION
 from evenrank.wikipedia.annotate.links import ENGLISH, Namespaces
 from evenrank.wikipedia.annotate.templates import infobox_names
 from evenrank.wikipedia.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext

@@ -40,8 +40,7 @@ from evenrank.retrieval.engine.index_pages import (
 )
 from evenrank.retrieval.engine.protocol import Engine, PreparingEngine
 from evenrank.trec.checksums import write_checksums
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 from evenrank.wikipedia.annotate.links import site_names
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def build_index(
     `faults` gathers the records of the corpus that are skipped because they are broken. The executors of a `spark`
     session turn articles into documents for an engine on other machines; they see the collection under the same path.
     """
-    collection, faults = given_collection(collection), FaultLog() if faults is None else faults
+    collection, faults = as_collection(collection), FaultLog() if faults is None else faults
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)

@@ -19,8 +19,7 @@ from evenrank.retrieval.learn.training_data import LearningSettings
 from evenrank.retrieval.learn.training_report import TrainingReport, training_summary
 from evenrank.retrieval.model_choice import index_encoder, open_dense, open_reader, use_encoder
 from evenrank.retrieval.relevance import LexicalModel
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def learn(
     `LearningSettings`, by name. `marked` are further topics of which people marked some pages (`assessed_docs`); of
     them only these are learned from, and the report is on the collection's own topics.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     path = model_path(opened) if output is None else Path(output)
     has_vectors = dense or cross or encoder is not None
     chosen = learning_settings(settings or {}, seed)

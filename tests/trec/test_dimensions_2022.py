@@ -7,8 +7,7 @@ import pytest
 
 from evenrank.core.alignment import align
 from evenrank.core.groups import GroupSpace
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.sub_region import OF_OCEANIA, SOURCE_REGION, SUB_REGION
+from evenrank.trec.dimensions import DIMENSIONS, OF_OCEANIA, SOURCE_REGION, SUB_REGION
 
 NAMED = ("sub-region", "occupation", "first-letter", "creation-date", "popularity", "languages", "topic-age")
 OF_2022 = ("sub-region", "source-region", *NAMED[1:])

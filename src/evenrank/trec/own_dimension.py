@@ -18,11 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenrank.core.groups import MAX_GROUPS, Dimension
+from evenrank.core.groups import MAX_GROUPS, Dimension, named_dimension
 from evenrank.errors import EvenrankError, Fault, InputError
 from evenrank.io.small_files import read_toml
-from evenrank.trec.dimensions.banded import named_dimension
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 SUM_ERROR = 0.005
 """How far shares may be from a sum of 1, so that rounded numbers are accepted."""

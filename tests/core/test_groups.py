@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.core.groups import GroupSpace
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 SPACE = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))
 

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from evenrank.core.alignment import align
 from evenrank.core.groups import MAX_GROUPS, Dimension, GroupSpace
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.gender import GENDER, encode_gender
-from evenrank.trec.dimensions.geography import GEOGRAPHY, encode_geography
+from evenrank.trec.dimensions import DIMENSIONS, GENDER, GEOGRAPHY, encode_gender, encode_geography
 
 AGE = Dimension("age", "age", ("unknown", "old", "new"), (0.5, 0.5), lambda value: 1, "made up")
 SPACE = GroupSpace((GEOGRAPHY, GENDER))
