@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.trec.assessment.agreement import adjudication_queue, disagreements
 from evenrank.trec.assessment.files import settled_pages

@@ -18,14 +18,13 @@ from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
 from evenrank.io.articles import open_articles, read_articles
 from evenrank.io.content import RawBatch, read_batches
-from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import read_records
 from evenrank.io.metadata import read_metadata
 from evenrank.io.name_lists import NameLists
-from evenrank.io.qrels import read_qrels
 from evenrank.io.runs import read_run, record_path
-from evenrank.io.topics import read_topics
+from evenrank.io.topics import read_qrels, read_topics
 from evenrank.items.rerank import rerank
 from evenrank.items.score import score
 from evenrank.retrieval.learn.model_file import load

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.spark_options import spark_options, spark_session
+from evenrank.cli.options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
 

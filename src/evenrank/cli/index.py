@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
-from evenrank.cli.spark_options import asked_session, spark_options
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, asked_session, encoder_settings, spark_options
 from evenrank.cli.talk import say
 
 

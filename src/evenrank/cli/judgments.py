@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange, InputFile
+from evenrank.cli.options import NEW_STORE, SEED, STORE, FiniteRange, InputFile
 from evenrank.cli.talk import say
 from evenrank.core.text_ids import TextIds
 from evenrank.trec.assessment.agreement import Agreement, Bootstrap, Disagreement, Estimate

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import STORE
+from evenrank.cli.options import STORE, chosen_model, model_options
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import print_listing
-from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.options import chosen_model, model_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.trec.dimensions import DIMENSIONS

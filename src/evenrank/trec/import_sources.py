@@ -17,8 +17,7 @@ from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.faults import FaultLog
 from evenrank.io.metadata import ForeignFieldError, Metadata, leading_fields, read_metadata
 from evenrank.io.name_lists import NameLists
-from evenrank.io.qrels import read_qrels
-from evenrank.io.topics import read_topics
+from evenrank.io.topics import read_qrels, read_topics
 from evenrank.progress import progress_bar
 from evenrank.trec.arrays import FIELD
 from evenrank.trec.dimensions import DIMENSIONS

@@ -20,8 +20,15 @@ from evenrank.core.text_ids import TextIds, check_text_id
 from evenrank.core.types import FilePath
 from evenrank.errors import Fault, InputError
 from evenrank.io.json_lines import MAX_FAULTS, read_records, write_records
-from evenrank.io.qrels import MAX_ID, qrels_have_text_ids, read_qrels, write_qrels
-from evenrank.io.topics import read_topics, topics_have_text_ids, write_topics
+from evenrank.io.topics import (
+    MAX_ID,
+    qrels_have_text_ids,
+    read_qrels,
+    read_topics,
+    topics_have_text_ids,
+    write_qrels,
+    write_topics,
+)
 from evenrank.trec.assessment.assessors import checked_name, name_assessors
 from evenrank.trec.assessment.coverage import Settled, max_tiers, settle_all
 from evenrank.trec.assessment.votes import (

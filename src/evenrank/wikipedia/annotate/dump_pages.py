@@ -6,7 +6,7 @@ import re
 from html import unescape
 
 from evenrank.io.content import RawBatch
-from evenrank.io.dump import Site, parse_dump
+from evenrank.io.corpus import Site, parse_dump
 from evenrank.wikipedia.annotate.links import site_names
 from evenrank.wikipedia.annotate.quality import quality_counts
 from evenrank.wikipedia.annotate.stage import StageBatch

@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError, Fault, InputError, UnknownNameError, 
 from evenrank.io.atomic import atomic_file, refuse_input
 from evenrank.io.compressed import LINE_LIMIT
 from evenrank.io.content import BATCH, RawBatch
-from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.locking import only_writer
 from evenrank.parallel import map_batches
 from evenrank.progress import track

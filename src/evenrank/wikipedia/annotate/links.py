@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from evenrank.io.dump import Site
+from evenrank.io.corpus import Site
 from evenrank.wikipedia.annotate.facts import read_facts
 
 
