@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evenrank.policies.registry import POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
-    from evenrank.retrieval.encode.encode_index import encode_index
+    from evenrank.retrieval.encode.dense import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -111,7 +111,7 @@ _HOME_OF = {
     "calc_aggregate": "interop.measure_strings",
     "compare": "scoring.compare",
     "depth_curves": "scoring.depth_curves",
-    "encode_index": "retrieval.encode.encode_index",
+    "encode_index": "retrieval.encode.dense",
     "evaluate": "scoring.evaluate",
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",

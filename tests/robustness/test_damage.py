@@ -20,7 +20,7 @@ from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.learn.learn import learn
-from evenrank.retrieval.learn.model_file import load
+from evenrank.retrieval.learn.learned_model import load
 from evenrank.trec.assessment.votes import create_store, judgments_schema
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection

@@ -119,7 +119,7 @@ def _check_index(folder: Path) -> Iterator[Finding]:
 
 
 def _check_model(path: Path) -> Finding:
-    from evenrank.retrieval.learn.model_file import load
+    from evenrank.retrieval.learn.learned_model import load
 
     try:
         load(path)

@@ -62,7 +62,7 @@ def command(
     )
     settings = encoder_settings(encoder, pooling, device)
     if dense or settings is not None:
-        from evenrank.retrieval.encode.encode_index import encode_index
+        from evenrank.retrieval.encode.dense import encode_index
 
         vectors = encode_index(collection, settings)
         click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")

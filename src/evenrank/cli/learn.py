@@ -17,7 +17,7 @@ from evenrank.core.settings import read_pairs
 if TYPE_CHECKING:
     from evenrank.core.records import Topic
     from evenrank.database.database import Location
-    from evenrank.retrieval.learn.training_report import TrainingReport
+    from evenrank.retrieval.learn.learn import TrainingReport
 
 
 @click.command("learn")

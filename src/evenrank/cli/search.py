@@ -16,7 +16,7 @@ from evenrank.core.settings import read_pairs
 from evenrank.trec.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
-    from evenrank.retrieval.query.explain import Explanation
+    from evenrank.retrieval.find import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
