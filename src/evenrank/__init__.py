@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from evenrank.trec.import_files import ImportFiles, import_collection
     from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
-    from evenrank.wikipedia.annotate.labeller import annotate
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
 
@@ -73,7 +72,7 @@ _HOME_OF = {
     "targets": "scoring.topic_targets:topic_targets",
     "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
     "AnnotateSettings": "wikipedia.annotate.settings",
-    "annotate_wikis": "wikipedia.annotate.many_wikis",
+    "annotate_wikis": "wikipedia.annotate.labeller",
     "Article": "core.records",
     "AttributeResults": "scoring.attributes",
     "DepthCurves": "scoring.depth_curves",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenrank.core.records import CONTINENTS
+from evenrank.io.wikidata import Point
 from evenrank.trec.dimensions import SUB_REGION
 from evenrank.wikipedia.annotate.facts import item_number, read_csv
 from evenrank.wikipedia.annotate.geography import (
@@ -19,7 +20,6 @@ from evenrank.wikipedia.annotate.geography import (
     present_countries,
     sub_regions_of,
 )
-from evenrank.wikipedia.annotate.statements import Point
 
 FRANCE, RUSSIA, USSR, CHILE = 142, 159, 15180, 298
 TOWN, STREET = 2001, 2002

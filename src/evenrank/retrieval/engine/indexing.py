@@ -38,7 +38,7 @@ from evenrank.trec.arrays import names_at
 from evenrank.trec.checksums import write_checksums
 from evenrank.trec.collection import Collection, as_collection
 from evenrank.trec.dimensions import OCCUPATION
-from evenrank.wikipedia.annotate.links import ENGLISH, Namespaces, site_names
+from evenrank.wikipedia.annotate.inline import ENGLISH, Namespaces, site_names
 from evenrank.wikipedia.annotate.templates import infobox_names
 from evenrank.wikipedia.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 

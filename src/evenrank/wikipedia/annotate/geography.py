@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.records import CONTINENTS
+from evenrank.io.wikidata import Point
 from evenrank.wikipedia.annotate.facts import item_number, read_csv
-from evenrank.wikipedia.annotate.statements import Point
 
 
 @dataclass(frozen=True, slots=True)
