@@ -10,13 +10,13 @@ import click
 
 import evenrank
 from evenrank.cli.listing import print_listing
-from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.options import chosen_model, model_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
-    from evenrank.retrieval.query.explain import Explanation
+    from evenrank.retrieval.find import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
