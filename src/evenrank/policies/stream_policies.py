@@ -88,7 +88,7 @@ class StreamRequest:
 
     def sum_over_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each candidate the sum of the values of its memberships; 0 for a candidate without groups."""
-        return np.bincount(self.item_of, values, minlength=len(self))
+        return np.asarray(np.bincount(self.item_of, values, minlength=len(self)), np.float64)
 
 
 class StreamPolicy(Protocol):
@@ -219,8 +219,8 @@ class AmortisedGreedy(CheckedPolicy):
         here = np.bincount(at, request.share * request.per_attention[request.item_of], minlength=len(local))
         coming = float(here.sum()) * float(request.weights.mean()) if len(request) else 0.0
         if not totals.total_claims:
-            return coming * here / max(float(here.sum()), 1e-300)
-        return totals.shares(local) * coming - totals.excess(local)
+            return np.asarray(coming * here / max(float(here.sum()), 1e-300), np.float64)
+        return np.asarray(totals.shares(local) * coming - totals.excess(local), np.float64)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.core.settings import setting_texts
-from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError, input_error, listed, reason_of
+from evenrank.errors import (
+    EvenrankError,
+    Fault,
+    ReplayError,
+    UnknownNameError,
+    WrongTypeError,
+    input_error,
+    listed,
+    reason_of,
+)
 from evenrank.policies.policy import settings_of
 from evenrank.policies.stream_policies import UNIT, StreamPolicy, StreamRequest, make_stream_policy
 from evenrank.ranking.stream_log import (
@@ -218,7 +227,7 @@ class Stream:
 
     @classmethod
     def replay(cls, log: str | os.PathLike[str], policy: str | StreamPolicy | None = None) -> Stream:
-        """The stream that a log describes, with every ranking made again; EvenrankError where one comes out otherwise.
+        """The stream that a log describes, with every ranking made again; ReplayError where one comes out differently.
 
         `policy` is needed only where the stream had a policy object of its own.
         """
@@ -397,11 +406,17 @@ class Stream:
                 self._pending[ranking.number] = ranking
             else:
                 ranking = StreamRanking.from_json(record)
-                if decide and (order := self._decide(ranking.number, ranking.candidates)) != ranking.order:
-                    raise ValueError(f"the policy now ranks {listed(order)} where the log has {listed(ranking.order)}")
+                order = self._decide(ranking.number, ranking.candidates) if decide else ranking.order
+                if order != ranking.order:
+                    found = f"ranks {listed(order)}, where the log has {listed(ranking.order)}"
+                    raise ReplayError(
+                        [Fault(str(path), line, found, "the policy, its settings or the log was changed")]
+                    )
                 self._count(ranking)
+        except ReplayError:
+            raise
         except (KeyError, TypeError, ValueError, EvenrankError) as error:
-            raise input_error(path, line, reason_of(error), "the log cannot be replayed from here") from None
+            raise input_error(path, line, reason_of(error), "the log cannot be read from here on") from None
 
 
 def check_stream_target(target: object) -> str | dict[str, float]:

@@ -323,7 +323,7 @@ def _count(value: object) -> int:
     return value
 
 
-def fixed(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def fixed(values: NDArray[Any]) -> NDArray[np.int64]:
     """Numbers as whole numbers of 1/`UNIT`, rounded to the nearest."""
     return np.asarray(np.rint(values * UNIT), np.int64)
 
@@ -376,9 +376,9 @@ class RunningTotals(GroupTotals):
     def _claims(self, state: StreamState, sums: NDArray[np.int64]) -> NDArray[np.int64]:
         """What each group claims under the target."""
         if self._target == "relevant":
-            return sums[1]
+            return np.asarray(sums[1], np.int64)
         if self._target == "population":
-            return sums[2]
+            return np.asarray(sums[2], np.int64)
         if self._target == "equal":
             return np.where(sums[2] > 0, UNIT, 0)
         claims = np.zeros(len(state.groups), np.int64)
