@@ -32,9 +32,14 @@ if TYPE_CHECKING:
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
+    from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
+    from evenrank.ranking.stream import Stream
+    from evenrank.ranking.stream_log import StreamRanking, read_requests
+    from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
+    from evenrank.retrieval.encode.encode_index import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -49,6 +54,14 @@ if TYPE_CHECKING:
     from evenrank.scoring.results import Results, RunResult
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
+    from evenrank.scoring.stream_measures import (
+        StreamMeasures,
+        StreamRun,
+        hindsight_gap,
+        measure_stream,
+        plot_streams,
+        run_stream,
+    )
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
@@ -104,7 +117,18 @@ _HOME_OF = {
     "Results": "scoring.results",
     "Run": "core.records",
     "RunResult": "scoring.results",
+    "STREAM_POLICIES": "policies.stream_policies",
     "SearchResults": "retrieval.find",
+    "Stream": "ranking.stream",
+    "StreamMeasures": "scoring.stream_measures",
+    "StreamRanking": "ranking.stream_log",
+    "StreamRun": "scoring.stream_measures",
+    "StreamState": "ranking.stream_state",
+    "hindsight_gap": "scoring.stream_measures",
+    "measure_stream": "scoring.stream_measures",
+    "plot_streams": "scoring.stream_measures",
+    "read_requests": "ranking.stream_log",
+    "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
     "TopicTargets": "scoring.topic_targets",
@@ -148,6 +172,7 @@ __all__ = [
     "MEASURES",
     "POLICIES",
     "PROTOCOLS",
+    "STREAM_POLICIES",
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
@@ -174,6 +199,11 @@ __all__ = [
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
+    "Stream",
+    "StreamMeasures",
+    "StreamRanking",
+    "StreamRun",
+    "StreamState",
     "TargetChoice",
     "Topic",
     "TopicTargets",
@@ -189,13 +219,16 @@ __all__ = [
     "evaluate",
     "evaluate_attributes",
     "generate_collection",
+    "hindsight_gap",
     "import_collection",
     "information",
     "iter_calc",
     "learn",
+    "measure_stream",
     "oracle_run",
     "pareto",
     "parse_measure",
+    "plot_streams",
     "policy",
     "pool",
     "publish",
@@ -203,10 +236,12 @@ __all__ = [
     "rank",
     "read_dimension",
     "read_pool",
+    "read_requests",
     "read_run",
     "report",
     "rerank",
     "run_from_frame",
+    "run_stream",
     "run_to_frame",
     "score",
     "search",

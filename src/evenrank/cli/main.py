@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "report": "Tables, figures and one offline page.",
     "score": "Score rankings of anything: files in, no collection needed.",
     "rerank": "Fair rankings of anything, with a proof; no collection needed.",
+    "stream": "Fairness over a stream of requests, ranked one at a time.",
     "targets": "The wanted exposure of every group, by topic.",
     "serve": "The web app: work lists, saved searches, assessment.",
     "backup": "Save the web app's lists and the judgments in one file.",
