@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
-    from evenrank.retrieval.encode.encode_index import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
