@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -225,7 +224,7 @@ class Collection:
     def known_dimensions(self) -> Mapping[str, Dimension]:
         """All dimensions by name: Evenrank's, those of plug-ins, and the collection's own."""
         own = self.manifest.own_dimensions
-        return ChainMap({name: own_dimension(name, record) for name, record in own.items()}, DIMENSIONS)
+        return DIMENSIONS.with_more({name: own_dimension(name, record) for name, record in own.items()})
 
     def has_groups(self, dimension: str) -> bool:
         """Whether the metadata say anything about a dimension."""
