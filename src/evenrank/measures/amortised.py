@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
+from evenrank.measures.segments import sums_at
 
 
 def group_shares(
@@ -20,12 +21,13 @@ def group_shares(
 
     Each row of the input is a group of a ranked document: a group that a document has twice counts twice.
     """
-    cells = np.bincount(sequence * n_groups + group, weights, minlength=n_sequences * n_groups)
-    totals = np.asarray(cells, np.float64).reshape(n_sequences, n_groups)
-    whole = totals.sum(axis=1, keepdims=True)
-    return np.divide(totals, whole, out=np.full_like(totals, np.nan), where=whole > 0.0)
+    cells = sums_at(weights, sequence * n_groups + group, n_sequences * n_groups).reshape(n_sequences, n_groups)
+    whole = cells.sum(axis=1, keepdims=True)
+    shares = np.full_like(cells, np.nan)
+    np.divide(cells, whole, out=shares, where=whole > 0.0)
+    return shares
 
 
 def l2_unfairness(exposure: Floats, relevance: Floats) -> Floats:
     """‖exposure − relevance‖₂ of each row: 0 where groups get the exposure that their relevance deserves."""
-    return np.sqrt(((exposure - relevance) ** 2).sum(axis=-1))
+    return np.asarray(np.linalg.norm(exposure - relevance, axis=-1), np.float64)

@@ -105,7 +105,7 @@ def ordinal_divergence(shares: Floats, target: Floats) -> Floats:
     distance = np.abs(places[:, None] - places)
     weights = distance[target > 0.0].mean(axis=0)
     squares = (shares - target) ** 2
-    return np.sqrt((squares * weights).sum(axis=-1) / (shares.shape[-1] - 1))
+    return np.asarray(np.sqrt((squares * weights).sum(axis=-1) / (shares.shape[-1] - 1)), np.float64)
 
 
 DIVERGENCES = {"JSD": jensen_shannon, "NMD": normalised_match_distance, "RNOD": ordinal_divergence}

@@ -31,9 +31,14 @@ def ranks(offsets: Offsets) -> NDArray[np.intp]:
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
+def sums_at(values: Floats, place: NDArray[np.integer], n_places: int) -> Floats:
+    """Sum of the values at each place, in their order."""
+    return np.asarray(np.bincount(place, values, minlength=n_places), np.float64)
+
+
 def sums(values: Floats, offsets: Offsets) -> Floats:
     """Sum over each ranking, rank after rank; 0 for an empty one."""
-    return np.asarray(np.bincount(owners(offsets), values, minlength=len(offsets) - 1), np.float64)
+    return sums_at(values, owners(offsets), len(offsets) - 1)
 
 
 def running(operation: np.ufunc, values: Floats, offsets: Offsets) -> Floats:

@@ -82,7 +82,7 @@ class CampaignScores:
 
 
 @dataclass(frozen=True)
-class Campaign:
+class CampaignProtocol:
     """A protocol: files of a campaign are read and scored as its organisers do."""
 
     name: str
@@ -140,7 +140,7 @@ def choose_measures(names: Iterable[str], known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(chosen)) or known
 
 
-def name_of(measure: str, grouping: str, groupings: Mapping[str, object]) -> str:
+def measure_name(measure: str, grouping: str, groupings: Mapping[str, object]) -> str:
     """`unfairness:level`, or the measure alone where there is only one grouping."""
     return f"{measure}:{grouping}" if len(groupings) > 1 else measure
 

@@ -26,11 +26,11 @@ from evenrank.measures.cascade import (
 )
 from evenrank.measures.segments import Offsets, offsets_of
 from evenrank.scoring.campaigns.campaign import (
-    Campaign,
+    CampaignProtocol,
     CampaignRequest,
     CampaignScores,
     SystemColumns,
-    name_of,
+    measure_name,
     shared_faults,
 )
 from evenrank.scoring.campaigns.files import (
@@ -80,7 +80,7 @@ class SettingsFairWeb:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedMeasure:
     """One measure to compute."""
 
     name: str
@@ -90,7 +90,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Grouping:
+class AttributeSet:
     """Shares of the groups by page and the target of one attribute set."""
 
     name: str
@@ -104,7 +104,7 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class RankedPages:
+class CutRankings:
     """The rankings of a run on the topics that are scored, cut at the depth."""
 
     offsets: Offsets
@@ -121,7 +121,7 @@ def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> Campai
     faults = shared_faults()
     depth = DEPTH if request.k is None else request.k
     levels = read_levels(request.qrels, len(settings.gains), faults)
-    groupings = [read_grouping(name, groups, target, faults) for name, (groups, target) in pairs.items()]
+    groupings = [read_attribute_set(name, groups, target, faults) for name, (groups, target) in pairs.items()]
     ranked = {name: read_ranked(path, depth, faults) for name, path in request.runs.items()}
     faults.raise_if_any()
     topics = [topic for topic in levels if not groupings or any(topic in one.topics for one in groupings)]
@@ -129,6 +129,10 @@ def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> Campai
     if not scored:
         fix = "give judgments and memberships of the same topics"
         raise EvenrankError(f"{request.qrels}: no topic has a relevant page and group memberships ({fix})")
+    for name, pages in ranked.items():
+        if not set(pages) & set(levels):
+            faults.add(request.runs[name], 0, "no topic of the run is judged", "give judgments of the same topics")
+    faults.raise_if_any()
     runs = {name: arrange(pages, scored, levels) for name, pages in ranked.items()}
     systems = [
         SystemColumns(name, tuple(scored), score_ranked(run, scored, levels, groupings, settings, wanted))
@@ -141,7 +145,7 @@ def score_fairweb(request: CampaignRequest, settings: SettingsFairWeb) -> Campai
 def pair_groupings(
     groups: Mapping[str, FilePath], targets: Mapping[str, FilePath]
 ) -> dict[str, tuple[FilePath, FilePath]]:
-    """Grouping → its membership and its target file; a single pair may come without names."""
+    """AttributeSet → its membership and its target file; a single pair may come without names."""
     plain = {name.removesuffix(ORDINAL): path for name, path in targets.items()}
     if len(groups) == len(plain) == 1 and ("" in groups or "" in plain):
         return {next(iter(groups)): (next(iter(groups.values())), next(iter(plain.values())))}
@@ -153,7 +157,7 @@ def pair_groupings(
     return {name: (path, plain[name.removesuffix(ORDINAL)]) for name, path in groups.items()}
 
 
-def wanted_measures(names: tuple[str, ...], has_groups: bool) -> list[Wanted]:
+def wanted_measures(names: tuple[str, ...], has_groups: bool) -> list[WantedMeasure]:
     """The measures that are named; by default all at the task's depth, and GFR."""
     known = [*OF_RELEVANCE, *(OF_FAIRNESS if has_groups else ()), *([COMBINED] if has_groups else ())]
     chosen = names or tuple(name if name == COMBINED else f"{name}@{DEPTH}" for name in known)
@@ -166,17 +170,17 @@ def wanted_measures(names: tuple[str, ...], has_groups: bool) -> list[Wanted]:
             raise EvenrankError(f"measure {measure} needs --groups and --target")
         if at and not (depth.isascii() and depth.isdigit() and 0 < int(depth) <= MAX_DEPTH):
             raise EvenrankError(f"measure {name!r}: the depth after @ is not a whole number from 1 to {MAX_DEPTH:,}")
-        found.append(Wanted(f"{measure}@{int(depth)}" if at else measure, measure, int(depth) if at else None))
+        found.append(WantedMeasure(f"{measure}@{int(depth)}" if at else measure, measure, int(depth) if at else None))
     return found
 
 
 def score_ranked(
-    run: RankedPages,
+    run: CutRankings,
     topics: list[str],
     levels: Mapping[str, Mapping[str, int]],
-    groupings: list[Grouping],
+    groupings: list[AttributeSet],
     settings: SettingsFairWeb,
-    wanted: list[Wanted],
+    wanted: list[WantedMeasure],
 ) -> dict[str, Floats]:
     """The measures by topic; NaN for a grouping that a topic has not."""
     gains = np.array([0.0, *settings.gains])
@@ -205,11 +209,12 @@ def score_ranked(
             columns[one.name] = np.nanmean([relevance(settings.relevance, one.depth), *parts], axis=0)
         else:
             for name in by_name:
-                columns[name_of(one.name, name, by_name)] = fairness(one.measure.removeprefix("GF-"), name, one.depth)
+                distance = one.measure.removeprefix("GF-")
+                columns[measure_name(one.name, name, by_name)] = fairness(distance, name, one.depth)
     return columns
 
 
-def _page_shares(run: RankedPages, grouping: Grouping) -> Floats:
+def _page_shares(run: CutRankings, grouping: AttributeSet) -> Floats:
     return grouping.shares[[grouping.place.get(page, -1) for page in run.pages]]
 
 
@@ -220,7 +225,7 @@ def _topic_notes(levels: Mapping[str, object], topics: list[str], scored: list[s
         yield f"{n_irrelevant:,} topics without relevant pages are not scored"
 
 
-def _notes(system: str, run: RankedPages) -> Iterator[str]:
+def _notes(system: str, run: CutRankings) -> Iterator[str]:
     if run.n_missing:
         yield f"{system}: {run.n_missing:,} of {len(run.offsets) - 1:,} topics have no ranking, and get 0"
     if run.n_foreign:
@@ -244,7 +249,7 @@ def read_levels(path: FilePath, n_levels: int, faults: FaultLog) -> dict[str, di
     return levels
 
 
-def read_grouping(name: str, groups: FilePath, target: FilePath, faults: FaultLog) -> Grouping:
+def read_attribute_set(name: str, groups: FilePath, target: FilePath, faults: FaultLog) -> AttributeSet:
     """One attribute set from its two files; a first line `# ordinal` in either makes it ordinal."""
     marks: set[str] = set()
     wanted = _read_target(target, marks, faults)
@@ -268,7 +273,7 @@ def read_grouping(name: str, groups: FilePath, target: FilePath, faults: FaultLo
     n_groups = max(len(wanted), 1)
     equal = [round(1.0 / n_groups, DIGITS)] * n_groups
     is_right = all(len(row) == n_groups for row in rows)
-    return Grouping(
+    return AttributeSet(
         name=name.removesuffix(ORDINAL),
         is_ordinal=name.endswith(ORDINAL) or "ordinal" in marks,
         target=np.array(wanted, np.float64),
@@ -316,14 +321,14 @@ def read_ranked(path: FilePath, depth: int, faults: FaultLog) -> dict[str, list[
     return ranked
 
 
-def arrange(ranked: Mapping[str, list[str]], topics: list[str], judged: Mapping[str, object]) -> RankedPages:
+def arrange(ranked: Mapping[str, list[str]], topics: list[str], judged: Mapping[str, object]) -> CutRankings:
     """The rankings of the topics that are scored; empty ones for topics that a run does not answer."""
     lengths = np.array([len(ranked.get(topic, ())) for topic in topics], np.intp)
     pages = [(topic, page) for topic in topics for page in ranked.get(topic, ())]
-    return RankedPages(offsets_of(lengths), pages, int((lengths == 0).sum()), len(set(ranked) - set(judged)))
+    return CutRankings(offsets_of(lengths), pages, int((lengths == 0).sum()), len(set(ranked) - set(judged)))
 
 
-FAIRWEB_1 = Campaign(
+FAIRWEB_1 = CampaignProtocol(
     name="fairweb-1",
     summary="NTCIR-17 FairWeb-1: relevance and group fairness of ranked web pages, ordinal and nominal groups",
     citation="Sakai, Kim and Kang 2023, A versatile framework for evaluating ranked lists, ACM TOIS 41(1)",

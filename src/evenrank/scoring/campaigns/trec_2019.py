@@ -25,8 +25,8 @@ from evenrank.measures.amortised import group_shares, l2_unfairness
 from evenrank.measures.cascade import expected_utility, stopping_with_patience
 from evenrank.measures.segments import Offsets, offsets_of, owners, sums
 from evenrank.scoring.campaigns.campaign import (
-    Campaign,
     CampaignGroup,
+    CampaignProtocol,
     CampaignRequest,
     CampaignScores,
     Numbering,
@@ -34,7 +34,7 @@ from evenrank.scoring.campaigns.campaign import (
     check_names,
     choose_measures,
     find_pairs,
-    name_of,
+    measure_name,
     shared_faults,
 )
 from evenrank.scoring.campaigns.files import (
@@ -78,7 +78,7 @@ class Requests:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCandidates:
     """Relevance of the candidates of each query, and the numbers of queries and documents."""
 
     queries: Numbering
@@ -102,14 +102,14 @@ class AuthorGroups:
 
 
 @dataclass(frozen=True)
-class Rankings:
+class SequenceRankings:
     """The rankings of a run, one for each request of the sequences; those that the run lacks are empty."""
 
     offsets: Offsets
     document: NDArray[np.intp]
     n_missing: int
     n_foreign: int
-    """Rankings for requests that are in no sequence."""
+    """SequenceRankings for requests that are in no sequence."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class SequenceTask:
     """What runs are scored by."""
 
     requests: Requests
-    judged: Judged
+    judged: JudgedCandidates
     groupings: dict[str, AuthorGroups]
     settings: Settings2019
 
@@ -129,14 +129,16 @@ def score_2019(request: CampaignRequest, settings: Settings2019) -> CampaignScor
     if "unfairness" in request.measures and not request.groups:
         raise EvenrankError("measure unfairness needs --groups")
     faults = shared_faults()
-    judged = read_judgments(request.qrels, faults)
+    judged = read_candidates(request.qrels, faults)
     assert request.sequences is not None
     requests = read_sequences(request.sequences, judged.queries, faults)
     groupings = {
         name: read_author_groups(name or run_name(path), path, judged.documents, faults)
         for name, path in request.groups.items()
     }
-    runs = {name: read_run(path, requests, judged.documents, faults) for name, path in request.runs.items()}
+    runs = {
+        name: read_sequence_rankings(path, requests, judged.documents, faults) for name, path in request.runs.items()
+    }
     faults.raise_if_any()
     task = SequenceTask(requests, judged, groupings, settings)
     notes: list[str] = []
@@ -144,7 +146,9 @@ def score_2019(request: CampaignRequest, settings: Settings2019) -> CampaignScor
     return CampaignScores(systems, asdict(settings), tuple(notes))
 
 
-def score_run(system: str, run: Rankings, task: SequenceTask, measures: list[str], notes: list[str]) -> SystemColumns:
+def score_run(
+    system: str, run: SequenceRankings, task: SequenceTask, measures: list[str], notes: list[str]
+) -> SystemColumns:
     """The measures of one run by sequence; what it lacks is added to `notes`."""
     ranking = owners(run.offsets)
     query = task.requests.query[ranking].astype(np.int64)
@@ -161,7 +165,7 @@ def score_run(system: str, run: Rankings, task: SequenceTask, measures: list[str
     sequence = owners(task.requests.offsets)[ranking]
     for name, groups in task.groupings.items() if "unfairness" in measures else ():
         given, deserved = _group_distributions(run, stop, sequence, groups, task)
-        columns[name_of("unfairness", name, task.groupings)] = l2_unfairness(given, deserved)
+        columns[measure_name("unfairness", name, task.groupings)] = l2_unfairness(given, deserved)
         shares += _mean_shares(groups, given, deserved)
         if n_undefined := int(np.isnan(given[:, 0]).sum()):
             notes.append(f"{system}: {n_undefined:,} sequences expose no group, and have no unfairness")
@@ -169,7 +173,7 @@ def score_run(system: str, run: Rankings, task: SequenceTask, measures: list[str
 
 
 def _group_distributions(
-    run: Rankings, stop: Floats, sequence: NDArray[np.intp], groups: AuthorGroups, task: SequenceTask
+    run: SequenceRankings, stop: Floats, sequence: NDArray[np.intp], groups: AuthorGroups, task: SequenceTask
 ) -> tuple[Floats, Floats]:
     """Shares of exposure and of relevance of the groups, a row per sequence.
 
@@ -198,7 +202,7 @@ def _mean_shares(groups: AuthorGroups, exposure: Floats, relevance: Floats) -> l
     return [CampaignGroup(groups.label, name, float(given), float(wanted)) for name, given, wanted in means]
 
 
-def _notes(system: str, run: Rankings, n_unjudged: int) -> Iterable[str]:
+def _notes(system: str, run: SequenceRankings, n_unjudged: int) -> Iterable[str]:
     if run.n_missing:
         yield f"{system}: {run.n_missing:,} of {len(run.offsets) - 1:,} requests have no ranking, and count as empty"
     if run.n_foreign:
@@ -207,7 +211,7 @@ def _notes(system: str, run: Rankings, n_unjudged: int) -> Iterable[str]:
         yield f"{system}: {n_unjudged:,} ranked documents are not judged for their query, and count as not relevant"
 
 
-def read_judgments(path: FilePath, faults: FaultLog) -> Judged:
+def read_candidates(path: FilePath, faults: FaultLog) -> JudgedCandidates:
     """Relevance from JSON lines with `qid` and `documents`."""
     file = CampaignFile(path, QRELS_2019, faults)
     queries, documents = Numbering(), Numbering()
@@ -227,7 +231,7 @@ def read_judgments(path: FilePath, faults: FaultLog) -> Judged:
                 pair = query << 31 | documents(entry["doc_id"])
                 if relevance.setdefault(pair, float(entry["relevance"])) != entry["relevance"]:
                     file.fault(line, f"document {shown(entry['doc_id'])} of query {qid} has two relevances", "keep one")
-    return Judged(
+    return JudgedCandidates(
         queries, documents, np.array(list(relevance), np.int64), np.array(list(relevance.values()), np.float64)
     )
 
@@ -300,7 +304,9 @@ def read_author_groups(label: str, path: FilePath, documents: Numbering, faults:
     return AuthorGroups(label, names.texts(), listed, offsets, np.array(group, np.intp))
 
 
-def read_run(path: FilePath, requests: Requests, documents: Numbering, faults: FaultLog) -> Rankings:
+def read_sequence_rankings(
+    path: FilePath, requests: Requests, documents: Numbering, faults: FaultLog
+) -> SequenceRankings:
     """Rankings from JSON lines; their `qid` is not looked at, the sequences say which query a request is."""
     file = CampaignFile(path, RUN_2019, faults)
     n_requests = len(requests.query)
@@ -318,18 +324,20 @@ def read_run(path: FilePath, requests: Requests, documents: Numbering, faults: F
             place.append(request)
             lengths.append(len(ranking))
             document.extend(map(documents, ranking))
+    if file.is_whole and n_requests and not place:
+        file.fault(0, "no request of the sequences is ranked", "give a run and sequences of the same requests")
     starts = offsets_of(np.array(lengths, np.intp))[:-1]
     order = np.argsort(np.array(place, np.intp), kind="stable")
     n_documents = np.zeros(n_requests, np.intp)
     n_documents[np.array(place, np.intp)] = lengths
     counts = np.array(lengths, np.intp)[order]
     rows = np.repeat(starts[order] - offsets_of(counts)[:-1], counts) + np.arange(counts.sum())
-    return Rankings(
+    return SequenceRankings(
         offsets_of(n_documents), np.array(document, np.intp)[rows], n_requests - len(place), len(seen) - len(place)
     )
 
 
-TREC_2019 = Campaign(
+TREC_2019 = CampaignProtocol(
     name="trec-2019",
     summary="TREC 2019 Fair Ranking Track: utility and amortised unfairness of sequences of scholarly searches",
     citation="Biega, Diaz, Ekstrand and Kohlmeier 2020, Overview of the TREC 2019 Fair Ranking Track",

@@ -30,9 +30,9 @@ from evenrank.measures.normalised_exposure import (
     target_exposure,
     unranked_exposure,
 )
-from evenrank.measures.segments import Offsets, offsets_of
+from evenrank.measures.segments import Offsets, offsets_of, sums_at
 from evenrank.scoring.campaigns.campaign import (
-    Campaign,
+    CampaignProtocol,
     CampaignRequest,
     CampaignScores,
     Numbering,
@@ -46,6 +46,8 @@ from evenrank.scoring.campaigns.files import QRELS_2020, RUN_TREC, CampaignFile,
 MEASURES = tuple(DEFAULTS)
 TRACK_PARAMETER = 0.5
 """Patience and satisfaction of the track's evaluator, where `gerr` and `rbp` come without parameters."""
+MAX_RANK_FAULTS = 10_000
+"""Rows with a wrong rank that are counted."""
 NO_GROUP = "-1"
 """Group of documents of which none is known; it counts as a group, as in the published evaluator."""
 
@@ -67,8 +69,8 @@ class Settings2020:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Judged documents, query after query."""
+class JudgedDocuments:
+    """JudgedDocuments documents, query after query."""
 
     queries: Numbering
     documents: Numbering
@@ -78,7 +80,7 @@ class Judged:
     offsets: Offsets
     """Where the documents of each query start."""
     entry: NDArray[np.intp]
-    """Judged document of each of its groups."""
+    """JudgedDocuments document of each of its groups."""
     group: NDArray[np.intp]
     n_left_out: int
     """Queries without relevant documents, which are not scored unless judgments are complete."""
@@ -104,7 +106,7 @@ def score_2020(request: CampaignRequest, settings: Settings2020) -> CampaignScor
     measures = choose_measures(request.measures, MEASURES)
     browsing = track_browsing(request.attention)
     faults = shared_faults()
-    judged = read_judgments(request.qrels, settings.complete, faults)
+    judged = read_judged_documents(request.qrels, settings.complete, faults)
     runs = {name: read_samples(path, judged, faults) for name, path in request.runs.items()}
     faults.raise_if_any()
     notes = [
@@ -129,10 +131,12 @@ def track_browsing(given: Any) -> Browsing:
     return model
 
 
-def score_samples(run: Samples, judged: Judged, browsing: Browsing, settings: Settings2020) -> dict[str, Floats]:
+def score_samples(
+    run: Samples, judged: JudgedDocuments, browsing: Browsing, settings: Settings2020
+) -> dict[str, Floats]:
     """The three measures by query."""
     found = find_pairs(run.query.astype(np.int64) << 31 | run.document, judged.pairs)
-    is_relevant = (found >= 0) & (judged.grade[found] > 0) if len(judged.grade) else np.zeros(len(found), bool)
+    is_relevant = np.append(judged.grade, 0)[found] > 0  # −1 is the 0 at the end
     attention = page_attention(browsing, run.rank, run.ranking, is_relevant).astype(np.float64)
     weights = attention / run.n_rankings[run.query]
     target = target_exposure(judged.grade, judged.offsets, browsing)
@@ -146,25 +150,25 @@ def score_samples(run: Samples, judged: Judged, browsing: Browsing, settings: Se
     return {name: normalise(name, values[name], bounds[name]) for name in MEASURES} if settings.normalised else values
 
 
-def _compare_documents(run: Samples, weights: Floats, target: Floats, judged: Judged) -> dict[str, Floats]:
+def _compare_documents(run: Samples, weights: Floats, target: Floats, judged: JudgedDocuments) -> dict[str, Floats]:
     """The measures over all documents that are judged or ranked."""
     ranked = run.query.astype(np.int64) << 31 | run.document
     cells, place = np.unique(np.concatenate([judged.pairs, ranked]), return_inverse=True)
     wanted = np.zeros(len(cells))
     wanted[place[: len(target)]] = target
-    given = np.bincount(place[len(target) :], weights, minlength=len(cells))
+    given = sums_at(weights, place[len(target) :], len(cells))
     return compare_exposure(given, wanted, _query_offsets(cells >> 31, len(judged.queries)))
 
 
 def _compare_groups(
-    found: NDArray[np.intp], weights: Floats, target: Floats, judged: Judged, browsing: Browsing
+    found: NDArray[np.intp], weights: Floats, target: Floats, judged: JudgedDocuments, browsing: Browsing
 ) -> tuple[dict[str, Floats], dict[str, Bounds]]:
     """The measures over the groups of judged documents, and their bounds."""
-    exposure = np.bincount(found[found >= 0], weights[found >= 0], minlength=len(target))
+    exposure = sums_at(weights[found >= 0], found[found >= 0], len(target))
     query = judged.pairs[judged.entry] >> 31
     cells, place = np.unique(query << 31 | judged.group, return_inverse=True)
-    given = np.bincount(place, exposure[judged.entry], minlength=len(cells))
-    wanted = np.bincount(place, target[judged.entry], minlength=len(cells))
+    given = sums_at(exposure[judged.entry], place, len(cells))
+    wanted = sums_at(target[judged.entry], place, len(cells))
     n_queries = len(judged.queries)
     offsets = _query_offsets(cells >> 31, n_queries)
     n_relevant = np.bincount(judged.pairs[judged.grade > 0] >> 31, minlength=n_queries)
@@ -182,7 +186,7 @@ def _notes(system: str, run: Samples) -> Iterator[str]:
         yield f"{system}: {run.n_foreign:,} queries are not judged, and do not count"
 
 
-def read_judgments(path: FilePath, is_complete: bool, faults: FaultLog) -> Judged:
+def read_judged_documents(path: FilePath, is_complete: bool, faults: FaultLog) -> JudgedDocuments:
     """Judgments from lines with query, groups, document and grade; without groups, three columns."""
     file = CampaignFile(path, QRELS_2020, faults)
     rows: dict[tuple[str, str], tuple[int, dict[str, None]]] = {}
@@ -202,7 +206,7 @@ def read_judgments(path: FilePath, is_complete: bool, faults: FaultLog) -> Judge
     pairs = np.array([queries(query) << 31 | documents(document) for (query, document), _, _ in kept], np.int64)
     order = np.argsort(pairs >> 31, kind="stable")
     listed = [kept[at] for at in order.tolist()]
-    return Judged(
+    return JudgedDocuments(
         queries=queries,
         documents=documents,
         pairs=pairs[order],
@@ -214,7 +218,7 @@ def read_judgments(path: FilePath, is_complete: bool, faults: FaultLog) -> Judge
     )
 
 
-def read_samples(path: FilePath, judged: Judged, faults: FaultLog) -> Samples:
+def read_samples(path: FilePath, judged: JudgedDocuments, faults: FaultLog) -> Samples:
     """Rankings from a six-column run, whose second column names the sample; the rank column decides the order."""
     file = CampaignFile(path, RUN_TREC, faults)
     foreign: set[str] = set()
@@ -234,20 +238,18 @@ def read_samples(path: FilePath, judged: Judged, faults: FaultLog) -> Samples:
     query, ranking, rank, document, lines = table[np.lexsort((table[:, 2], table[:, 1]))].T.astype(np.intp)
     expected = np.arange(len(rank)) - np.searchsorted(ranking, ranking) + 1
     if file.is_whole:
-        names = list(rankings)
-        for row in np.flatnonzero(rank != expected).tolist():
-            where = f"ranking {shown(names[ranking[row]][1])} of query {judged.queries.texts()[query[row]]}"
+        names, queries = list(rankings), judged.queries.texts()
+        for row in np.flatnonzero(rank != expected)[:MAX_RANK_FAULTS].tolist():
+            where = f"ranking {shown(names[ranking[row]][1])} of query {queries[query[row]]}"
             fix = "rank the documents of each ranking from 1 without gaps"
             file.fault(int(lines[row]), f"rank {rank[row]} where {where} has {expected[row]}", fix)
-            if row >= MAX_RANK_FAULTS:
-                break
+        if len(judged.queries) and not rankings:
+            file.fault(0, "no query of the run is judged", "give judgments of the same queries")
     n_rankings = np.bincount([place for place, _ in rankings], minlength=len(judged.queries))
     return Samples(query, document, ranking, rank - 1, n_rankings.astype(np.intp), len(foreign))
 
 
-MAX_RANK_FAULTS = 10_000
-"""Rows with a wrong rank that are counted."""
-TREC_2020 = Campaign(
+TREC_2020 = CampaignProtocol(
     name="trec-2020",
     summary="TREC 2020 Fair Ranking Track: expected exposure of documents or groups, in relation to its bounds",
     citation="Diaz, Mitra, Ekstrand, Biega and Carterette 2020, Evaluating stochastic rankings with expected exposure",
