@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenrank.items.score import score
     from evenrank.items.scores import ItemScores
     from evenrank.measures.registry import MEASURES
+    from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
     from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME_OF = {
+    "policy": "policies.function_policy",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -228,6 +230,7 @@ __all__ = [
     "pareto",
     "parse_measure",
     "plot_streams",
+    "policy",
     "pool",
     "publish",
     "qrels_frame",
