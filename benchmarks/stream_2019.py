@@ -39,9 +39,9 @@ READING = {"attention": "gerr:0.5,0.7", "exposure": "impact"}
 SETTINGS = {
     "relevance": ("relevance",),
     "random": ("random",),
-    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.0001, 0.001, 0.01, 0.1, 1.0)),
-    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.98, 0.99)),
-    "optimal": tuple(f"optimal:fairness={weight}" for weight in (0.1, 1, 10, 100, 1000)),
+    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.001, 0.01, 0.1, 1.0)),
+    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.99)),
+    "optimal": tuple(f"optimal:fairness={weight}" for weight in (1, 10, 100, 1000)),
 }
 MAX_LOSS = 0.01
 """Utility that a chosen setting may lose on the queries that settings are chosen on."""
@@ -174,7 +174,7 @@ def draw(panels: dict[str, tuple[dict[str, str], dict[str, list[Outcome]]]], pat
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--requests", type=int, default=5000)
+    parser.add_argument("--requests", type=int, default=2500)
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     if not options.data.exists():

@@ -119,13 +119,17 @@ class Stream:
         self._log: LogWriter | None = None
         if state is not None:
             self._state.absorb(state if isinstance(state, StreamState) else StreamState.load(state))
-        self._part = self._state.servers.setdefault(self.server, ServerPart())
+        self._state.servers.setdefault(self.server, ServerPart())
         self._totals = RunningTotals(self._state, self.target)
         if log is not None:
             self._open_log(Path(log), fsync=fsync)
 
     def __repr__(self) -> str:
         return f"<Stream {self.policy.name} on {self.server!r}: {self._part.n_requests:,} requests>"
+
+    @property
+    def _part(self) -> ServerPart:
+        return self._state.servers[self.server]
 
     def __enter__(self) -> Stream:
         return self
@@ -216,14 +220,14 @@ class Stream:
             self._log.replace(self._records())
 
     def shares(self) -> dict[str, ServedShare]:
-        """Share of exposure and of the target of every group so far."""
+        """Share of exposure and of the target of every group that has either."""
         with self._lock:
             totals = self._totals
             exposure = totals.exposure / max(totals.total_exposure, 1)
             target = totals.claims / max(totals.total_claims, 1)
             names = list(self._state.groups)
         pairs = zip(exposure.tolist(), target.tolist(), strict=True)
-        return {name: ServedShare(*pair) for name, pair in sorted(zip(names, pairs, strict=True))}
+        return {name: ServedShare(*pair) for name, pair in sorted(zip(names, pairs, strict=True)) if any(pair)}
 
     @classmethod
     def replay(cls, log: str | os.PathLike[str], policy: str | StreamPolicy | None = None) -> Stream:
@@ -299,8 +303,9 @@ class Stream:
         """Add values (kind by item) to the groups of items, in the slice of time of this server."""
         number = self.accounting.slice_of(time)
         newest = self._state.newest
-        self._part.version += 1
-        self._part.newest = number if self._part.newest is None else max(number, self._part.newest)
+        part = self._part
+        part.version += 1
+        part.newest = number if part.newest is None else max(number, part.newest)
         if self._state.newest != newest:
             self._state.forget_old()
         if number <= self._state.newest - self.accounting.n_slices:
@@ -355,7 +360,7 @@ class Stream:
             if record.get("server") != self.server:
                 raise EvenrankError(f"{path}: is the log of server {record.get('server')!r}, not of {self.server!r}")
             self._state.absorb(StreamState.from_bytes(orjson.dumps(record.get("state")), path))
-            self._part = self._state.servers.setdefault(self.server, ServerPart())
+            self._state.servers.setdefault(self.server, ServerPart())
             self._totals.refresh(self._state)
         if setup != self._setup():
             log.write({"setup": self._setup()})

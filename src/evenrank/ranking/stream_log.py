@@ -22,6 +22,8 @@ from evenrank.io.json_lines import load_record, read_lines
 from evenrank.io.locking import only_writer
 
 LOG_SCHEMA = "evenrank.stream-log/1"
+LOG_START = orjson.dumps({"schema": LOG_SCHEMA})[:-1]
+"""First bytes of every log; a file that begins otherwise is never touched."""
 Item: TypeAlias = str | int
 ItemGroups: TypeAlias = str | Sequence[str] | Mapping[str, float] | None
 """Groups of an item: one, several (one that comes twice counts twice), weights by name, or none."""
@@ -198,9 +200,15 @@ class LogWriter:
         except OSError as error:
             self._lock.close()
             raise EvenrankError(f"{path}: could not be opened: {reason_of(error)}") from error
+        except EvenrankError:
+            self._lock.close()
+            raise
 
     def _open(self) -> IO[bytes]:
         file = open(self.path, "r+b" if self.path.exists() else "x+b", buffering=0)  # noqa: SIM115
+        if (start := file.read(len(LOG_START))) and start != LOG_START:
+            file.close()
+            raise input_error(self.path, 1, "not the log of a stream", "name another file")
         size = file.seek(0, os.SEEK_END)
         whole = _end_of_last_line(file, size)
         if whole < size:

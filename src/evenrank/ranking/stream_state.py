@@ -34,6 +34,8 @@ LARGEST_SUM = 1 << 58
 """Largest sum of one server: the sum of sixteen of them still fits 64 bits."""
 KINDS = ("exposure", "relevance", "appearances")
 """What is summed for each group: exposure given, relevance of its candidates, and how often they were candidates."""
+MIN_FORGOTTEN = 1000
+"""Groups that are out of the window are forgotten when there are so many more of them than of others."""
 CHECKED_RANKS = 1000
 """Ranks over which attention must not rise."""
 
@@ -94,8 +96,8 @@ class Accounting:
     def attention_of(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Attention of each rank of a ranking whose items have this relevance, rank 1 first."""
         model = _model(self.attention)
-        if isinstance(model, Cascade) and len(relevance):
-            return np.asarray(model.expected(np.minimum(relevance, 1.0)).values, np.float64)
+        if isinstance(model, Cascade):
+            return model.expected_weights(np.minimum(relevance, 1.0))
         return _weights(self.attention, len(relevance))
 
     def per_attention(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -191,9 +193,23 @@ class StreamState:
     def forget_old(self) -> None:
         """Drop slices that have left the window."""
         first = self.newest - self.accounting.n_slices + 1
+        old = [(part, number) for part in self.servers.values() for number in part.slices if number < first]
+        for part, number in old:
+            del part.slices[number]
+        if old:
+            self._forget_groups()
+
+    def _forget_groups(self) -> None:
+        """Drop groups that no slice knows any longer, where they are the most."""
+        used = np.zeros(len(self.groups), np.bool_)
         for part in self.servers.values():
-            for number in [number for number in part.slices if number < first]:
-                del part.slices[number]
+            for one in part.slices.values():
+                n_known = min(len(used), one.sums.shape[1])
+                used[:n_known] |= one.sums[:, :n_known].any(axis=0)
+        if len(used) > 2 * int(used.sum()) + MIN_FORGOTTEN:
+            names = list(self.groups)
+            self.groups = {}
+            self.servers = {server: _moved(part, names, self) for server, part in self.servers.items()}
 
     def merge(self, *others: StreamState) -> StreamState:
         """A new state with the newest part of every server of all the states."""
@@ -263,6 +279,13 @@ class StreamState:
         """The state of a file that `save` wrote."""
         with open(path, "rb") as file:
             return cls.from_bytes(file.read(), path)
+
+    def only(self, server: str) -> StreamState:
+        """The part of one server, which is all that the others need of it."""
+        state = StreamState(self.accounting)
+        if server in self.servers:
+            state.servers[server] = _moved(self.servers[server], list(self.groups), state)
+        return state
 
     def copy(self) -> StreamState:
         """A state that no longer changes with this one."""
@@ -338,13 +361,12 @@ class RunningTotals(GroupTotals):
         """`target` is a word of `Stream`, or shares by group."""
         self._target = target
         self._wanted = {} if isinstance(target, str) else dict(target)
-        for name in sorted(self._wanted):
-            state.positions([name])
         self._buffer = np.zeros((2, 0), np.int64)
         self.refresh(state)
 
     def refresh(self, state: StreamState) -> None:
         """Sum up everything anew."""
+        wanted = state.positions(list(self._wanted))
         n_groups = len(state.groups)
         sums = np.zeros((len(KINDS), n_groups))
         n_requests = offered = 0.0
@@ -364,7 +386,7 @@ class RunningTotals(GroupTotals):
         whole += np.asarray(np.rint(sums), np.int64)
         self._buffer = np.zeros((2, n_groups), np.int64)
         self._buffer[0] = whole[0]
-        self._buffer[1] = self._claims(state, whole)
+        self._buffer[1] = self._claims(whole, wanted)
         self.exposure, self.claims = self._buffer[0], self._buffer[1]
         exposure, claims = self.exposure.tolist(), self.claims.tolist()
         self.total_exposure, self.total_claims = sum(exposure), sum(claims)
@@ -373,7 +395,7 @@ class RunningTotals(GroupTotals):
         self.total_relevance = sum(whole[1].tolist())
         self.offered, self.n_requests = round(offered), round(n_requests)
 
-    def _claims(self, state: StreamState, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _claims(self, sums: NDArray[np.int64], wanted: NDArray[np.intp]) -> NDArray[np.int64]:
         """What each group claims under the target."""
         if self._target == "relevant":
             return np.asarray(sums[1], np.int64)
@@ -381,9 +403,8 @@ class RunningTotals(GroupTotals):
             return np.asarray(sums[2], np.int64)
         if self._target == "equal":
             return np.where(sums[2] > 0, UNIT, 0)
-        claims = np.zeros(len(state.groups), np.int64)
-        places = state.positions(list(self._wanted))
-        claims[places] = fixed(np.array(list(self._wanted.values()), np.float64))
+        claims = np.zeros(sums.shape[1], np.int64)
+        claims[wanted] = fixed(np.array(list(self._wanted.values()), np.float64))
         return claims
 
     def make_room(self, n_groups: int) -> None:
