@@ -336,6 +336,6 @@ def _notes(results: Results, task: Task, topics: Sequence[Any]) -> list[str]:
         notes.append(f"compared on the {len(topics)} topics that all runs have, of {n_all}")
     if len(topics) < FEW_TOPICS:
         notes.append(
-            f"{len(topics)} are few topics: below {FEW_TOPICS} the order of systems is seldom stable, whatever tests say"
+            f"{len(topics)} are few topics: below {FEW_TOPICS} orders of systems are seldom stable, whatever tests say"
         )
     return notes
