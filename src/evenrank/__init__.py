@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
+    from evenrank.scoring.trust import Trust, trust
     from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
     from evenrank.trec.collection import Collection
@@ -81,6 +82,8 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "policy": "policies.function_policy",
+    "Trust": "scoring.trust",
+    "trust": "scoring.trust",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -206,6 +209,7 @@ __all__ = [
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Trust",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -250,6 +254,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "trust",
     "write_pool",
     "write_report",
     "write_run",
