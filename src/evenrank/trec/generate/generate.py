@@ -14,7 +14,7 @@ from evenrank.trec.generate.blocks import make_blocks
 from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topics
 from evenrank.trec.generate.settings import USUAL_WORLD, GenerateSettings, world_settings
 from evenrank.trec.import_files import ImportFiles, import_locked
-from evenrank.trec.lock import locked_folder
+from evenrank.trec.manifest import locked_folder
 
 SOURCE = "source"
 """Folder of the official-format files, inside the collection."""

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from evenrank.core.records import CONTINENTS
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.trec.dimensions import gender, geography
+from evenrank.trec.dimensions import GENDERS
 
 GroupValues = tuple[tuple[str, float], ...]
 """(group, value) pairs."""
 ALL_GROUPS = "all"
 """Stands for every group that has no value of its own."""
-NAMED_GROUPS = (*geography.GROUPS[1:], *gender.GROUPS[1:])
+NAMED_GROUPS = (*CONTINENTS, *GENDERS[1:])
 MAX_LOGITS = 20.0
 """Largest bias or noise; a tenth of it already moves most pages."""
 
