@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 import evenrank
-from evenrank.cli.option_types import InputFile
+from evenrank.cli.options import InputFile
 from evenrank.cli.rank import WORKERS
 from evenrank.cli.talk import say
+from evenrank.measures.registry import MAIN
 
 
 @click.command("experiment")
@@ -22,13 +23,25 @@ from evenrank.cli.talk import say
     help="Folder of the report and of all that is kept.  [default: FILE without its ending]",
 )
 @WORKERS
-def command(study: Path, output: Path | None, workers: int | None) -> None:
+@click.option("--check", is_flag=True, help="Only check the file, and say what would be run.")
+def command(study: Path, output: Path | None, workers: int | None, check: bool) -> None:
     """Run the study that FILE.toml describes: data, policies (tuned or fixed), measures, tests of all pairs, Pareto
     frontiers, LaTeX tables and figures, in one folder with the page `report.html`.
 
     Finished trials are kept in the folder. An interrupted study resumes, and a changed one computes what is new.
     """
+    from evenrank.experiments.report import regret_table, text_of
+    from evenrank.experiments.study import read_study
+
+    asked = read_study(study)
+    if check:
+        counts = f"{len(asked.data)} data sets, {len(asked.policies)} policies"
+        click.echo(f"{asked.title}: {counts}, of which {sum(p.is_tuned for p in asked.policies)} are tuned")
+        return
     folder = output or study.with_suffix("")
-    found = evenrank.experiment(study, folder, workers=workers)
-    click.echo(str(found), nl=False)
+    found = evenrank.experiment(asked, folder, workers=workers)
+    click.echo(str(found))
+    for task, measure in dict.fromkeys((task, MAIN[task].name) for _, task in found.groups):
+        if len(found.groups) > 1 and any((one.task, one.measure) == (task, measure) for one in found.regrets):
+            click.echo(text_of(regret_table(found.regrets, task, measure)))
     say(f"report: {folder / 'report.html'}")

@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED
 from evenrank.cli.outputs import FORCE, refuse_existing
 from evenrank.cli.rank import FOLDER, PROTOCOL, TARGET, WORKERS
 from evenrank.cli.score import TABLE

@@ -15,6 +15,7 @@ from evenrank.policies.controller import Controller
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.det_const_sort import DetConstSort
 from evenrank.policies.epsilon_greedy import EpsilonGreedy
+from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.fa_ir import FaIr
@@ -51,6 +52,9 @@ _ALL: tuple[type[Policy], ...] = (
     Controller,
     PlackettLuce,
     ExposureLP,
+    FrankWolfe,
+    Expohedron,
+    PLRank,
     Fusion,
     Inferred,
     Optimal,
