@@ -15,8 +15,9 @@ import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.options import STORE, FiniteRange, InputFile
 from evenrank.cli.rank import TOPICS
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.io.atomic import refuse_input
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def topics_with_judgments(collection: Collection, judgments: Path | str | None) 
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="Set of scoring choices.",

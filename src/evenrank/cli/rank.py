@@ -11,8 +11,9 @@ import click
 import evenrank
 from evenrank.cli.options import SEED, asked_session, chosen_model, model_options, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say, warn
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
@@ -33,7 +34,7 @@ CANDIDATES = click.option(
 )
 PROTOCOL = click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="The scorer to serve.",
