@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
+    from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
+    from evenrank.ranking.stream import Stream
+    from evenrank.ranking.stream_log import StreamRanking, read_requests
+    from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
@@ -49,9 +53,18 @@ if TYPE_CHECKING:
     from evenrank.scoring.results import Results, RunResult
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
+    from evenrank.scoring.stream_measures import (
+        StreamMeasures,
+        StreamRun,
+        hindsight_gap,
+        measure_stream,
+        plot_streams,
+        run_stream,
+    )
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
+    from evenrank.scoring.trust import Trust, trust
     from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
     from evenrank.trec.collection import Collection
@@ -69,6 +82,8 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "policy": "policies.function_policy",
+    "Trust": "scoring.trust",
+    "trust": "scoring.trust",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -104,7 +119,18 @@ _HOME_OF = {
     "Results": "scoring.results",
     "Run": "core.records",
     "RunResult": "scoring.results",
+    "STREAM_POLICIES": "policies.stream_policies",
     "SearchResults": "retrieval.find",
+    "Stream": "ranking.stream",
+    "StreamMeasures": "scoring.stream_measures",
+    "StreamRanking": "ranking.stream_log",
+    "StreamRun": "scoring.stream_measures",
+    "StreamState": "ranking.stream_state",
+    "hindsight_gap": "scoring.stream_measures",
+    "measure_stream": "scoring.stream_measures",
+    "plot_streams": "scoring.stream_measures",
+    "read_requests": "ranking.stream_log",
+    "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
     "TopicTargets": "scoring.topic_targets",
@@ -148,6 +174,7 @@ __all__ = [
     "MEASURES",
     "POLICIES",
     "PROTOCOLS",
+    "STREAM_POLICIES",
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
@@ -174,9 +201,15 @@ __all__ = [
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
+    "Stream",
+    "StreamMeasures",
+    "StreamRanking",
+    "StreamRun",
+    "StreamState",
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Trust",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -189,13 +222,16 @@ __all__ = [
     "evaluate",
     "evaluate_attributes",
     "generate_collection",
+    "hindsight_gap",
     "import_collection",
     "information",
     "iter_calc",
     "learn",
+    "measure_stream",
     "oracle_run",
     "pareto",
     "parse_measure",
+    "plot_streams",
     "policy",
     "pool",
     "publish",
@@ -203,10 +239,12 @@ __all__ = [
     "rank",
     "read_dimension",
     "read_pool",
+    "read_requests",
     "read_run",
     "report",
     "rerank",
     "run_from_frame",
+    "run_stream",
     "run_to_frame",
     "score",
     "search",
@@ -216,6 +254,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "trust",
     "write_pool",
     "write_report",
     "write_run",

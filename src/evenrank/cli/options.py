@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from evenrank.errors import UnknownNameError
-from evenrank.plugins import Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from evenrank.plugins import Registry
     from evenrank.retrieval.encode.encoder import Device, EncoderSettings, Pooling
     from evenrank.retrieval.model_choice import ModelChoice
     from evenrank.trec.collection import Collection

@@ -29,7 +29,7 @@ def group_options(command: Command) -> Command:
     """Add an option for each dimension: only articles of one of its groups."""
     own = "Only articles of this group of a dimension, such as a collection's own; may be repeated."
     command = click.option("--group", "pairs", metavar="DIMENSION=NAME", multiple=True, help=own)(command)
-    for name, dimension in reversed(DIMENSIONS.items()):
+    for name, dimension in reversed(list(DIMENSIONS.items())):
         text = f"Only articles of this group: {', '.join(dimension.groups[1:4])}, …"
         if name == "gender":
             text = "Only articles of this group; for totals, never about a person."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -214,13 +214,17 @@ class Collection:
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions that the pages are annotated with."""
+        missing = [name for name in self.manifest.dimensions if name not in self.known_dimensions]
+        if missing:
+            found = f"{self.path}: has the dimension {', '.join(missing)} of a plug-in that is not installed"
+            raise EvenrankError(f"{found} (install it, or import the collection again)")
         return tuple(self.known_dimensions[name] for name in self.manifest.dimensions)
 
     @cached_property
-    def known_dimensions(self) -> dict[str, Dimension]:
-        """All dimensions by name: Evenrank's and the collection's own."""
+    def known_dimensions(self) -> Mapping[str, Dimension]:
+        """All dimensions by name: Evenrank's, those of plug-ins, and the collection's own."""
         own = self.manifest.own_dimensions
-        return {**DIMENSIONS, **{name: own_dimension(name, record) for name, record in own.items()}}
+        return DIMENSIONS.with_more({name: own_dimension(name, record) for name, record in own.items()})
 
     def has_groups(self, dimension: str) -> bool:
         """Whether the metadata say anything about a dimension."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from evenrank.core.groups import UNKNOWN_MASK, Dimension, listed_values, named_dimension
 from evenrank.core.records import CONTINENTS
+from evenrank.plugins import Registry, instances
 
 CONTINENT_GROUPS = ("Unknown", *CONTINENTS)
 _CONTINENT_BIT = {name: 1 << index for index, name in enumerate(CONTINENT_GROUPS)}
@@ -192,19 +193,21 @@ LANGUAGES = _bands("languages", "num_sitelinks_category", "English only", "2-4 l
 TOPIC_AGE = named_dimension("topic-age", "years_category", ("Pre-1900s", "20th century", "21st century"))
 """The times that an article is about (2022 track)."""
 
-DIMENSIONS: dict[str, Dimension] = {
-    dimension.name: dimension
-    for dimension in (
-        GEOGRAPHY,
-        GENDER,
-        SUB_REGION,
-        SOURCE_REGION,
-        OCCUPATION,
-        FIRST_LETTER,
-        CREATION_DATE,
-        POPULARITY,
-        LANGUAGES,
-        TOPIC_AGE,
-    )
-}
-"""Known dimensions by name; plug-ins add theirs. A collection carries those whose field its metadata has."""
+_BUILT_IN = (
+    GEOGRAPHY,
+    GENDER,
+    SUB_REGION,
+    SOURCE_REGION,
+    OCCUPATION,
+    FIRST_LETTER,
+    CREATION_DATE,
+    POPULARITY,
+    LANGUAGES,
+    TOPIC_AGE,
+)
+DIMENSIONS: Registry[Dimension] = Registry(
+    "dimensions",
+    {dimension.name: dimension for dimension in _BUILT_IN},
+    instances(Dimension, lambda dimension: dimension.name),
+)
+"""Known dimensions by name, those of plug-ins included. A collection carries those whose field its metadata has."""
