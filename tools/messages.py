@@ -28,7 +28,7 @@ from evenrank.app.pages.i18n import LANGUAGES
 from evenrank.app.sources.brought import NOT_ARTICLE, NOT_HERE
 from evenrank.app.sources.source import KINDS, PASTED, ROLES
 from evenrank.app.storage.kept import WORDS as MODEL_WORDS
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE
 
 WEB = Path(__file__).parents[1] / "src/evenrank/app"

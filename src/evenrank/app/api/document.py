@@ -20,8 +20,7 @@ from evenrank.app.searches.marks import MARKS
 from evenrank.app.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import DIMENSIONS, GEOGRAPHY
 
 Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""

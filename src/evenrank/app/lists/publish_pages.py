@@ -25,10 +25,9 @@ from evenrank.app.signin.pages import access_token
 from evenrank.app.sources.wiki_sources import wiki_fault
 from evenrank.app.storage.store import now
 from evenrank.database.database import Database
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError
+from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
 
 MAX_NAME = 255
 FORMS = ("table", "list")

@@ -36,7 +36,7 @@ from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
 from evenrank.retrieval.query.topic_query import subject_words
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
