@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.core.exposure import parse_attention
 from evenrank.core.settings import setting_texts
 from evenrank.errors import (
     EvenrankError,
@@ -33,6 +34,7 @@ from evenrank.errors import (
 from evenrank.policies.policy import settings_of
 from evenrank.policies.stream_policies import UNIT, StreamPolicy, StreamRequest, make_stream_policy
 from evenrank.ranking.stream_log import (
+    LARGEST_TIME,
     LOG_SCHEMA,
     Candidate,
     GroupSource,
@@ -107,9 +109,9 @@ class Stream:
         """
         self.policy = make_stream_policy(policy, setting_texts(settings or {}))
         self.target = check_stream_target(target)
-        self.accounting = Accounting(attention, exposure, window, half_life)
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise WrongTypeError(seed, "seed", "a whole number")
+        self.accounting = Accounting(str(parse_attention(attention)), exposure, window, half_life)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**63) <= seed < 2**63:
+            raise WrongTypeError(seed, "seed", "a whole number of at most 64 bits")
         self.seed = seed
         self.server = _checked(lambda: check_text(server, "server"))
         self._groups_of = group_lookup(groups)
@@ -153,7 +155,7 @@ class Stream:
         text = _checked(lambda: check_text(query, "query"))
         candidates = _checked(lambda: check_items(items, self._groups_of))
         if time is not None and not is_time(time):
-            raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a finite number")
+            raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a number within {LARGEST_TIME:,.0f} of 0")
         with self._lock:
             number = self._part.n_requests + 1
             moment = float(number if time is None else time)

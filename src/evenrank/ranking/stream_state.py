@@ -36,6 +36,8 @@ KINDS = ("exposure", "relevance", "appearances")
 """What is summed for each group: exposure given, relevance of its candidates, and how often they were candidates."""
 MIN_FORGOTTEN = 1000
 """Groups that are out of the window are forgotten when there are so many more of them than of others."""
+LEAST_TIME, MOST_TIME = 1e-3, 1e12
+"""Shortest and longest window or half-life."""
 CHECKED_RANKS = 1000
 """Ranks over which attention must not rise."""
 
@@ -61,11 +63,11 @@ class Accounting:
             faults.append(str(UnknownNameError("kind of exposure", self.exposure, get_args(Exposure))))
         for name, length in (("window", self.window), ("half_life", self.half_life)):
             if length is not None and not _is_length(length):
-                faults.append(f"{name} is {length!r}, but must be a number above 0")
+                faults.append(f"{name} is {length!r}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
         if self.window is not None and self.half_life is not None:
             faults.append("a stream has a window or a half-life, not both")
         try:
-            object.__setattr__(self, "attention", check_attention(self.attention, CHECKED_RANKS))
+            object.__setattr__(self, "attention", check_attention(self.attention, CHECKED_RANKS, may_read=False))
         except EvenrankError as error:
             faults.append(str(error))
         if faults:
@@ -118,7 +120,7 @@ def _weights(attention: str, n_ranks: int) -> NDArray[np.float64]:
 
 
 def _is_length(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_TIME <= value <= MOST_TIME
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.exposure import parse_attention
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.ranking.stream import Stream, check_stream_target
@@ -137,7 +138,7 @@ def measure_stream(
     order in which they were given. Without them the relevance that the policy saw is taken for true. With the exposure
     `clicks`, `rankings` is a log.
     """
-    accounting = Accounting(attention, exposure)
+    accounting = Accounting(str(parse_attention(attention)), exposure)
     wanted = check_stream_target(target)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= 1000:
         raise EvenrankError(f"blocks is {blocks!r}, but must be a whole number from 1 to 1000")
@@ -343,8 +344,8 @@ def hindsight_gap(
     target's shares as they are at the end (the duality gap of Frank and Wolfe). Both are by the relevance that the
     policy saw, and in shares of the exposure that was offered.
     """
-    accounting = Accounting(attention, exposure)
-    if exposure == "clicks" or attention.startswith("gerr"):
+    accounting = Accounting(str(parse_attention(attention)), exposure)
+    if exposure == "clicks" or accounting.attention.startswith("gerr"):
         raise EvenrankError("a gap can be proved where exposure is by position or impact and attention by rank alone")
     found = _some(list(rankings))
     wanted = check_stream_target(target)
