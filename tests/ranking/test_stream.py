@@ -195,6 +195,19 @@ def test_replays_recoveries_and_continued_states_are_equal_byte_by_byte(
     assert Stream.replay(log).state == recovered.state
 
 
+def test_a_closed_stream_ranks_no_more_and_old_states_are_not_logged(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    other = Stream("relevance", GROUPS, server="other")
+    other.rank("q", {"i1": 0.5})
+    with Stream("relevance", GROUPS, log=log) as stream:
+        for _ in range(3):
+            stream.absorb(other.state)
+    assert len(list(read_log(log))) == 2
+    with pytest.raises(EvenrankError, match="the stream was closed"):
+        stream.rank("q", {"i1": 0.5})
+    assert set(stream.shares()) == {"g1"}
+
+
 def test_two_runs_write_the_same_log(tmp_path: Path) -> None:
     for name in ("one", "two"):
         with Stream("random", GROUPS, log=tmp_path / name, seed=7) as stream:

@@ -142,9 +142,13 @@ def test_sums_that_would_overflow_are_refused() -> None:
     time_slice = TimeSlice()
     groups, sums = np.array([0]), np.array([[LARGEST_SUM - 1], [0], [0]])
     time_slice.add(groups, sums)
+    time_slice.refuse_overflow(groups, np.zeros((3, 1), np.int64), 0)
     with pytest.raises(EvenrankError, match="use a window"):
-        time_slice.add(groups, np.ones((3, 1), np.int64))
-    assert np.array_equal(time_slice.sums[:, :1], sums)
+        time_slice.refuse_overflow(groups, np.ones((3, 1), np.int64), 0)
+    stream = Stream("relevance", lambda _: {"x": 1e6})
+    with pytest.raises(EvenrankError, match="too large to be summed"):
+        stream.rank("q", {"a": 1e6})
+    assert stream.state == Stream().state
 
 
 def test_a_window_forgets_the_names_of_providers_that_left() -> None:

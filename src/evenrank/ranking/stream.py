@@ -52,6 +52,7 @@ from evenrank.ranking.stream_log import (
 )
 from evenrank.ranking.stream_state import (
     KINDS,
+    LARGEST_SUM,
     Accounting,
     Exposure,
     RunningTotals,
@@ -76,6 +77,19 @@ class ServedShare(NamedTuple):
     """Its share of the exposure so far."""
     target: float
     """The share that it should have."""
+
+
+class _Counted(NamedTuple):
+    """What a ranking, or its clicks, add to the sums of groups."""
+
+    ranking: StreamRanking
+    number: int
+    """Of the slice of time."""
+    groups: list[str]
+    sums: NDArray[np.int64]
+    """Kind by group."""
+    n_requests: int
+    offered: int
 
 
 class Stream:
@@ -119,6 +133,7 @@ class Stream:
         self._pending: OrderedDict[int, StreamRanking] = OrderedDict()
         self._state = StreamState(self.accounting)
         self._log: LogWriter | None = None
+        self._is_closed = False
         if state is not None:
             self._state.absorb(state if isinstance(state, StreamState) else StreamState.load(state))
         self._state.servers.setdefault(self.server, ServerPart())
@@ -140,11 +155,11 @@ class Stream:
         self.close()
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log; a stream that had one ranks no more, because nothing would be logged."""
         with self._lock:
             if self._log is not None:
                 self._log.close()
-                self._log = None
+                self._log, self._is_closed = None, True
 
     def rank(self, query: str, items: Items, *, time: float | None = None) -> StreamRanking:
         """The ranking of one request; what it gives to groups is counted, and logged, before it is returned.
@@ -161,9 +176,9 @@ class Stream:
             moment = float(number if time is None else time)
             order = self._decide(number, candidates)
             ranking = StreamRanking(number, moment, text, candidates, order)
-            if self._log is not None:
-                self._log.write(ranking.to_json())
-            self._count(ranking)
+            counted = self._counted(ranking)
+            self._write(ranking.to_json)
+            self._add(counted)
             return ranking
 
     def observe(self, number: int, clicks: Mapping[Item, float] | Iterable[Item]) -> None:
@@ -182,9 +197,11 @@ class Stream:
                 raise EvenrankError(f"ranking {number} has no item {listed(wrong, 3)}")
             if wrong := [item for item, count in counts.items() if not is_amount(count)]:
                 raise EvenrankError(f"clicks of {listed(wrong, 3)} are not numbers from 0 on")
-            if self._log is not None:
-                self._log.write({"clicks": number, "items": [[item, float(n)] for item, n in counts.items()]})
-            self._count_clicks(ranking, [(by_item[item], float(count)) for item, count in counts.items()])
+            values = np.zeros((len(KINDS), len(counts)))
+            values[0] = list(counts.values())
+            counted = self._summed(ranking, [by_item[item] for item in counts], values)
+            self._write(lambda: {"clicks": number, "items": [[item, float(n)] for item, n in counts.items()]})
+            self._add(counted)
 
     def absorb(self, state: StreamState | bytes) -> None:
         """Take over what other servers have counted; what this server has counted itself stays as it is."""
@@ -192,11 +209,11 @@ class Stream:
         if not isinstance(given, StreamState):
             raise WrongTypeError(state, "state", "a StreamState or its bytes")
         with self._lock:
-            self._state.refuse_other_accounting(given)
-            if self._log is not None:
-                self._log.write({"absorbed": orjson.Fragment(given.to_bytes())})
-            self._state.absorb(given, except_server=self.server)
-            self._totals.refresh(self._state)
+            newer = self._state.newer_parts(given, except_server=self.server)
+            if newer.servers:
+                self._write(lambda: {"absorbed": orjson.Fragment(newer.to_bytes())})
+                self._state.absorb(newer)
+                self._totals.refresh(self._state)
 
     def replace_groups(self, groups: GroupSource) -> None:
         """Use other groups from now on. Exposure stays with the groups that items had when they were shown."""
@@ -270,59 +287,71 @@ class Stream:
             )
         return order
 
-    def _count(self, ranking: StreamRanking) -> None:
-        """Add what a ranking gives to the sums."""
+    def _write(self, record: Callable[[], object]) -> None:
+        """Log a record, where there is a log."""
+        if self._is_closed:
+            raise EvenrankError("the stream was closed (open it again with its log)")
+        if self._log is not None:
+            self._log.write(record())
+
+    def _counted(self, ranking: StreamRanking) -> _Counted:
+        """What a ranking adds to the sums."""
         ranked = ranking.ranked()
         relevance = np.array([one.relevance for one in ranked], np.float64)
         per_attention = self.accounting.per_attention(relevance)
         ideal = self.accounting.attention_of(np.sort(relevance)[::-1]) * np.sort(per_attention)[::-1]
-        if self.accounting.exposure == "clicks":
-            given = np.zeros(len(ranked))
-            self._pending[ranking.number] = ranking
-            while len(self._pending) > MAX_PENDING:
-                self._pending.popitem(last=False)
-        else:
-            given = self.accounting.attention_of(relevance) * per_attention
-        self._part.n_requests += 1
+        is_given = self.accounting.exposure != "clicks"
+        given = self.accounting.attention_of(relevance) * per_attention if is_given else np.zeros(len(ranked))
         values = np.stack([given, relevance, np.ones(len(ranked))])
-        self._add(ranking.time, ranked, values, n_requests=1, offered=round(math.fsum(ideal.tolist()) * UNIT))
+        return self._summed(ranking, ranked, values, n_requests=1, offered=round(math.fsum(ideal.tolist()) * UNIT))
 
-    def _count_clicks(self, ranking: StreamRanking, clicked: list[tuple[Candidate, float]]) -> None:
-        """Add clicks as exposure."""
-        values = np.zeros((len(KINDS), len(clicked)))
-        values[0] = [count for _, count in clicked]
-        self._add(ranking.time, [one for one, _ in clicked], values)
-
-    def _add(
+    def _summed(
         self,
-        time: float,
+        ranking: StreamRanking,
         items: Sequence[Candidate],
         values: NDArray[np.float64],
-        *,
         n_requests: int = 0,
         offered: int = 0,
-    ) -> None:
-        """Add values (kind by item) to the groups of items, in the slice of time of this server."""
-        number = self.accounting.slice_of(time)
-        newest = self._state.newest
+    ) -> _Counted:
+        """Values (kind by item) as sums of the items' groups; EvenrankError where these could not be kept."""
+        rows, names, shares = _memberships(items)
+        places: dict[str, int] = {}
+        at = np.array([places.setdefault(name, len(places)) for name in names], np.intp)
+        sums = np.stack([np.bincount(at, shares * row[rows], minlength=len(places)) for row in values])
+        if float(sums.max(initial=0.0)) * UNIT >= LARGEST_SUM:
+            raise EvenrankError("relevance or weights of groups are too large to be summed (divide them all)")
+        number = self.accounting.slice_of(ranking.time)
+        counted = _Counted(ranking, number, list(places), fixed(sums), n_requests, offered)
+        if number in self._part.slices:
+            groups = self._state.positions(counted.groups)
+            self._part.slices[number].refuse_overflow(groups, counted.sums, offered)
+        return counted
+
+    def _add(self, counted: _Counted) -> None:
+        """Count what was summed, in its slice of time of this server."""
+        newest, number = self._state.newest, counted.number
         part = self._part
         part.version += 1
+        part.n_requests += counted.n_requests
         part.newest = number if part.newest is None else max(number, part.newest)
+        if counted.n_requests and self.accounting.exposure == "clicks":
+            self._pending[counted.ranking.number] = counted.ranking
+            while len(self._pending) > MAX_PENDING:
+                self._pending.popitem(last=False)
         if self._state.newest != newest:
             self._state.forget_old()
         if number <= self._state.newest - self.accounting.n_slices:
             return
-        rows, names, shares = _memberships(items)
-        groups, at = np.unique(self._state.positions(names), return_inverse=True)
-        sums = np.stack([fixed(np.bincount(at, shares * row[rows], minlength=len(groups))) for row in values])
-        self._part.slices.setdefault(number, TimeSlice()).add(groups, sums, n_requests, offered)
+        groups = self._state.positions(counted.groups)
+        time_slice = self._part.slices.setdefault(number, TimeSlice())
+        time_slice.add(groups, counted.sums, counted.n_requests, counted.offered)
         if self._state.newest != newest or self.accounting.weight(newest - number) != 1.0:
             self._totals.refresh(self._state)
             return
         self._totals.make_room(len(self._state.groups))
-        self._totals.add(groups, sums)
-        self._totals.n_requests += n_requests
-        self._totals.offered += offered
+        self._totals.add(groups, counted.sums)
+        self._totals.n_requests += counted.n_requests
+        self._totals.offered += counted.offered
 
     def _records(self) -> Iterator[object]:
         """The first records of a log: how the stream is set up, its state, and rankings that may still be clicked."""
@@ -404,7 +433,7 @@ class Stream:
                 if decide:
                     self._set_up(record["setup"], policy)
             elif "absorbed" in record:
-                self._state.absorb(StreamState.from_json(record["absorbed"]), except_server=self.server)
+                self._state.absorb(StreamState.from_json(record["absorbed"]))
                 self._totals.refresh(self._state)
             elif "clicks" in record:
                 self.observe(record["clicks"], dict(record["items"]))
@@ -419,7 +448,7 @@ class Stream:
                     raise ReplayError(
                         [Fault(str(path), line, found, "the policy, its settings or the log was changed")]
                     )
-                self._count(ranking)
+                self._add(self._counted(ranking))
         except ReplayError:
             raise
         except (KeyError, TypeError, ValueError, EvenrankError) as error:

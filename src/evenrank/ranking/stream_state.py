@@ -133,14 +133,18 @@ class TimeSlice:
     """Kind by group; groups after the last one are zero."""
 
     def add(self, groups: NDArray[np.intp], sums: NDArray[np.int64], n_requests: int = 0, offered: int = 0) -> None:
-        """Add sums (kind by group) to groups, each of which comes once; nothing where they would become too large."""
+        """Add sums (kind by group) to groups, each of which comes once."""
         self.sums = grown(self.sums, int(groups.max(initial=-1)) + 1)
-        added = self.sums[:, groups] + sums
-        if max(int(added.max(initial=0)), self.offered + offered) >= LARGEST_SUM:
-            raise EvenrankError("the sums of a group exceed what can be kept (use a window or a half-life)")
-        self.sums[:, groups] = added
+        self.sums[:, groups] += sums
         self.n_requests += n_requests
         self.offered += offered
+
+    def refuse_overflow(self, groups: NDArray[np.intp], sums: NDArray[np.int64], offered: int) -> None:
+        """EvenrankError where sums would become larger than what can be kept."""
+        known = groups < self.sums.shape[1]
+        largest = int((self.sums[:, groups[known]] + sums[:, known]).max(initial=0))
+        if max(largest, self.offered + offered) >= LARGEST_SUM:
+            raise EvenrankError("the sums of a group exceed what can be kept (use a window or a half-life)")
 
 
 def grown(sums: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
@@ -220,21 +224,26 @@ class StreamState:
             merged.absorb(state)
         return merged
 
-    def absorb(self, other: StreamState, *, except_server: str | None = None) -> None:
+    def absorb(self, other: StreamState) -> None:
         """Take over parts of servers that are newer than those known here."""
-        self.refuse_other_accounting(other)
-        names = list(other.groups)
-        for server, part in other.servers.items():
-            mine = self.servers.get(server)
-            if server != except_server and (mine is None or _age(part) > _age(mine)):
-                self.servers[server] = _moved(part, names, self)
+        newer = self.newer_parts(other)
+        names = list(newer.groups)
+        for server, part in newer.servers.items():
+            self.servers[server] = _moved(part, names, self)
         self.forget_old()
 
-    def refuse_other_accounting(self, other: StreamState) -> None:
-        """EvenrankError for a state that counts exposure differently."""
+    def newer_parts(self, other: StreamState, *, except_server: str | None = None) -> StreamState:
+        """What another state has newer than this one; EvenrankError where it counts exposure differently."""
         here, there = asdict(self.accounting), asdict(other.accounting)
         if different := [f"{name} is {here[name]} and {there[name]}" for name in here if here[name] != there[name]]:
             raise EvenrankError(f"states that count differently cannot be merged: {listed(different)}")
+        newer = StreamState(self.accounting)
+        newer.groups = other.groups
+        for server, part in other.servers.items():
+            mine = self.servers.get(server)
+            if server != except_server and (mine is None or _age(part) > _age(mine)):
+                newer.servers[server] = part
+        return newer
 
     def to_bytes(self) -> bytes:
         """The state as JSON; equal states give equal bytes, whatever their history."""
