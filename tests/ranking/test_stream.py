@@ -152,6 +152,7 @@ def test_bad_set_up_is_refused() -> None:
         ({"attention": "table:1,2"}, "more than rank"),
         ({"seed": "x"}, "seed"),
         ({"groups": 5}, "groups: int"),
+        ({"server": ""}, "server: the name is empty"),
     ):
         with pytest.raises(EvenrankError, match=said):
             Stream(**options)  # type: ignore[arg-type]

@@ -128,6 +128,8 @@ class Stream:
             raise WrongTypeError(seed, "seed", "a whole number of at most 64 bits")
         self.seed = seed
         self.server = _checked(lambda: check_text(server, "server"))
+        if not self.server:
+            raise EvenrankError("server: the name is empty (give each server its own)")
         self._groups_of = group_lookup(groups)
         self._lock = threading.RLock()
         self._pending: OrderedDict[int, StreamRanking] = OrderedDict()
@@ -359,6 +361,11 @@ class Stream:
         yield {"schema": LOG_SCHEMA, "server": self.server, "setup": self._setup(), "state": state}
         for ranking in self._pending.values():
             yield {"pending": ranking.to_json()}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides rankings, beside what came before."""
+        return {**self._setup(), **asdict(self.accounting), "server": self.server}
 
     def _setup(self) -> dict[str, Any]:
         """What decides how a request is ranked, beside the state."""

@@ -9,7 +9,7 @@ import math
 import os
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -411,6 +411,7 @@ def run_stream(
         blocks=blocks,
         name=name or stream.policy.name,
     )
+    measures = replace(measures, settings={**stream.settings, **measures.settings})
     return StreamRun(tuple(requests), tuple(rankings), measures, stream)
 
 
@@ -467,7 +468,7 @@ def plot_streams(measured: Sequence[StreamMeasures], path: str | os.PathLike[str
         if all(point.unfairness > 0.0 for one in measured for point in one.points):
             axes[0].set_yscale("log")
         axes[0].set_title("Fairness of the stream over time")
-        axes[0].legend(frameon=False, fontsize=8)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
         axes[-1].set_xlabel("requests")
         if path is not None:
             save_figure_as(figure, Path(path))
