@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evenrank.ranking.stream import Stream
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
-    from evenrank.retrieval.encode.encode_index import encode_index
+    from evenrank.retrieval.encode.dense import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -64,18 +64,17 @@ if TYPE_CHECKING:
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
-    from evenrank.trec.assessment.pool import Pool
+    from evenrank.scoring.trust import Trust, trust
+    from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
-    from evenrank.trec.assessment.pool_runs import pool
     from evenrank.trec.collection import Collection
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
-    from evenrank.trec.dimensions.own_dimension import read_dimension
+    from evenrank.trec.dimensions import DIMENSIONS
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
-    from evenrank.wikipedia.annotate.labeller import annotate
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
 
@@ -83,12 +82,14 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "policy": "policies.function_policy",
+    "Trust": "scoring.trust",
+    "trust": "scoring.trust",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
     "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
     "AnnotateSettings": "wikipedia.annotate.settings",
-    "annotate_wikis": "wikipedia.annotate.many_wikis",
+    "annotate_wikis": "wikipedia.annotate.labeller",
     "Article": "core.records",
     "AttributeResults": "scoring.attributes",
     "DepthCurves": "scoring.depth_curves",
@@ -96,7 +97,7 @@ _HOME_OF = {
     "sensitivity": "scoring.sensitivity",
     "Collection": "trec.collection",
     "Comparisons": "scoring.compare",
-    "DIMENSIONS": "trec.dimensions.dimensions",
+    "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
@@ -137,7 +138,7 @@ _HOME_OF = {
     "calc_aggregate": "interop.measure_strings",
     "compare": "scoring.compare",
     "depth_curves": "scoring.depth_curves",
-    "encode_index": "retrieval.encode.encode_index",
+    "encode_index": "retrieval.encode.dense",
     "evaluate": "scoring.evaluate",
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
@@ -147,12 +148,12 @@ _HOME_OF = {
     "oracle_run": "scoring.oracle",
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
-    "pool": "trec.assessment.pool_runs",
+    "pool": "trec.assessment.pool",
     "Publication": "app.exports.publish_list",
     "publish": "app.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
-    "read_dimension": "trec.dimensions.own_dimension",
+    "read_dimension": "trec.own_dimension",
     "read_pool": "trec.assessment.pool_file",
     "read_run": "io.runs",
     "report": "scoring.report.make",
@@ -208,6 +209,7 @@ __all__ = [
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Trust",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -252,6 +254,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "trust",
     "write_pool",
     "write_report",
     "write_run",

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "run": "Check, convert and make run files.",
     "evaluate": "Score runs: nDCG, AWRF, Score; EE-L, EE-D, EE-R.",
     "compare": "Paired tests of runs against a baseline.",
+    "trust": "How far the order of runs can be trusted.",
     "report": "Tables, figures and one offline page.",
     "score": "Score rankings of anything: files in, no collection needed.",
     "rerank": "Fair rankings of anything, with a proof; no collection needed.",

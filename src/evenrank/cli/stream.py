@@ -12,7 +12,7 @@ import click
 import orjson
 
 import evenrank
-from evenrank.cli.option_types import SEED, FiniteRange, InputFile
+from evenrank.cli.options import SEED, FiniteRange, InputFile
 from evenrank.cli.outputs import STDOUT, refuse_existing, write_text
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
