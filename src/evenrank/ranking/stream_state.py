@@ -373,6 +373,7 @@ class RunningTotals(GroupTotals):
         self._target = target
         self._wanted = {} if isinstance(target, str) else dict(target)
         self._buffer = np.zeros((2, 0), np.int64)
+        self._highest: float | None = None
         self.refresh(state)
 
     def refresh(self, state: StreamState) -> None:
@@ -405,6 +406,7 @@ class RunningTotals(GroupTotals):
         self.square = sum(map(mul, claims, claims))
         self.total_relevance = sum(whole[1].tolist())
         self.offered, self.n_requests = round(offered), round(n_requests)
+        self._highest = None
 
     def _claims(self, sums: NDArray[np.int64], wanted: NDArray[np.intp]) -> NDArray[np.int64]:
         """What each group claims under the target."""
@@ -418,6 +420,16 @@ class RunningTotals(GroupTotals):
         claims[wanted] = fixed(np.array(list(self._wanted.values()), np.float64))
         return claims
 
+    def highest_ratio(self) -> float:
+        """As in `GroupTotals`; all groups are looked at only after the best served one has fallen back."""
+        if self._highest is None:
+            self._highest = super().highest_ratio()
+        return self._highest
+
+    def _ratios(self, groups: NDArray[np.intp]) -> NDArray[np.float64]:
+        exposure, claims = self.exposure[groups], self.claims[groups]
+        return np.divide(exposure, claims, out=np.zeros(len(groups)), where=claims > 0)
+
     def make_room(self, n_groups: int) -> None:
         """Zeros for groups that are new."""
         if n_groups > len(self.exposure):
@@ -427,11 +439,15 @@ class RunningTotals(GroupTotals):
     def add(self, groups: NDArray[np.intp], sums: NDArray[np.int64]) -> None:
         """Count amounts (kind by group) that count fully; each group comes once."""
         before = zip(self.exposure[groups].tolist(), self.claims[groups].tolist(), strict=True)
+        highest_before = float(self._ratios(groups).max(initial=0.0))
         self.exposure[groups] += sums[0]
         if self._target == "equal":
             self.claims[groups] = np.where(sums[2] > 0, UNIT, self.claims[groups])
         elif not self._wanted:
             self.claims[groups] += sums[1 if self._target == "relevant" else 2]
+        highest = float(self._ratios(groups).max(initial=0.0))
+        if self._highest is not None:
+            self._highest = None if highest_before == self._highest > highest else max(self._highest, highest)
         after = zip(self.exposure[groups].tolist(), self.claims[groups].tolist(), strict=True)
         for (old_exposure, old_claim), (exposure, claim) in zip(before, after, strict=True):
             self.total_exposure += exposure - old_exposure
