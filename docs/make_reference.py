@@ -16,10 +16,10 @@ import evenrank
 from evenrank.cli.main import COMMANDS, cli
 from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.settings import Setting, describe_settings
-from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
 from evenrank.policies.registry import POLICIES
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
@@ -109,8 +109,8 @@ def protocols_page() -> str:
 
 def _campaigns() -> Iterator[str]:
     yield "\n## Other campaigns\n"
-    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are not protocols of"
-    yield "`evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
+    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; `evaluate` has none of"
+    yield "them. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
     for campaign in CAMPAIGNS.values():
         yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
     yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"
