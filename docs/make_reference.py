@@ -20,7 +20,7 @@ from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
 from evenrank.policies.registry import POLICIES
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
