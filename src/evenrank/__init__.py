@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
+    from evenrank.app.exports.formats import Format as ExportFormat
     from evenrank.app.exports.publish_list import Publication, publish
+    from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
+    from evenrank.retrieval.engine.engines import EngineKind
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -87,6 +90,10 @@ _HOME_OF = {
     "policy": "policies.function_policy",
     "Trust": "scoring.trust",
     "trust": "scoring.trust",
+    "Dimension": "core.groups",
+    "EngineKind": "retrieval.engine.engines",
+    "ExportFormat": "app.exports.formats:Format",
+    "named_dimension": "core.groups",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -190,8 +197,11 @@ __all__ = [
     "Collection",
     "Comparisons",
     "DepthCurves",
+    "Dimension",
+    "EngineKind",
     "EvenrankError",
     "Experiment",
+    "ExportFormat",
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
@@ -240,6 +250,7 @@ __all__ = [
     "iter_calc",
     "learn",
     "measure_stream",
+    "named_dimension",
     "oracle_run",
     "pareto",
     "parse_measure",
