@@ -120,13 +120,13 @@ def _is_number(value: object) -> bool:
 
 
 def _usual(hint: Any, default: Any) -> Interval | Choices | None:
-    """How values of a field are drawn by its type, limits and default; None for texts and lists."""
+    """How values of a field other than its default are drawn, by its type and limits; None for texts and lists."""
     limits = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Range)]
     kind = get_args(hint)[0] if limits else hint
     if kind is bool:
-        return Choices((False, True))
+        return Choices((not default,))
     if get_origin(kind) is Literal:
-        return Choices(get_args(kind))
+        return Choices(tuple(word for word in get_args(kind) if word != default))
     if kind not in (int, float) or not isinstance(default, (int, float)):
         return None
     limit = limits[0] if limits else Range()
