@@ -35,6 +35,7 @@ COMPLETE = (
     "how-to/publish.md",
     "how-to/import.md",
     "how-to/rank.md",
+    "how-to/experiment.md",
     "how-to/run-a-server.md",
     "how-to/annotate.md",
     "how-to/extend.md",

@@ -18,7 +18,7 @@ from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
-from evenrank.experiments.data import CollectionData, OwnData, Scores, Split, StudyData, checksum
+from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Scores, Split, StudyData, checksum
 from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
@@ -59,7 +59,12 @@ class PooledData:
         return checksum([part.fingerprint() for part in self.parts])
 
     def score(
-        self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
+        self,
+        policy: PolicyChoice,
+        settings: Mapping[str, object],
+        queries: Sequence[str],
+        measures: Sequence[str],
+        seed: int,
     ) -> Scores:
         pooled: Scores = {measure: {} for measure in measures}
         for at, part in enumerate(self.parts):

@@ -201,9 +201,11 @@ def _write_bytes(path: Path, content: bytes) -> None:
 
 
 def _without_nan(value: Any) -> Any:
-    """The same data with None for numbers that are none."""
+    """The same data with None for numbers that are none, and what is no plain data as text."""
     if isinstance(value, dict):
         return {str(key): _without_nan(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_without_nan(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(getattr(value, "name", value))
