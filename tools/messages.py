@@ -16,17 +16,16 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from evenrank.app.articles.article import UNASSESSED
-from evenrank.app.articles.article_facts import KINDS as FACTS
+from evenrank.app.articles.article import KINDS as FACTS
+from evenrank.app.articles.collection_view import SYNTHETIC, UNASSESSED, UNKNOWN
+from evenrank.app.articles.source import KINDS, PASTED, ROLES
+from evenrank.app.articles.user_articles import NOT_ARTICLE, NOT_HERE
 from evenrank.app.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
-from evenrank.app.desk import SYNTHETIC, UNKNOWN
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.fairness.balance import FOLDED
-from evenrank.app.lists.filters import ORDERS, SIZES, VIEWS
+from evenrank.app.lists.listing import ORDERS, SIZES, VIEWS
 from evenrank.app.pages.errors import TITLES
 from evenrank.app.pages.i18n import LANGUAGES
-from evenrank.app.sources.brought import NOT_ARTICLE, NOT_HERE
-from evenrank.app.sources.source import KINDS, PASTED, ROLES
 from evenrank.app.storage.kept import WORDS as MODEL_WORDS
 from evenrank.trec.dimensions.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from evenrank.app.app import app_of
 from evenrank.app.desk import Desk, open_desk
-from evenrank.app.listen import LOGGERS
+from evenrank.app.server import LOGGERS
 from evenrank.app.settings import WebSettings
 from evenrank.trec.assessment.store import Store, open_store
 from evenrank.trec.collection import Collection

@@ -314,8 +314,7 @@ def test_the_organiser_sees_coverage_pace_agreement_and_scores(judge: TestClient
 def test_texts_are_taken_once_and_anew_after_the_collection_changed(
     generated: Collection, judging: JudgingFiles, tmp_path: Path
 ) -> None:
-    from evenrank.app.assess.content import ArticleContent
-    from evenrank.app.assess.texts import Absence, open_texts
+    from evenrank.app.assess.texts import Absence, ArticleContent, open_texts
 
     page = int(generated.page_ids[0])
     path = tmp_path / "texts.sqlite"

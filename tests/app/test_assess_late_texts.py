@@ -12,10 +12,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
-from evenrank.app.assess.content import ArticleContent
 from evenrank.app.assess.judging import Judging, open_judging
-from evenrank.app.assess.late_texts import LateTexts
-from evenrank.app.assess.texts import Absence, Texts, add_texts, keys_of, open_texts, unread
+from evenrank.app.assess.texts import Absence, ArticleContent, LateTexts, Texts, add_texts, keys_of, open_texts, unread
 from evenrank.app.desk import open_desk
 from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage

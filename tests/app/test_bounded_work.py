@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
-from evenrank.app.lists import trade_off as module
+from evenrank.app.lists import analysis as module
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.storage import kept
 from evenrank.scoring import feedback

@@ -17,10 +17,9 @@ from evenrank.app.articles.candidates import find_for, is_wanted
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.request.question import Question
 from evenrank.app.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
-from evenrank.app.searches.marks import set_mark
 from evenrank.app.searches.plan import DrawPool, Owed, fill, settle_kinds
 from evenrank.app.searches.progress import search_progress
-from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search, set_mark
 from evenrank.app.settings import WebSettings
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
-from evenrank.app.exports.delimited import guarded
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.exports.wikitext import escape_plain, external, link
+from evenrank.app.exports.listing import escape_plain, external, guarded, link
 from evenrank.cli.publish import command as publish
 from evenrank.io.runs import read_run
 from tests.app.conftest import client_of, posted

@@ -15,15 +15,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.articles.article_facts import save_facts
+from evenrank.app.app import app_of, reload
+from evenrank.app.articles.article import save_facts
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.hosts import host_name
 from evenrank.app.middleware.limits import Buckets
 from evenrank.app.middleware.shared_table import WINDOW, SharedTable
-from evenrank.app.reload import reload
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.app.articles.article import article_links
-from evenrank.app.articles.article_facts import ArticleFacts, enough_of, open_facts
-from evenrank.app.desk import data_age, date_in_words
+from evenrank.app.articles.article import ArticleFacts, article_links, enough_of, open_facts
+from evenrank.app.articles.collection_view import data_age, date_in_words
 from evenrank.app.fairness.charts import around, plot, round_steps
 from evenrank.app.pages.i18n import percent, points
 from evenrank.app.request.choices import policy_choices

@@ -16,11 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
+from evenrank.app.settings import read_sign_in
 from evenrank.app.signin import pages
 from evenrank.app.signin.pages import local_path
-from evenrank.app.signin.provider import OAuthTokens, Provider, challenge_of
-from evenrank.app.signin.sessions import end_sessions_of, seal, unseal
-from evenrank.app.signin.settings import read_sign_in
+from evenrank.app.signin.sessions import OAuthTokens, Provider, challenge_of, end_sessions_of, seal, unseal
 from evenrank.errors import InputError
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 from tests.app.conftest import client_of, posted

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from evenrank.app.articles.source import EntriesError, Source, parse_entries
+from evenrank.app.articles.titles import normal_title
+from evenrank.app.articles.user_articles import SourceError, WikiArticles, bring, reports_from_json
 from evenrank.app.desk import Desk
 from evenrank.app.pages.i18n import Message, stored_message
-from evenrank.app.sources.brought import SourceError, WikiArticles, bring, reports_from_json
-from evenrank.app.sources.entries import EntriesError, normal_title, parse_entries
-from evenrank.app.sources.source import Source
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.articles.subjects import MissingSubject, read_subjects
+from evenrank.app.articles.titles import MissingSubject, read_subjects
 from evenrank.app.desk import Desk
 from evenrank.core.records import Topic
 from evenrank.errors import InputError

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import evenrank
-from evenrank.app.articles.article_facts import open_facts, save_facts
+from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.desk import open_desk
 from evenrank.errors import EvenrankError
 from evenrank.trec.assessment.assessors import add_assessor

@@ -15,8 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from evenrank.app.connections import make_room
-from evenrank.app.listen import BoundedLog
+from evenrank.app.server import BoundedLog, make_room
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.import_files import import_collection
 from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, open_files, post, raw, serving

@@ -1,17 +1,19 @@
-"""The app: areas of pages behind one row of guards."""
+"""The app: areas of pages behind one row of guards. It reloads a collection that was imported or indexed again."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
@@ -20,12 +22,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from evenrank.app.api.endpoints import routes as api
+from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.assess.judge_pages import routes as judge
 from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.lists.example import prepare_example
+from evenrank.app.desk import Desk, open_collection, open_desk
+from evenrank.app.lists.example import example_of, prepare_example
 from evenrank.app.lists.pages import routes as lists
 from evenrank.app.lists.publish_pages import routes as publish
 from evenrank.app.lists.work_pages import routes as work
@@ -40,12 +43,15 @@ from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
-from evenrank.app.pages.monitoring import routes as monitoring
-from evenrank.app.reload import follow_collection
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
 from evenrank.app.signin.pages import RecognizePerson
 from evenrank.app.signin.pages import routes as signin
+from evenrank.errors import EvenrankError
+from evenrank.retrieval.engine.engines import FILE_NAME as BUILD
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import FILE_NAME as MANIFEST
 
 AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     home,
@@ -60,9 +66,9 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     people,
     signin,
     admin,
-    monitoring,
 )
 """The visible list of areas: each gives its routes. A new one is a folder and one line here."""
+LOG = logging.getLogger("evenrank.app")
 
 
 class KeptFiles(StaticFiles):
@@ -142,3 +148,57 @@ def guards(desk: Desk, shared: Shared) -> list[Middleware]:
         Middleware(AnswerFailures),
         Middleware(RecognizePerson),
     ]
+
+
+Mark = tuple[tuple[int, int, int] | None, ...]
+
+
+def collection_mark(folder: Path) -> Mark:
+    """What tells one state of a collection and its index from another; both files are replaced, never changed."""
+    return tuple(_file_mark(path) for path in (folder / MANIFEST, folder / "index" / BUILD))
+
+
+def _file_mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+async def follow_collection(app: Starlette) -> None:
+    """Open the collection anew whenever it has changed and stayed as it is from one look to the next."""
+    desk: Desk = app.state.desk
+    seconds = desk.settings.reload_seconds
+    if not seconds:
+        return
+    folder = desk.collection.path
+    served = seen = collection_mark(folder)
+    while True:
+        await asyncio.sleep(seconds)
+        found = collection_mark(folder)
+        is_settled, seen = found == seen, found
+        if found == served or not is_settled:
+            continue
+        served = found
+        try:
+            await run_in_threadpool(reload, app)
+        except EvenrankError as error:
+            LOG.warning("the collection has changed but cannot be used yet: %s", error)
+        except Exception:
+            LOG.exception("the collection has changed but could not be opened")
+
+
+def reload(app: Starlette) -> None:
+    """Put the collection as it is now in the place of the one that was served; requests under way keep theirs."""
+    old: Desk = app.state.desk
+    open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
+    fresh = open_collection(old.collection.path, old.settings, old.store)
+    judging = app.state.judging
+    save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)
+    fresh = replace(fresh, facts=open_facts(fresh.collection, fresh.settings.facts_folder))
+    example_of(fresh)
+    app.state.desk = fresh
+    if judging is not None:
+        app.state.judging = replace(judging, desk=fresh)
+    LOG.info("now serving %s articles; data: %s", f"{len(fresh.collection):,}", fresh.age.text)

@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,97 +13,24 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from evenrank.app.articles.article_facts import ArticleFacts, open_facts
-from evenrank.app.articles.groups import dimensions_of
-from evenrank.app.articles.subjects import Subjects, read_subjects
-from evenrank.app.pages.numbers import Numbers, count_collection
+from evenrank.app.articles.article import ArticleFacts, open_facts
+from evenrank.app.articles.candidates import DeskSource, desk_source, learn_goals
+from evenrank.app.articles.collection_view import DataAge, Numbers, count_collection, data_age, data_mark, dimensions_of
+from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
+from evenrank.app.articles.user_articles import WikiSources
 from evenrank.app.request.question import Question, parse_question
 from evenrank.app.settings import WebSettings
-from evenrank.app.sources.brought import Wiki
-from evenrank.app.sources.titles_index import TitleIndex, index_titles
-from evenrank.app.storage.id_numbers import keep_id_numbers
 from evenrank.app.storage.kept import Kept
-from evenrank.app.storage.store import open_desk_store, server_secret
+from evenrank.app.storage.store import keep_id_numbers, open_desk_store, server_secret
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.database.database import Database
-from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import RankingJob, forget_collection, full_request
-from evenrank.ranking.sources import SearchSource, calibrate_source, forget_index, own_group_counts
-from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
-from evenrank.retrieval.query.candidates import CandidateSettings
+from evenrank.ranking.job import forget_collection
+from evenrank.ranking.sources import forget_index
 from evenrank.trec.collection import Collection
-
-UNKNOWN = "date not recorded"
-SYNTHETIC = "synthetic data"
-
-
-@dataclass(frozen=True)
-class DataAge:
-    """The age of the data in words."""
-
-    text: str
-    """E.g. `1 October 2021`; `date not recorded` when neither the sources nor the operator say it."""
-    is_synthetic: bool
-    """Whether the collection is a generated one."""
-    date: str | None = None
-    """The date of the sources, `2021-10-01` or `2021-10`; None when it is unknown, or the operator says the age."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the sources or the operator say it."""
-        return self.text not in (UNKNOWN, SYNTHETIC)
-
-
-def data_age(collection: Collection, said: str = "") -> DataAge:
-    """The age of a collection's data. Articles and metadata are a snapshot: nothing newer is known."""
-    manifest = collection.manifest
-    is_synthetic = "generated" in manifest.settings
-    text = said or date_in_words(manifest.data_date) or (SYNTHETIC if is_synthetic else UNKNOWN)
-    return DataAge(text, is_synthetic, None if said else manifest.data_date)
-
-
-def date_in_words(text: str | None) -> str:
-    """`2021-10-01` as `1 October 2021`, `2021-10` as `October 2021`; empty for None."""
-    if text is None:
-        return ""
-    has_day = len(text) > len("2021-10")
-    day = date.fromisoformat(text if has_day else f"{text}-01")
-    return f"{day.day} {day:%B %Y}" if has_day else f"{day:%B %Y}"
-
-
-@dataclass(frozen=True)
-class DeskSource(SearchSource):
-    """The search behind the desk. Lists score as with a search for each pair, and take a third less time."""
-
-    n_per_group: int = 200
-    """Pages wanted of each region and each gender."""
-
-    def candidates(self) -> CandidateSettings:
-        """How many pages are looked at."""
-        return CandidateSettings(
-            self.n_pages, self.n_per_group, self.dimensions, self.group_counts, has_intersections=False
-        )
-
-
-def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:
-    """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = DeskSource(collection.path, n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice)
-    return calibrate_source(source, collection.topics)
-
-
-def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dict[Task, BuildSettings]:
-    """How to estimate the goal of each task, from the training topics.
-
-    Odds of groups are not among it: people are told that a goal follows the relevant articles, and see their shares.
-    """
-    information = collection.default_groups(BuildSettings().information)
-    settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
-    tasks: tuple[Task, ...] = (1, 2)
-    jobs = {task: RankingJob(collection.path, source, Relevance(), full_request(task), settings) for task in tasks}
-    return {task: job.learned().settings for task, job in jobs.items()}
-
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.settings import WikiSettings
 
 STORE_NAME = "desk.sqlite"
 N_RECENT = 64
@@ -208,14 +134,10 @@ class Desk:
         return None if file is None else read_subjects(file, self.source.model().engine.layout.language)
 
     @cached_property
-    def wiki(self) -> Wiki | None:
+    def wiki(self) -> WikiSources | None:
         """The wiki whose categories, banners and links can be read; None without one."""
         if not self.settings.wiki_api:
             return None
-        from evenrank.app.sources.wiki_sources import WikiSources
-        from evenrank.wikipedia.mediawiki.client import WikiClient
-        from evenrank.wikipedia.mediawiki.settings import WikiSettings
-
         return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
 
     def asked(self, fields: Mapping[str, Any]) -> Question:
@@ -237,12 +159,6 @@ class Desk:
 
     def close(self) -> None:
         self.store.close()
-
-
-def data_mark(collection: Collection) -> str:
-    """What tells the data of a collection from those of another import of it."""
-    sources = collection.manifest.sources.values()
-    return " ".join([collection.manifest.data_folder, *(source.md5 or str(source.size_bytes) for source in sources)])
 
 
 def open_desk(collection_path: Path, settings: WebSettings) -> Desk:

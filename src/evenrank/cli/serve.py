@@ -82,13 +82,11 @@ def command(
     """
     try:
         from evenrank.app.app import create_app, shared_by_workers
-        from evenrank.app.articles.article_facts import save_facts
-        from evenrank.app.articles.subjects import read_subjects
-        from evenrank.app.listen import listen, server_of, show_log
+        from evenrank.app.articles.article import save_facts
+        from evenrank.app.articles.titles import read_subjects
         from evenrank.app.pages.admin import admin_key
-        from evenrank.app.settings import WebSettings
-        from evenrank.app.signin.settings import read_sign_in
-        from evenrank.app.workers import run_workers
+        from evenrank.app.server import listen, run_workers, server_of, show_log
+        from evenrank.app.settings import WebSettings, read_sign_in
         from evenrank.wikipedia.mediawiki.settings import api_of
     except ImportError as error:
         from evenrank.errors import MissingExtraError

@@ -9,14 +9,14 @@ from importlib.resources import files
 from typing import Any
 
 from evenrank.app.api.bodies import MAX_EDITOR
-from evenrank.app.articles.groups import address_name
-from evenrank.app.lists.filters import MAX_TEXT, filter_choices
+from evenrank.app.articles.collection_view import address_name
+from evenrank.app.articles.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
+from evenrank.app.lists.listing import MAX_TEXT, filter_choices
 from evenrank.app.request.choices import goal_choices, policy_choices
 from evenrank.app.request.field_values import MAX_FAIRNESS
 from evenrank.app.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
 from evenrank.app.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
-from evenrank.app.searches.marks import MARKS
-from evenrank.app.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
+from evenrank.app.searches.saved_search import MARKS
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
 from evenrank.trec.dimensions.dimensions import DIMENSIONS

@@ -14,15 +14,14 @@ from starlette.routing import BaseRoute, Route
 from evenrank.app.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
 from evenrank.app.api.document import document, operations
 from evenrank.app.articles.article import ListedArticle
-from evenrank.app.articles.groups import shown_dimensions
+from evenrank.app.articles.collection_view import shown_dimensions
+from evenrank.app.articles.source import sources_as_data
 from evenrank.app.desk import Desk, desk_of
-from evenrank.app.exports.data import article_data
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.fairness.closeness import public_certificate
-from evenrank.app.lists.campaign import balance_of
-from evenrank.app.lists.filters import check_filters, parse_filters
-from evenrank.app.lists.listing import list_articles, requested_list
-from evenrank.app.lists.trade_off import trade_off
+from evenrank.app.exports.listing import article_data
+from evenrank.app.fairness.balance import public_certificate
+from evenrank.app.lists.analysis import balance_of, trade_off
+from evenrank.app.lists.listing import check_filters, list_articles, parse_filters, requested_list
 from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
@@ -37,10 +36,8 @@ from evenrank.app.searches.draws import (
     requested_draw,
     requested_search,
 )
-from evenrank.app.searches.marks import set_mark
 from evenrank.app.searches.progress import candidates_have_few_people, search_progress
-from evenrank.app.searches.saved_search import SavedSearch, make_search, save_search
-from evenrank.app.sources.source import sources_as_data
+from evenrank.app.searches.saved_search import SavedSearch, make_search, save_search, set_mark
 from evenrank.app.storage.kept import Kept
 
 

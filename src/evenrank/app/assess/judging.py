@@ -1,4 +1,4 @@
-"""What the assessment pages work with: the judgments, the texts of pooled pages, the runs behind the pool."""
+"""What the assessment pages work with: the judgments, texts of pooled pages, runs behind the pool, and who asks."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from evenrank.app.assess.ballot import AnswerButton, answers_for, label_of
-from evenrank.app.assess.content import ArticleContent, ContentPart
-from evenrank.app.assess.late_texts import LateTexts
-from evenrank.app.assess.marking import topic_stems
-from evenrank.app.assess.texts import Absence, open_texts, texts_path
+from evenrank.app.assess.reading import topic_stems
+from evenrank.app.assess.texts import Absence, ArticleContent, ContentPart, LateTexts, open_texts, texts_path
 from evenrank.app.desk import Desk
 from evenrank.app.pages.i18n import Message
+from evenrank.app.request.address import TokenConvertor, own
 from evenrank.app.storage.store import WAIT_SECONDS
 from evenrank.core.records import Run, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.io.small_files import read_small_text
+from evenrank.trec.assessment.assessors import Assessor, assessor_of
 from evenrank.trec.assessment.page_ids import pages_in, shown_id, text_ids_of
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
@@ -32,6 +33,9 @@ from evenrank.trec.assessment.store import Store, max_grade_of, open_store
 from evenrank.trec.assessment.votes import Vote, cast_or_change
 
 T = TypeVar("T")
+UNKNOWN_LINK = Message(
+    "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
+)
 
 
 @dataclass(frozen=True)
@@ -178,3 +182,38 @@ def judging_of(request: Request) -> Judging:
     if judging is None:
         raise HTTPException(404, "This server has no judgments file (evenrank serve DIR --judgments FILE).")
     return judging
+
+
+class SecretConvertor(TokenConvertor):
+    """The secret of an assessor's link."""
+
+    regex = "[A-Za-z0-9_-]{32}"
+
+
+register_url_convertor("secret", SecretConvertor())
+
+
+def person(request: Request) -> Assessor:
+    """Whose link it is; not found for an unknown one."""
+    found = assessor_of(judging_of(request).store, request.path_params["secret"])
+    if found is None:
+        raise HTTPException(404, UNKNOWN_LINK)
+    return found
+
+
+def organiser(request: Request) -> Assessor:
+    """The organiser whose link it is; not found for anybody else."""
+    found = person(request)
+    if found.role != "organiser":
+        raise HTTPException(404, "This page is for organisers. Your own link starts with /judge/.")
+    return found
+
+
+def judge_path(request: Request, *parts: object) -> str:
+    """An address below this assessor's link."""
+    return "/".join([own(request, "/judge"), request.path_params["secret"], *map(str, parts)])
+
+
+def organise_path(request: Request, *parts: object) -> str:
+    """An address below this organiser's link."""
+    return "/".join([own(request, "/organise"), request.path_params["secret"], *map(str, parts)])

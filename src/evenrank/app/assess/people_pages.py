@@ -11,8 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.assess.ballot import SCALES
-from evenrank.app.assess.judging import judging_of
-from evenrank.app.assess.people import organise_path, organiser
+from evenrank.app.assess.judging import judging_of, organise_path, organiser
 from evenrank.app.desk import desk_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message

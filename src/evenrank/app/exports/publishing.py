@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.app.articles.article import ArticleList
-from evenrank.app.articles.article_facts import open_facts
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.articles.article import ArticleList, open_facts
+from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.store import now
 from evenrank.core.records import Run

@@ -9,19 +9,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.articles.article import CLASSES
-from evenrank.app.articles.groups import shown_dimensions
+from evenrank.app.articles.collection_view import CLASSES, shown_dimensions
 from evenrank.app.desk import Desk, desk_of
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
-from evenrank.app.fairness.closeness import Closeness, closeness_of, public_certificate, public_closeness
+from evenrank.app.fairness.balance import Closeness, closeness_of, public_certificate, public_closeness
 from evenrank.app.fairness.comparison import N_NAMED, changes, differ_in_few_people
-from evenrank.app.lists.campaign import balance_of
-from evenrank.app.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
-from evenrank.app.lists.listing import list_articles, listing_of, requested_list
+from evenrank.app.lists.analysis import balance_of, trade_off
+from evenrank.app.lists.listing import (
+    ORDERS,
+    SIZES,
+    VIEWS,
+    Filters,
+    list_articles,
+    listing_of,
+    parse_filters,
+    requested_list,
+)
 from evenrank.app.lists.marks import count_states, marks_of
 from evenrank.app.lists.refresh import newest_version
-from evenrank.app.lists.trade_off import trade_off
 from evenrank.app.lists.work_list import WorkList, load_list, make_list, save_list
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of

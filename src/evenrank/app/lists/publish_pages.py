@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.desk import desk_of
 from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
-from evenrank.app.lists.filters import Filters
-from evenrank.app.lists.listing import requested_list
+from evenrank.app.lists.listing import Filters, requested_list
 from evenrank.app.lists.pages import list_listing
 from evenrank.app.lists.work_list import WorkList
 from evenrank.app.pages.errors import BadRequestError
@@ -22,7 +22,6 @@ from evenrank.app.request.address import list_path, own
 from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of
 from evenrank.app.signin.pages import access_token
-from evenrank.app.sources.wiki_sources import wiki_fault
 from evenrank.app.storage.store import now
 from evenrank.database.database import Database
 from evenrank.wikipedia.mediawiki.block import EditedByOthersError

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.desk import desk_of
-from evenrank.app.exports.wikitext import link
-from evenrank.app.lists.campaign import campaign_of
+from evenrank.app.exports.listing import link
+from evenrank.app.lists.analysis import campaign_of
 from evenrank.app.lists.listing import requested_list
 from evenrank.app.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
 from evenrank.app.lists.refresh import Difference, difference, newest_version, previous_version, refresh

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from evenrank.app.articles.article import ListedArticle, article_links
-from evenrank.app.articles.groups import address_name, shown_dimensions
+from evenrank.app.articles.collection_view import address_name, shown_dimensions
 from evenrank.app.pages import i18n
 from evenrank.app.request.address import root_of
 from evenrank.app.request.choices import describe_attention

@@ -8,7 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evenrank.app.articles.groups import dimensions_of
+from evenrank.app.articles.collection_view import dimensions_of
+from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.desk import Desk, desk_of
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
@@ -18,7 +19,6 @@ from evenrank.app.request.forms import Fields
 from evenrank.app.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
 from evenrank.app.request.question import IMPORTANCES, OFFERED, QuestionError
 from evenrank.app.request.visitor import remember
-from evenrank.app.sources.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
 from evenrank.app.storage.kept import Kept
 from evenrank.core.records import WORK_ORDER, Task
 

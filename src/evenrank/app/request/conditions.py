@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from evenrank.app.articles.groups import USUAL, valid_restrictions
+from evenrank.app.articles.collection_view import USUAL, valid_restrictions
 from evenrank.app.pages.i18n import Message, plain_number, thousands, translate
 from evenrank.app.request.choices import goal_choices, policy_choices, strength_choices
 from evenrank.core.groups import Dimension

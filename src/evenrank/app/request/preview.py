@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from evenrank.app.articles.article import ArticleList, ListedArticle
 from evenrank.app.articles.candidates import bring_articles, build_settings, find_for
+from evenrank.app.articles.user_articles import Brought, SourceReport
 from evenrank.app.desk import Desk
 from evenrank.app.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords
 from evenrank.app.request.question import Question, QuestionError
-from evenrank.app.sources.brought import Brought, SourceReport
 from evenrank.core.concentration import Concentration
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task, Topic

@@ -10,13 +10,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.articles.groups import restricts_people
-from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.pages.i18n import Message
-from evenrank.app.request.choices import TABLE, attention_choices, goal_choices, policy_choices
-from evenrank.app.request.field_values import parse_classes, parse_fairness, parse_whole
-from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
-from evenrank.app.sources.source import (
+from evenrank.app.articles.collection_view import restricts_people
+from evenrank.app.articles.source import (
     Source,
     source_fields,
     sources_as_data,
@@ -24,6 +19,11 @@ from evenrank.app.sources.source import (
     sources_from_fields,
     sources_from_records,
 )
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
+from evenrank.app.request.choices import TABLE, attention_choices, goal_choices, policy_choices
+from evenrank.app.request.field_values import parse_classes, parse_fairness, parse_whole
+from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
 from evenrank.core.exposure import Attention, check_attention, parse_attention
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER, Topic

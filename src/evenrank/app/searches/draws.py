@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,22 @@ from evenrank.app.fairness.balance import list_exposure, page_alignment
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.access import requested
-from evenrank.app.searches.feedback import relevance_by_marks
 from evenrank.app.searches.plan import DrawPool, Owed, fill
 from evenrank.app.searches.saved_search import SavedSearch, load_search
 from evenrank.app.storage.kept import float64, int32, pack
 from evenrank.app.storage.store import limit_of, now
 from evenrank.core.rng import derive
-from evenrank.database.database import Connection
+from evenrank.database.database import Connection, Database
 from evenrank.measures.ee_loss import ee_loss
 from evenrank.retrieval.query.evidence import Reasons
+from evenrank.retrieval.query.marks import Marks, scores_with_marks
 
 SHARPNESS = 3.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
-
 REST = 2.0
 """How far an article's worth falls with each time that it was shown lately, so that others have their turn."""
+MOST_REMEMBERED = 64
+"""Searches whose relevance is remembered, as their marks are now."""
 
 
 class TooManyDrawsError(BadRequestError):
@@ -191,3 +193,44 @@ def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
     places = search.places_of(draw.page_ids)
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
     return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)
+
+
+def search_feedback(store: Database, search: SavedSearch) -> Marks:
+    """What the marks of all editors say: done articles are on topic, those marked so are not."""
+    query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ? ORDER BY page_id"
+    rows = store.connection.execute(query, (search.number,)).fetchall()
+    off_topic = {row["page_id"] for row in rows if row["kind"] == "off-topic"}
+    done = (row["page_id"] for row in rows if row["kind"] == "done" and row["page_id"] not in off_topic)
+    return Marks(tuple(done), tuple(sorted(off_topic)))
+
+
+def relevance_by_marks(desk: Desk, search: SavedSearch) -> NDArray[np.float64]:
+    """Relevance of the candidates in the light of the marks: each has that of the rank it comes to.
+
+    Done articles alone change nothing: they were drawn because search believed in them already.
+    """
+    marks = search_feedback(desk.store, search)
+    return _by_marks(_Asked(desk, search, marks)) if marks.not_relevant else search.relevance
+
+
+class _Asked:
+    """A search with its marks, equal to another one of the same marks on the same data."""
+
+    def __init__(self, desk: Desk, search: SavedSearch, marks: Marks) -> None:
+        self.desk, self.search, self.marks = desk, search, marks
+        self.key = (desk.data, str(desk.store.path), search.token, marks)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+
+@lru_cache(MOST_REMEMBERED)
+def _by_marks(asked: _Asked) -> NDArray[np.float64]:
+    search = asked.search
+    scores = scores_with_marks(asked.desk.source.model(), search.page_ids, search.relevance, asked.marks)
+    relevance = np.empty_like(search.relevance)
+    relevance[np.argsort(-scores, kind="stable")] = np.sort(search.relevance)[::-1]
+    return relevance

@@ -25,9 +25,19 @@ from evenrank.app.searches.draws import (
     requested_draw,
     requested_search,
 )
-from evenrank.app.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
 from evenrank.app.searches.progress import search_progress
-from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.app.searches.saved_search import (
+    NO_MARK,
+    NONE,
+    SavedSearch,
+    count_marks,
+    load_search,
+    make_search,
+    marks_seen_by,
+    remove_marks,
+    save_search,
+    set_mark,
+)
 
 N_DRAWS = 50
 """Draws that are linked on one page of a search."""

@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.app.desk import Desk
-from evenrank.app.fairness.balance import Balance, focuses_on_people, page_alignment
+from evenrank.app.fairness.balance import (
+    LOSS_DECIMALS,
+    Balance,
+    Closeness,
+    closeness_of,
+    focuses_on_people,
+    page_alignment,
+)
 from evenrank.app.fairness.charts import Plot, plot
-from evenrank.app.fairness.closeness import LOSS_DECIMALS, Closeness, closeness_of
 from evenrank.app.searches.draws import all_draws
 from evenrank.app.searches.saved_search import SavedSearch
 from evenrank.core.exposure import AttentionTable

@@ -11,10 +11,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.app.articles.user_articles import SourceReport, importance_from_json, reports_from_json
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question, question_from_json
-from evenrank.app.sources.brought import SourceReport, importance_from_json, reports_from_json
 from evenrank.app.storage.store import limit_of, new_token, now
 from evenrank.database.database import Database
 from evenrank.retrieval.model_choice import ModelChoice

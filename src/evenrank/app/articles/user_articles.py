@@ -1,25 +1,33 @@
-"""The articles that sources bring to a list: each source read and matched, then combined."""
+"""Articles that people bring to a list: each source is read, from a text or from the wiki, matched, then combined."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.app.articles.source import WIKI_KINDS, EntriesError, Source, SourceEntry, parse_entries
+from evenrank.app.articles.titles import TitleIndex, normal_title
 from evenrank.app.pages.i18n import Message
-from evenrank.app.sources.entries import EntriesError, SourceEntry, normal_title, parse_entries
-from evenrank.app.sources.source import WIKI_KINDS, Source
-from evenrank.app.sources.titles_index import TitleIndex
 from evenrank.trec.collection import Collection
+from evenrank.wikipedia.mediawiki.banners import banner_pages
+from evenrank.wikipedia.mediawiki.categories import category_members
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.errors import WikiError
+from evenrank.wikipedia.mediawiki.pages import WikiPage
+from evenrank.wikipedia.mediawiki.publish import ADVICE
+from evenrank.wikipedia.mediawiki.titles import page_links, resolve_titles
 
 MAX_LISTED = 500
 """Unmatched entries that are kept for each source; more are counted."""
 NOT_HERE = "not in this collection"
 NOT_ARTICLE = "not an article"
+MAX_RESOLVED = 1000
+"""Titles that are looked up on the wiki because the collection does not have them; 50 take one request."""
 
 
 class SourceError(Exception):
@@ -36,18 +44,6 @@ class WikiArticles:
     """Titles without an article."""
     notes: Sequence[Message] = ()
     """What the reader should know, such as what each level of a category adds."""
-
-
-class Wiki(Protocol):
-    """Reads sources from the configured wiki."""
-
-    def read(self, source: Source) -> WikiArticles:
-        """The articles of a category, a banner or the links of a page; SourceError when it cannot be read."""
-        ...
-
-    def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
-        """Page ids of titles, with redirects followed; titles without an article are left out."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ def importance_from_json(text: str | None) -> dict[int, str]:
     return {int(page): value for page, value in orjson.loads(text)["importance"].items()} if text else {}
 
 
-def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: Wiki | None) -> Brought:
+def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: WikiSources | None) -> Brought:
     """The articles in any of the `in` sources, in each of the `and` sources, and in none of the `not` sources."""
     read = [(source, _read(collection, index, source, wiki)) for source in sources]
     importance: dict[int, str] = {}
@@ -132,7 +128,7 @@ class _Found:
     importance: Mapping[int, str] = field(default_factory=dict)
 
 
-def _read(collection: Collection, index: TitleIndex, source: Source, wiki: Wiki | None) -> _Found:
+def _read(collection: Collection, index: TitleIndex, source: Source, wiki: WikiSources | None) -> _Found:
     if source.kind in WIKI_KINDS:
         if wiki is None:
             raise SourceError("This server is not connected to a wiki; paste titles or send a file.")
@@ -145,7 +141,7 @@ def _read(collection: Collection, index: TitleIndex, source: Source, wiki: Wiki 
 
 
 def _matched_entries(
-    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: Wiki | None
+    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: WikiSources | None
 ) -> _Found:
     rows = _rows_by_id(collection, entries)
     for at, entry in enumerate(entries):
@@ -214,3 +210,64 @@ def _report(
         n_unmatched=len(unmatched),
         notes=tuple((note.template, dict(note.values)) for note in notes),
     )
+
+
+@dataclass(frozen=True)
+class WikiSources:
+    """Reads sources from the configured wiki."""
+
+    client: WikiClient
+
+    def read(self, source: Source) -> WikiArticles:
+        """The articles of a source; SourceError, in words for people, when the wiki does not give them."""
+        try:
+            return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
+        except WikiError as error:
+            raise SourceError(
+                Message(
+                    "%(source)s: the wiki did not give its articles: %(reason)s.",
+                    source=source.label,
+                    reason=wiki_fault(error),
+                )
+            ) from error
+
+    def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
+        """Page ids of titles with redirects followed; a wiki that does not answer resolves none."""
+        try:
+            found = resolve_titles(self.client, titles[:MAX_RESOLVED])
+        except WikiError:
+            return {}
+        return {given: page.page_id for given, page in found.pages.items()}
+
+    def _category(self, source: Source) -> WikiArticles:
+        found = category_members(self.client, source.text, source.depth)
+        shown = found.levels if source.depth else ()
+        levels = [Message("level %(n)s: %(added)s", n=level.depth, added=level.n_added) for level in shown]
+        return WikiArticles(_pages(found.pages), notes=_notes(levels, found.is_complete))
+
+    def _banner(self, source: Source) -> WikiArticles:
+        found = banner_pages(self.client, source.text)
+        without = found.n_without_article
+        left_out = [Message("talk pages without an article, left out: %(n)s", n=without)] if without else []
+        return WikiArticles(_pages(found.pages), notes=_notes(left_out, found.is_complete))
+
+    def _links(self, source: Source) -> WikiArticles:
+        found = page_links(self.client, source.text)
+        return WikiArticles(_pages(found.pages), found.missing, _notes([], found.is_complete))
+
+
+def _pages(pages: Sequence[WikiPage]) -> list[tuple[int, str, str]]:
+    return [(page.page_id, page.title, page.importance) for page in pages]
+
+
+def _notes(notes: list[Message], is_complete: bool) -> list[Message]:
+    return notes if is_complete else [*notes, Message("there are more than could be read")]
+
+
+def wiki_fault(error: WikiError) -> Message:
+    """The error as a message; advice inside it is a message too, what the wiki itself said stays as it is."""
+    values = {
+        name: Message(value) if isinstance(value, str) and value in ADVICE.values() else value
+        for name, value in error.values.items()
+    }
+    return Message(error.template, **values)
