@@ -1,4 +1,4 @@
-"""Messages of the web app's pages: lists them, and brings the translations in `web/locale` up to date.
+"""Messages of the web app's pages: lists them, and brings the translations in `app/locale` up to date.
 
 python tools/messages.py            rewrites locale/*.po: new messages are added untranslated, old ones dropped
 python tools/messages.py --missing  prints what is not translated, and fails when something is not
@@ -77,7 +77,7 @@ def _in_code() -> Iterator[str]:
 
 def _in_python() -> Iterator[str]:
     """Texts of `Message`, and texts that errors for visitors are made of."""
-    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wiki").glob("*.py"))]:
+    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wikipedia/mediawiki").glob("*.py"))]:
         if path.parent.name in ("api", "middleware"):
             continue  # programs read English, and guards answer before there is a language
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
