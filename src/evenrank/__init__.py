@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenrank.items.score import score
     from evenrank.items.scores import ItemScores
     from evenrank.measures.registry import MEASURES
+    from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME_OF = {
+    "policy": "policies.function_policy",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -196,6 +198,7 @@ __all__ = [
     "oracle_run",
     "pareto",
     "parse_measure",
+    "policy",
     "pool",
     "publish",
     "qrels_frame",
