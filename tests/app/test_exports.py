@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.exports.listing import escape_plain, external, guarded, link
+from evenrank.app.exports.listing import escape_plain, external, link
 from evenrank.cli.publish import command as publish
 from evenrank.io.runs import read_run
 from tests.app.conftest import client_of, posted
@@ -193,12 +193,6 @@ def test_an_external_link_ends_where_it_should(text: str) -> None:
     made = external(f"http://localhost/{text}", "label")
     assert made.count("[") == made.count("]") == 1
     assert made.endswith(" label]")
-
-
-@given(st.text(max_size=20))
-def test_guarded_cells_are_no_formulas(text: str) -> None:
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-    assert guarded(text).endswith(text)
 
 
 def test_a_saved_list_is_printed_by_the_command(client: TestClient, desk: Desk, list_path: str) -> None:

@@ -14,10 +14,10 @@ import orjson
 from evenrank.app.articles.article import ListedArticle, article_address
 from evenrank.app.articles.collection_view import CLASSES
 from evenrank.core.records import Task
+from evenrank.scoring.tables.delimited import safe_cell
 from evenrank.wikipedia.mediawiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 ROWS_PER_SECTION = 100
 """Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
 MAX_ROWS_WITHOUT_SECTIONS = 150
@@ -98,11 +98,6 @@ def run_text(listing: Listing) -> str:
     return "".join(f"{prefix}{article.shown_id}\n" for article in listing.articles)
 
 
-def guarded(text: str) -> str:
-    """Text that a spreadsheet takes for text: an apostrophe before what could be a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
 def delimited_rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
     """The articles as rows of cells."""
     return [_row(article, article_address(article, listing.wiki_url)) for article in listing.articles]
@@ -126,13 +121,13 @@ def tsv_text(listing: Listing) -> str:
 def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
     return (
         article.rank,
-        guarded(article.text_id) or article.page_id,
-        guarded(article.title),
+        safe_cell(article.text_id) or article.page_id,
+        safe_cell(article.title),
         article.quality,
         "" if article.size_bytes is None else article.size_bytes,
-        guarded("; ".join(article.regions)),
-        guarded(article.missing),
-        guarded("; ".join(article.reasons)),
+        safe_cell("; ".join(article.regions)),
+        safe_cell(article.missing),
+        safe_cell("; ".join(article.reasons)),
         round(article.relevance, 4),
         url,
     )
