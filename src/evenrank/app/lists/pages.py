@@ -112,7 +112,7 @@ def show_list(request: Request) -> Response:
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != desk.data,
         **_before_and_after(desk, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
         full_address=desk.base_url(request) + list_path(work_list.token) + query,
         read_address=desk.base_url(request) + list_path(work_list.reader) + query,
     )
@@ -182,7 +182,7 @@ def show_fairness(request: Request) -> Response:
         certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -197,7 +197,7 @@ def show_trade_off(request: Request) -> Response:
         work_list=work_list,
         curve=curve,
         strengths={choice.value: choice.label for choice in strength_choices()},
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 

@@ -11,7 +11,7 @@ from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_readers, role_of
+from evenrank.app.request.access import role_of
 from evenrank.app.request.address import draw_path, own, search_path, see_other
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
 from evenrank.app.request.forms import Fields, whole_number, with_form
@@ -79,7 +79,7 @@ def show_search(request: Request) -> Response:
         marks=count_marks(desk.store, search),
         progress=search_progress(desk, search),
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
+        address=own(request, search_path(search.token)),
         full_address=desk.base_url(request) + search_path(search.token),
         read_address=desk.base_url(request) + search_path(search.reader),
     )
@@ -89,7 +89,6 @@ def show_search(request: Request) -> Response:
 def create_draw(request: Request, _: Fields) -> Response:
     """Makes the next draw and goes to its link."""
     search = requested_search(request)
-    refuse_readers(request, search)
     try:
         draw = make_draw(desk_of(request), search, visitor_of(request), name_of(request))
     except NothingLeftError:
@@ -111,8 +110,8 @@ def show_draw(request: Request) -> Response:
         no_mark=NO_MARK,
         formats=FORMATS.values(),
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
-        draw_address=own(request, draw_path(search.link, draw.number)),
+        address=own(request, search_path(search.token)),
+        draw_address=own(request, draw_path(search.token, draw.number)),
     )
 
 
@@ -138,7 +137,6 @@ def export_draw(request: Request) -> Response:
 def mark_in_draw(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
     desk, search = desk_of(request), requested_search(request)
-    refuse_readers(request, search)
     number, page_id = (whole_number(fields.get(name, "")) for name in ("draw", "page_id"))
     kind = fields.get("mark", "")
     if kind == NONE and role_of(request, search) in ("owner", "editor"):
@@ -162,7 +160,7 @@ def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, numbe
         is_swapped=True,
         was_undone=kind == NONE,
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
+        address=own(request, search_path(search.token)),
     )
 
 
