@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
-from evenrank.app.lists.marks import list_feedback
-from evenrank.app.lists.work_list import load_list
+from evenrank.app.lists.work_list import list_feedback, load_list
 from evenrank.app.searches.draws import relevance_by_marks
 from evenrank.app.searches.saved_search import SavedSearch, load_search
 from evenrank.app.storage.marked_topics import marked_topics

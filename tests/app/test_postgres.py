@@ -19,8 +19,7 @@ from starlette.testclient import TestClient
 from tools.fleet.postgres import PostgresServer
 
 from evenrank.app.desk import Desk, open_desk
-from evenrank.app.lists.marks import count_states
-from evenrank.app.lists.work_list import load_list
+from evenrank.app.lists.work_list import count_states, load_list
 from evenrank.app.storage.administration import entries, remove_expired, set_limits, totals
 from evenrank.app.storage.kept import int32
 from evenrank.app.storage.marked_topics import marked_topics

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from evenrank.app.app import app_of
 from evenrank.app.desk import Desk
-from evenrank.app.middleware.headers import HEADERS
+from evenrank.app.middleware.guards import HEADERS
 from evenrank.app.middleware.limits import BURST_SECONDS, MAX_ADDRESSES, Buckets
 from evenrank.app.storage.store import new_token, open_desk_store, server_secret
 from evenrank.errors import InputError

@@ -33,11 +33,15 @@ from evenrank.app.lists.pages import routes as lists
 from evenrank.app.lists.publish_pages import routes as publish
 from evenrank.app.lists.work_pages import routes as work
 from evenrank.app.middleware.access_log import AccessLog, RequestCounts
-from evenrank.app.middleware.csrf import RefuseForeignForms
-from evenrank.app.middleware.headers import SecurityHeaders
-from evenrank.app.middleware.hosts import KnownHosts, PathPrefix, host_name
+from evenrank.app.middleware.guards import (
+    KnownHosts,
+    PathPrefix,
+    RefuseForeignForms,
+    SecurityHeaders,
+    WithoutSlash,
+    host_name,
+)
 from evenrank.app.middleware.limits import Buckets, LimitBodies, LimitRates
-from evenrank.app.middleware.slashes import WithoutSlash
 from evenrank.app.pages.admin import keep_retention
 from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures

@@ -81,9 +81,7 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
     """
     from evenrank.app.desk import STORE_NAME, open_desk
     from evenrank.app.lists.listing import listing_of
-    from evenrank.app.lists.marks import list_feedback
-    from evenrank.app.lists.refresh import newest_version, refresh
-    from evenrank.app.lists.work_list import load_list, make_list
+    from evenrank.app.lists.work_list import list_feedback, load_list, make_list, newest_version, refresh
 
     store = settings.store or collection / STORE_NAME
     if not is_database_address(store) and not Path(store).is_file():

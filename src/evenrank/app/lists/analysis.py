@@ -14,8 +14,7 @@ from evenrank.app.desk import Desk
 from evenrank.app.fairness.balance import CURVE_DECIMALS, Balance, Closeness, closeness_of, list_balance
 from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
-from evenrank.app.lists.marks import count_states
-from evenrank.app.lists.work_list import WorkList, measure_list, rank_for_work, versions_of
+from evenrank.app.lists.work_list import WorkList, count_states, measure_list, rank_for_work, versions_of
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.policies.optimal import Optimal
 

@@ -14,8 +14,7 @@ from evenrank.app.articles.article import ArticleList
 from evenrank.app.articles.collection_view import CLASSES, address_name, shown_dimensions
 from evenrank.app.desk import Desk
 from evenrank.app.exports.listing import Listing
-from evenrank.app.lists.marks import list_statuses
-from evenrank.app.lists.work_list import WorkList, load_list
+from evenrank.app.lists.work_list import WorkList, list_statuses, load_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.request.access import requested
 from evenrank.app.request.address import list_path

@@ -26,9 +26,15 @@ from evenrank.app.lists.listing import (
     parse_filters,
     requested_list,
 )
-from evenrank.app.lists.marks import count_states, marks_of
-from evenrank.app.lists.refresh import newest_version
-from evenrank.app.lists.work_list import WorkList, load_list, make_list, save_list
+from evenrank.app.lists.work_list import (
+    WorkList,
+    count_states,
+    load_list,
+    make_list,
+    marks_of,
+    newest_version,
+    save_list,
+)
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own

@@ -11,9 +11,19 @@ from evenrank.app.desk import desk_of
 from evenrank.app.exports.listing import link
 from evenrank.app.lists.analysis import campaign_of
 from evenrank.app.lists.listing import requested_list
-from evenrank.app.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
-from evenrank.app.lists.refresh import Difference, difference, newest_version, previous_version, refresh
-from evenrank.app.lists.work_list import WorkList
+from evenrank.app.lists.work_list import (
+    NONE,
+    Difference,
+    WorkList,
+    difference,
+    list_feedback,
+    marks_of,
+    newest_version,
+    previous_version,
+    refresh,
+    release,
+    set_list_mark,
+)
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of

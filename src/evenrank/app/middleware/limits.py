@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenrank.app.middleware.csrf import SAFE_METHODS
+from evenrank.app.middleware.guards import SAFE_METHODS
 from evenrank.app.middleware.shared_table import Pair, SharedTable
 
 MAX_ADDRESSES = 16_384

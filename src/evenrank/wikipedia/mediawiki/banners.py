@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from evenrank.core.records import WORK_ORDER
 from evenrank.wikipedia.mediawiki.client import Record, WikiClient, record_number, records, text
 from evenrank.wikipedia.mediawiki.errors import WikiError
 from evenrank.wikipedia.mediawiki.pages import INFO, WikiPage, article_of
@@ -17,28 +18,20 @@ MAX_PAGES = 20_000
 SAMPLE = 50
 """Talk pages whose categories are read to learn how the project names its own."""
 
+QUALITIES = (*reversed(WORK_ORDER), "FL", "A", "List", "Unassessed")
+"""Classes that projects give to articles and lists."""
+IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
+"""Importances that projects give, the greatest first."""
+
 
 @dataclass(frozen=True)
 class AssessmentNames:
     """Names of the categories into which banners sort talk pages; the defaults are those of the English Wikipedia."""
 
     quality: str = "{value}-Class {project}"
-    qualities: tuple[str, ...] = (
-        "FA",
-        "FL",
-        "A",
-        "GA",
-        "B",
-        "C",
-        "Start",
-        "Stub",
-        "List",
-        "Redirect",
-        "NA",
-        "Unassessed",
-    )
+    qualities: tuple[str, ...] = (*QUALITIES, "Redirect", "NA")
     importance: str = "{value}-importance {project}"
-    importances: tuple[str, ...] = ("Top", "High", "Mid", "Low", "Bottom", "NA", "Unknown")
+    importances: tuple[str, ...] = (*IMPORTANCES, "Bottom", "NA")
 
     def of_project(self, quality_project: str, importance_project: str) -> list[str]:
         """Titles of all categories of a project; an empty name has none."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from evenrank.wikipedia.mediawiki.banners import IMPORTANCES, QUALITIES
 from evenrank.wikipedia.mediawiki.client import WikiClient, object_at, text
 from evenrank.wikipedia.mediawiki.titles import resolve_titles
 
 TEMPLATE = 10
-QUALITIES = ("FA", "FL", "A", "GA", "B", "C", "Start", "Stub", "List", "Unassessed")
-IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
 _BETWEEN = "\n@@\n"
 
 
