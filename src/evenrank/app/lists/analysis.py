@@ -15,13 +15,11 @@ from evenrank.app.fairness.balance import CURVE_DECIMALS, Balance, Closeness, cl
 from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
 from evenrank.app.lists.work_list import WorkList, count_states, measure_list, rank_for_work, versions_of
+from evenrank.app.storage.store import upsert
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.policies.optimal import Optimal
 
-_SAVE_CURVE = (
-    "INSERT INTO trade_off (work_list, points) VALUES (?, ?) "
-    "ON CONFLICT (work_list) DO UPDATE SET points = excluded.points"
-)
+_SAVE_CURVE = upsert("trade_off", ("work_list",), "points")
 WEIGHTS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Strengths of fairness along the curve."""
 TURNS = tuple(threading.Lock() for _ in range(64))

@@ -22,7 +22,7 @@ from evenrank.app.request.address import list_path, own
 from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of
 from evenrank.app.signin.pages import access_token
-from evenrank.app.storage.store import now
+from evenrank.app.storage.store import now, upsert
 from evenrank.database.database import Database
 from evenrank.wikipedia.mediawiki.block import EditedByOthersError
 from evenrank.wikipedia.mediawiki.client import WikiClient
@@ -31,10 +31,7 @@ from evenrank.wikipedia.mediawiki.settings import WikiSettings
 
 MAX_NAME = 255
 FORMS = ("table", "list")
-_REMEMBER = (
-    "INSERT INTO publication (series, page, form, created) VALUES (?, ?, ?, ?) ON CONFLICT (series) DO UPDATE "
-    "SET page = excluded.page, form = excluded.form, created = excluded.created"
-)
+_REMEMBER = upsert("publication", ("series",), "page", "form", "created")
 
 
 def ask_to_publish(request: Request) -> Response:

@@ -19,7 +19,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
 from evenrank.app.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint8
-from evenrank.app.storage.store import now
+from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import NO_CLASS
 from evenrank.core.rng import derive
 from evenrank.database.database import Database, Turn
@@ -34,17 +34,14 @@ STATES = ("claimed", "doing", "done", "off-topic")
 NONE = "none"
 LABELS = {"claimed": "claimed", "doing": "in work", "done": "done", "off-topic": "not our topic"}
 """States in words."""
-_SAVE_MARK = (
-    "INSERT INTO list_mark (series, page_id, kind, editor, name, created) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (series, page_id) DO UPDATE "
-    "SET kind = excluded.kind, editor = excluded.editor, name = excluded.name, created = excluded.created"
-)
+_SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name", "created")
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkList(Kept):
     """One version of a work list. It never changes: newer data or another question make another one."""
 
+    table = "work_list"
     n_candidates: int
     """Pages that were found, of which the list has the best."""
     quality: NDArray[np.uint8] | None = None
@@ -61,6 +58,10 @@ class WorkList(Kept):
         return orjson.loads(self.titles_then) if self.titles_then else [""] * len(self.page_ids)
 
     @property
+    def shared_number(self) -> int:
+        return self.series or self.number
+
+    @property
     def turn(self) -> Turn:
         """What writes about its versions and the work on them queue by."""
         return "list", self.series
@@ -70,7 +71,6 @@ def save_list(store: Database, made: WorkList, owner: str) -> str:
     """Keep a list; gives the token of its link."""
     return keep(
         store,
-        "work_list",
         made,
         owner,
         n_candidates=made.n_candidates,

@@ -19,10 +19,9 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.address import root_of, see_other
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
-from evenrank.app.request.visitor import person_of
+from evenrank.app.request.visitor import person_of, set_cookie
 from evenrank.app.signin.sessions import end_sessions_of
 from evenrank.app.storage.administration import (
-    TABLES,
     accounts,
     entries,
     expired,
@@ -31,7 +30,7 @@ from evenrank.app.storage.administration import (
     set_limits,
     totals,
 )
-from evenrank.app.storage.kept import delete_kept
+from evenrank.app.storage.kept import TABLES, delete_kept
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of
 from evenrank.errors import EvenrankError
@@ -70,15 +69,7 @@ def enter(request: Request) -> Response:
     if not desk.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(desk).encode()):
         raise HTTPException(404)
     response = see_other(request, "/admin")
-    response.set_cookie(
-        COOKIE,
-        sent,
-        max_age=COOKIE_SECONDS,
-        path=f"{root_of(request)}/admin",
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
+    set_cookie(request, response, COOKIE, sent, COOKIE_SECONDS, path=f"{root_of(request)}/admin", samesite="strict")
     return response
 
 

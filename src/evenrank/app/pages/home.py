@@ -13,12 +13,11 @@ from evenrank.app.pages.i18n import COOKIE, LANGUAGES
 from evenrank.app.pages.templating import page, static_url
 from evenrank.app.request.address import own, see_other
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import visitor_of
+from evenrank.app.request.visitor import YEAR, set_cookie, visitor_of
 from evenrank.app.storage.shares import found_again
 from evenrank.errors import EvenrankError, reason_of
 
 N_RECENT = 5
-YEAR = 365 * 24 * 3600
 ROBOTS = "User-agent: *\nDisallow: /\n"
 """Links are secrets, so nothing is crawled."""
 
@@ -39,8 +38,7 @@ def choose_language(request: Request, fields: Fields) -> Response:
     is_own = back.startswith("/") and not back.startswith(("//", "/\\")) and "\n" not in back
     response = see_other(request, back if is_own else "/")
     if fields.get("language") in LANGUAGES:
-        secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, fields["language"], max_age=YEAR, httponly=True, samesite="lax", secure=secure)
+        set_cookie(request, response, COOKIE, fields["language"], YEAR, path="/")
     return response
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from evenrank.app.request.address import root_of
 from evenrank.app.storage.store import new_token
 
 COOKIE = "desk"
-_YEAR = 365 * 24 * 3600
+YEAR = 365 * 24 * 3600
 _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
@@ -54,13 +55,12 @@ def name_of(request: Request) -> str:
 
 def remember(request: Request, response: Response) -> Response:
     """The response, with the cookie that names this browser."""
-    response.set_cookie(
-        COOKIE,
-        cookie_of(request),
-        max_age=_YEAR,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-        path=f"{root_of(request)}/",
-    )
+    set_cookie(request, response, COOKIE, cookie_of(request), YEAR)
     return response
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int, **changes: Any) -> None:
+    """Give the browser a cookie for the pages of the app, which no script can read."""
+    is_secure = request.url.scheme == "https"
+    usual = {"path": f"{root_of(request)}/", "httponly": True, "samesite": "lax", "secure": is_secure}
+    response.set_cookie(name, value, max_age=seconds, **{**usual, **changes})

@@ -15,7 +15,7 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
 from evenrank.app.searches.plan import Kinds, plan_draws
 from evenrank.app.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint16
-from evenrank.app.storage.store import now
+from evenrank.app.storage.store import now, upsert
 from evenrank.database.database import Database, Turn
 from evenrank.policies.policy import Request
 
@@ -23,17 +23,14 @@ DONE, NOT_FOR_ME, OFF_TOPIC, NONE = "done", "not-for-me", "off-topic", "none"
 MARKS = (DONE, NOT_FOR_ME, OFF_TOPIC, NONE)
 FOR_ALL = (DONE, OFF_TOPIC)
 """Marks that leave an article out of everybody's draws."""
-UPSERT = (
-    "INSERT INTO mark (search, page_id, editor, kind, created, name) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (search, page_id, editor) "
-    "DO UPDATE SET kind = excluded.kind, created = excluded.created, name = excluded.name"
-)
+_SAVE_MARK = upsert("mark", ("search", "page_id", "editor"), "kind", "created", "name")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedSearch(Kept):
     """One saved search. Its candidates and plan stay; draws and marks are added to it."""
 
+    table = "saved_search"
     plan: Kinds
     """Draw by rank: the kind of article wanted."""
     kinds: Kinds
@@ -82,7 +79,7 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
 def save_search(store: Database, made: SavedSearch, owner: str) -> str:
     """Keep a search; gives the token of its link."""
     plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
-    return keep(store, "saved_search", made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
+    return keep(store, made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
 
 
 def load_search(store: Database, token: str) -> SavedSearch | None:
@@ -129,7 +126,7 @@ def set_mark(store: Database, search: SavedSearch, page_id: int, kind: str, edit
         if kind == NONE:
             connection.execute("DELETE FROM mark WHERE search = ? AND page_id = ? AND editor = ?", key)
         else:
-            connection.execute(UPSERT, (*key, kind, now(), name))
+            connection.execute(_SAVE_MARK, (*key, kind, now(), name))
 
 
 def remove_marks(store: Database, search: SavedSearch, page_id: int) -> None:

@@ -21,7 +21,7 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.address import own, root_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import cookie_of
+from evenrank.app.request.visitor import cookie_of, set_cookie
 from evenrank.app.signin.sessions import (
     LIFETIME,
     OAuthTokens,
@@ -159,15 +159,8 @@ def _return_address(request: Request) -> str:
 
 
 def _set(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
-    response.set_cookie(
-        name,
-        value,
-        max_age=seconds,
-        path=f"{root_of(request)}/",
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https" or desk_of(request).settings.public_url.startswith("https:"),
-    )
+    is_https = request.url.scheme == "https" or desk_of(request).settings.public_url.startswith("https:")
+    set_cookie(request, response, name, value, seconds, secure=is_https)
 
 
 def routes() -> list[BaseRoute]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import orjson
@@ -64,12 +64,17 @@ def model_from_json(text: str | None) -> ModelUsed | None:
 
 
 Table = Literal["work_list", "saved_search"]
+TABLES: tuple[Table, ...] = ("work_list", "saved_search")
+SHARED_BY: dict[Table, str] = {"work_list": "series", "saved_search": "number"}
+"""Column of the number under which each is shared, marked and removed: all versions of a list have the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
     """A question and what was found for it; number, tokens and time come with the saving."""
 
+    table: ClassVar[Table]
+    """Where it is kept."""
     question: Question
     page_ids: NDArray[np.int32]
     relevance: NDArray[np.float64]
@@ -105,6 +110,11 @@ class Kept:
     def title(self) -> str:
         return self.name or self.question.title
 
+    @property
+    def shared_number(self) -> int:
+        """The number under which it is shared."""
+        return self.number
+
     def for_reader(self) -> Self:
         """The same as its reading link gives it: without the token of the link to work on it."""
         return replace(self, token=self.reader, is_read_only=True)
@@ -120,9 +130,9 @@ class Kept:
         return importance_from_json(self.brought)
 
 
-def keep(store: Database, table: Table, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
+def keep(store: Database, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
     """Keep a new row with the columns that only its table has; gives the token of its link."""
-    token = new_token()
+    token, table = new_token(), made.table
     row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
     places = ", ".join(f":{name}" for name in row)
     with store.transaction(("owner", owner)) as connection:

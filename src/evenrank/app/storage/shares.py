@@ -6,53 +6,37 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenrank.app.request.question import question_from_json
-from evenrank.app.storage.kept import Kept, Table, delete_kept
-from evenrank.app.storage.store import now
+from evenrank.app.storage.kept import SHARED_BY, TABLES, Kept, Table, delete_kept
+from evenrank.app.storage.store import now, upsert
 from evenrank.database.database import Database
-from evenrank.errors import EvenrankError
 
 ShareRole = Literal["editor", "reader"]
 PREFIX = "wiki:"
 """In front of the names of people who sign in with their account of the wiki."""
-
-
-UPSERT = (
-    "INSERT INTO share (thing, number, person, role) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (thing, number, person) DO UPDATE SET role = excluded.role"
-)
-
-
-def table_of(kept: Kept) -> Table:
-    """The table that a list or search is in."""
-    return "saved_search" if hasattr(kept, "plan") else "work_list"
-
-
-def number_of(kept: Kept) -> int:
-    """The number under which it is shared: all versions of a list are shared together."""
-    return int(getattr(kept, "series", 0) or kept.number)
+_SAVE_SHARE = upsert("share", ("thing", "number", "person"), "role")
 
 
 def role_in(store: Database, kept: Kept, person: str) -> str:
     """The role of somebody with whom it is shared; empty for anybody else."""
     query = "SELECT role FROM share WHERE thing = ? AND number = ? AND person = ?"
-    row = store.connection.execute(query, (table_of(kept), number_of(kept), person)).fetchone()
+    row = store.connection.execute(query, (kept.table, kept.shared_number, person)).fetchone()
     return str(row["role"]) if row else ""
 
 
 def shares_of(store: Database, kept: Kept) -> list[tuple[str, str]]:
     """(person, role) of everybody with whom it is shared."""
     query = "SELECT person, role FROM share WHERE thing = ? AND number = ? ORDER BY person"
-    return [(row["person"], row["role"]) for row in store.connection.execute(query, (table_of(kept), number_of(kept)))]
+    return [(row["person"], row["role"]) for row in store.connection.execute(query, (kept.table, kept.shared_number))]
 
 
 def share_with(store: Database, kept: Kept, person: str, role: ShareRole | None) -> None:
     """Share with a person, or stop doing so."""
-    key = (table_of(kept), number_of(kept), person)
+    key = (kept.table, kept.shared_number, person)
     with store.transaction() as connection:
         if role is None:
             connection.execute("DELETE FROM share WHERE thing = ? AND number = ? AND person = ?", key)
         else:
-            connection.execute(UPSERT, (*key, role))
+            connection.execute(_SAVE_SHARE, (*key, role))
 
 
 @dataclass(frozen=True)
@@ -73,14 +57,12 @@ class Owned:
 def found_again(store: Database, person: str, words: str = "", limit: int = 200) -> list[Owned]:
     """The lists and searches that somebody owns or shares, the newest first; of a list its newest version."""
     rows = []
-    tables: tuple[Table, ...] = ("work_list", "saved_search")
-    for thing in tables:
+    for thing in TABLES:
         is_list = thing == "work_list"
-        key = "series" if is_list else "number"
         newest = "AND t.number = (SELECT max(number) FROM work_list o WHERE o.series = t.series)" if is_list else ""
         query = (
             f"SELECT t.*, s.role AS shared FROM {thing} t LEFT JOIN share s "
-            f"ON s.thing = '{thing}' AND s.number = t.{key} AND s.person = :person "
+            f"ON s.thing = '{thing}' AND s.number = t.{SHARED_BY[thing]} AND s.person = :person "
             f"WHERE (t.owner = :person OR s.role IS NOT NULL) {newest} ORDER BY t.number DESC LIMIT :limit"
         )
         for row in store.connection.execute(query, {"person": person, "limit": limit}):
@@ -120,18 +102,18 @@ def make_private(store: Database, kept: Kept, is_private: bool) -> None:
 def hand_to(store: Database, before: str, person: str) -> None:
     """Everything that a browser owns becomes a person's, who signed in there."""
     with store.transaction() as connection:
-        for table in ("work_list", "saved_search"):
+        for table in TABLES:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner = ?", (person, before))
 
 
 def delete(store: Database, kept: Kept) -> None:
     """Remove it with its versions, draws, marks and shares."""
-    delete_kept(store, table_of(kept), number_of(kept))
+    delete_kept(store, kept.table, kept.shared_number)
 
 
-def _set(store: Database, kept: Kept, column: str, value: str | int | None) -> None:
-    if column not in ("name", "archived", "is_private"):
-        raise EvenrankError(f"no such column: {column}")
-    key = "series" if table_of(kept) == "work_list" else "number"
+def _set(
+    store: Database, kept: Kept, column: Literal["name", "archived", "is_private"], value: str | int | None
+) -> None:
+    change = f"UPDATE {kept.table} SET {column} = ? WHERE {SHARED_BY[kept.table]} = ?"
     with store.transaction() as connection:
-        connection.execute(f"UPDATE {table_of(kept)} SET {column} = ? WHERE {key} = ?", (value, number_of(kept)))
+        connection.execute(change, (value, kept.shared_number))

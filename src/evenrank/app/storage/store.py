@@ -77,6 +77,14 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def upsert(table: str, key: tuple[str, ...], *others: str) -> str:
+    """SQL that adds a row with these columns, or changes the others of the row that has this key."""
+    columns, changes = (*key, *others), ", ".join(f"{name} = excluded.{name}" for name in others)
+    places = ", ".join("?" * len(columns))
+    row = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
+    return f"{row} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
+
+
 def server_secret(store: Database) -> str:
     """The secret that all draws are seeded with; it never leaves the store."""
     row = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
