@@ -11,7 +11,7 @@ from evenrank.app.desk import Desk
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.pages.i18n import percent
-from evenrank.app.request.conditions import conditions
+from evenrank.app.request.choices import conditions
 from evenrank.app.request.question import Question
 from evenrank.measures.awrf import awrf
 from evenrank.trec.dimensions.dimensions import DIMENSIONS

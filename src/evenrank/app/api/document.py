@@ -12,7 +12,7 @@ from evenrank.app.api.bodies import MAX_EDITOR
 from evenrank.app.articles.collection_view import address_name
 from evenrank.app.articles.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 from evenrank.app.lists.listing import MAX_TEXT, filter_choices
-from evenrank.app.request.choices import goal_choices, policy_choices
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.field_values import MAX_FAIRNESS
 from evenrank.app.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
 from evenrank.app.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
@@ -166,8 +166,8 @@ _TYPES: Types = {
     "page": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     "boolean": {"type": "boolean"},
     "object": {"type": "object"},
-    "policy": {"type": "string", "enum": list(policy_choices())},
-    "goal": {"type": "string", "enum": list(goal_choices())},
+    "policy": {"type": "string", "enum": list(choices_of("policy"))},
+    "goal": {"type": "string", "enum": list(choices_of("goal"))},
     "class": {"type": "string", "enum": list(WORK_ORDER)},
     "views": {"type": "integer", "minimum": 0, "maximum": MAX_VIEWS},
     "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},

@@ -26,7 +26,7 @@ from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.address import draw_path, list_path, search_path
-from evenrank.app.request.choices import policy_choices
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import with_json
 from evenrank.app.searches.draws import (
     Draw,
@@ -79,7 +79,7 @@ def show_collection(request: Request) -> Response:
             "is_synthetic": desk.age.is_synthetic,
             "regions": dict(desk.numbers.groups.get("geography", ())),
             "classes": dict(desk.numbers.classes),
-            "policies": [asdict(choice) for choice in policy_choices().values()],
+            "policies": [asdict(choice) for choice in choices_of("policy").values()],
         }
     )
 

@@ -39,7 +39,7 @@ from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
-from evenrank.app.request.choices import strength_choices
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.visitor import remember, visitor_of
 
@@ -202,7 +202,7 @@ def show_trade_off(request: Request) -> Response:
         template,
         work_list=work_list,
         curve=curve,
-        strengths={choice.value: choice.label for choice in strength_choices()},
+        strengths={float(name): choice.label for name, choice in choices_of("strength").items()},
         address=own(request, list_path(work_list.token)),
     )
 

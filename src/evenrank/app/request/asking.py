@@ -14,7 +14,7 @@ from evenrank.app.desk import Desk, desk_of
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import see_other
-from evenrank.app.request.choices import attention_choices, goal_choices, policy_choices, strength_choices
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields
 from evenrank.app.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
 from evenrank.app.request.question import IMPORTANCES, OFFERED, QuestionError
@@ -43,10 +43,10 @@ def ask(
         kind=kind,
         fields=fields,
         faults=faults or {},
-        policies=policy_choices().values(),
-        strengths=strength_choices(),
-        goals=goal_choices().values(),
-        attentions=attention_choices(),
+        policies=choices_of("policy").values(),
+        strengths=choices_of("strength").values(),
+        goals=choices_of("goal").values(),
+        attentions=choices_of("attention"),
         dimensions=desk.collection.dimensions,
         chosen_dimensions=_chosen_dimensions(desk, fields),
         classes=WORK_ORDER,

@@ -21,7 +21,7 @@ from evenrank.app.articles.source import (
 )
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.choices import TABLE, attention_choices, goal_choices, policy_choices
+from evenrank.app.request.choices import TABLE, choices_of
 from evenrank.app.request.field_values import parse_classes, parse_fairness, parse_whole
 from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
 from evenrank.core.exposure import Attention, check_attention, parse_attention
@@ -171,7 +171,7 @@ def parse_question(
     title = clean_text(fields.get("title", ""))
     keywords = split_keywords(fields.get("keywords", ""))
     scope = clean_text(fields.get("scope", ""))
-    policy = str(fields.get("policy", "") or next(iter(policy_choices())))
+    policy = str(fields.get("policy", "") or next(iter(choices_of("policy"))))
     fairness = parse_fairness(fields.get("fairness", 1.0), faults)
     if not title:
         faults["title"] = "Give the project a title."
@@ -180,8 +180,8 @@ def parse_question(
             faults[name] = Message("This has %(n)s characters; %(most)s are allowed.", n=len(text), most=most)
     if are_too_many(keywords):
         faults["keywords"] = KEYWORDS_ALLOWED
-    if policy not in policy_choices():
-        faults["policy"] = Message("Choose a way of ranking: %(names)s.", names=", ".join(policy_choices()))
+    if policy not in choices_of("policy"):
+        faults["policy"] = Message("Choose a way of ranking: %(names)s.", names=", ".join(choices_of("policy")))
     sources = (
         sources_from_records(fields["sources"], faults) if "sources" in fields else sources_from_fields(fields, faults)
     )
@@ -251,15 +251,15 @@ def _within(fields: Mapping[str, Any], known: Mapping[str, Dimension], faults: d
 
 
 def _goal(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
-    goal = str(fields.get("goal", "") or next(iter(goal_choices())))
-    if goal not in goal_choices():
-        faults["goal"] = Message("Choose a goal: %(names)s.", names=", ".join(goal_choices()))
+    goal = str(fields.get("goal", "") or next(iter(choices_of("goal"))))
+    if goal not in choices_of("goal"):
+        faults["goal"] = Message("Choose a goal: %(names)s.", names=", ".join(choices_of("goal")))
     return goal
 
 
 def _attention(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
     """The attention model that a form or JSON names; in a form, weights of one's own are a field beside it."""
-    name = str(fields.get("attention", "") or next(iter(attention_choices()))).strip()
+    name = str(fields.get("attention", "") or next(iter(choices_of("attention")))).strip()
     weights = ",".join(str(fields.get("weights", "")).replace(",", " ").replace(";", " ").split())
     try:
         chosen = TABLE + weights if name == OWN_WEIGHTS else name
@@ -271,7 +271,7 @@ def _attention(fields: Mapping[str, Any], faults: dict[str, str]) -> str:
                 "Give a weight for each rank, with blanks or commas between them. The first must be above 0, and none "
                 "may be larger than the one before it."
             )
-        return next(iter(attention_choices()))
+        return next(iter(choices_of("attention")))
 
 
 def _attention_fields(attention: str) -> dict[str, str]:
