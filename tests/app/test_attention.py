@@ -114,4 +114,6 @@ def test_no_visitor_names_a_file_of_the_server(tmp_path: Path) -> None:
 
 
 def test_questions_from_before_there_was_a_choice_mean_the_usual_attention() -> None:
-    assert question_from_json('{"title": "Chess", "keywords": ["chess"]}') == Question("Chess", ("chess",), best="FA")
+    assert question_from_json('{"title": "Chess", "keywords": ["chess"]}') == Question(
+        "Chess", ("chess",), max_class="FA"
+    )

@@ -15,9 +15,9 @@ from evenrank.app.articles.collection_view import data_age, date_in_words
 from evenrank.app.fairness.charts import around, plot, round_steps
 from evenrank.app.pages.i18n import percent, points
 from evenrank.app.request.choices import choices_of
-from evenrank.app.request.field_values import MAX_FAIRNESS
 from evenrank.app.request.forms import parse_form
 from evenrank.app.request.question import Question, QuestionError, parse_question, question_from_json
+from evenrank.app.request.question_fields import MAX_FAIRNESS
 from evenrank.app.settings import WebSettings
 from evenrank.trec.collection import Collection
 

@@ -133,6 +133,10 @@ class WebSettings:
     """The same for requests that only read."""
     max_body_bytes: int = 2 * 1024 * 1024
     """Longest request body: about 50,000 titles."""
+    n_expensive: int = 4
+    """Expensive requests (previews, new lists and searches, trade-offs) that each worker answers at once."""
+    n_waiting: int = 32
+    """Expensive requests that may wait for their turn; further ones are asked to come back."""
     judgments: Annotated[Location | None, Option("--judgments", "FILE|URL")] = None
     """Judgments: adds pages of assessors and organisers."""
     pool: Annotated[Path | None, Option("--pool", "FILE")] = None

@@ -6,29 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text
+from evenrank.app.request.budget import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many
+from evenrank.app.request.forms import clean_text
+from evenrank.app.request.question import QUESTION_FIELDS
 
-QUESTION = {
-    "title": "text",
-    "keywords": "list of texts",
-    "scope": "text",
-    "policy": "text",
-    "fairness": "number",
-    "sources": "list of sources",
-    "dimensions": "list of texts",
-    "goal": "text",
-    "within": "list of texts",
-    "least": "text",
-    "best": "text",
-    "min_size": "whole number",
-    "max_size": "whole number",
-    "min_views": "whole number",
-    "max_views": "whole number",
-    "importance": "list of texts",
-    "length": "whole number",
-    "attention": "text",
-}
-SEARCH = {name: kind for name, kind in QUESTION.items() if name not in ("policy", "length")}
+QUESTION = {name: asked.kind.json_kind for name, asked in QUESTION_FIELDS.items()}
+SEARCH = {name: kind for name, kind in QUESTION.items() if QUESTION_FIELDS[name].is_in_search}
 SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}
 DRAW = {"editor": "text"}
 MARK = {"page_id": "page id", "mark": "text", "editor": "text"}

@@ -15,7 +15,6 @@ from evenrank.app.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, ed
 from evenrank.app.api.document import document, operations
 from evenrank.app.articles.article import ListedArticle
 from evenrank.app.articles.collection_view import shown_dimensions
-from evenrank.app.articles.source import sources_as_data
 from evenrank.app.desk import Desk, desk_of
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.exports.listing import article_data
@@ -26,6 +25,7 @@ from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.address import draw_path, list_path, search_path
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import with_json
 from evenrank.app.searches.draws import (
@@ -176,7 +176,7 @@ def _head(desk: Desk, kept: Kept, has_few_people: bool) -> dict[str, Any]:
         "token": kept.token,
         "number": kept.number,
         "created": kept.created,
-        "question": {**asdict(kept.question), "sources": sources_as_data(kept.question.sources)},
+        "question": kept.question.to_record(),
         "certificate": public_certificate(kept.certificate, desk.space(kept), has_few_people),
         "model": kept.model and asdict(kept.model),
     }
@@ -203,11 +203,11 @@ def routes() -> list[BaseRoute]:
         Route("/api", show_guide),
         Route("/api/openapi.json", show_document),
         Route("/api/collection", show_collection),
-        Route("/api/lists", with_json(post_list), methods=["POST"]),
+        Route("/api/lists", with_json(post_list, is_expensive=True), methods=["POST"]),
         Route("/api/lists/{token:token}", get_list),
         Route("/api/lists/{token:token}/fairness", get_fairness),
-        Route("/api/lists/{token:token}/trade-off", get_trade_off),
-        Route("/api/searches", with_json(post_search), methods=["POST"]),
+        Route("/api/lists/{token:token}/trade-off", expensive(get_trade_off)),
+        Route("/api/searches", with_json(post_search, is_expensive=True), methods=["POST"]),
         Route(search, get_search),
         Route(f"{search}/draws", with_json(post_draw), methods=["POST"]),
         Route(f"{search}/draws/{{number:number}}", get_draw),

@@ -213,8 +213,8 @@ def is_wanted(
     collection = desk.collection
     rows = collection.rows_of(page_ids)
     codes = np.where(rows >= 0, collection.quality_class[rows], NO_CLASS)
-    least, best = WORK_ORDER.index(question.least), WORK_ORDER.index(question.best)
-    wanted = ((codes >= least) & (codes <= best)) | (codes == NO_CLASS)
+    lowest, highest = WORK_ORDER.index(question.min_class), WORK_ORDER.index(question.max_class)
+    wanted = ((codes >= lowest) & (codes <= highest)) | (codes == NO_CLASS)
     if collection.size_bytes is not None and (question.min_size or question.max_size):
         sizes = np.where(rows >= 0, collection.size_bytes[rows], -1)
         wanted &= (sizes >= question.min_size) & ((sizes <= question.max_size) | (not question.max_size))

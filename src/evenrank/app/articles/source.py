@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import orjson
@@ -139,16 +139,6 @@ def source_fields(sources: Sequence[Source]) -> dict[str, str]:
         if source.name == "never show":
             fields["never"] = source.text
     return fields
-
-
-def sources_as_data(sources: Sequence[Source]) -> list[dict[str, Any]]:
-    """Sources as they are stored."""
-    return [asdict(source) for source in sources]
-
-
-def sources_from_data(records: Sequence[Mapping[str, Any]]) -> tuple[Source, ...]:
-    """Stored sources."""
-    return tuple(Source(**record) for record in records)
 
 
 class EntriesError(ValueError):

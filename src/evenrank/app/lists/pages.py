@@ -39,6 +39,7 @@ from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.visitor import remember, visitor_of
@@ -209,14 +210,14 @@ def show_trade_off(request: Request) -> Response:
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/lists/new", ask_for_list),
-        Route("/lists/check", with_form(check_list), methods=["POST"]),
-        Route("/lists/preview", show_preview),
-        Route("/lists/goal", with_form(show_goal), methods=["POST"]),
-        Route("/lists", with_form(create_list), methods=["POST"]),
+        Route("/lists/new", expensive(ask_for_list)),
+        Route("/lists/check", with_form(check_list, is_expensive=True), methods=["POST"]),
+        Route("/lists/preview", expensive(show_preview)),
+        Route("/lists/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/lists", with_form(create_list, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),
-        Route("/lists/{token:token}/again", with_form(make_again), methods=["POST"]),
+        Route("/lists/{token:token}/again", with_form(make_again, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}/fairness", show_fairness),
-        Route("/lists/{token:token}/trade-off", show_trade_off),
+        Route("/lists/{token:token}/trade-off", expensive(show_trade_off)),
     ]

@@ -28,6 +28,7 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own, see_other
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.question import QuestionError
 from evenrank.app.request.visitor import name_of, remember, visitor_of
@@ -170,8 +171,8 @@ def routes() -> list[BaseRoute]:
     return [
         Route(f"{start}/marks", with_form(mark_in_list), methods=["POST"]),
         Route(f"{start}/refresh", ask_to_refresh),
-        Route(f"{start}/refresh", with_form(make_version), methods=["POST"]),
+        Route(f"{start}/refresh", with_form(make_version, is_expensive=True), methods=["POST"]),
         Route(f"{start}/changes", show_changes),
-        Route(f"{start}/campaign", show_campaign),
-        Route(f"{start}/missing", show_missing),
+        Route(f"{start}/campaign", expensive(show_campaign)),
+        Route(f"{start}/missing", expensive(show_missing)),
     ]

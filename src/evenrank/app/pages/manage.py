@@ -13,7 +13,8 @@ from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own, search_path, see_other
-from evenrank.app.request.forms import MAX_TITLE, Fields, clean_text, with_form
+from evenrank.app.request.budget import MAX_TITLE
+from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of, visitor_of
 from evenrank.app.searches.draws import requested_search
 from evenrank.app.storage.kept import Kept

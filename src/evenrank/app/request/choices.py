@@ -71,8 +71,8 @@ def _fairness(question: Question, known: Mapping[str, Dimension]) -> Iterator[tu
 
 def _limits(question: Question) -> Iterator[tuple[str, str]]:
     """Which articles the question leaves out."""
-    is_one = question.least == question.best
-    yield Message("Classes"), question.least if is_one else _range(question.least, question.best)
+    is_one = question.min_class == question.max_class
+    yield Message("Classes"), question.min_class if is_one else _range(question.min_class, question.max_class)
     if question.min_size or question.max_size:
         yield Message("Size"), _range(_bytes(question.min_size), _bytes(question.max_size))
     if question.min_views or question.max_views:

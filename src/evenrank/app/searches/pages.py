@@ -14,6 +14,7 @@ from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import draw_path, own, search_path, see_other
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.visitor import name_of, remember, visitor_of
 from evenrank.app.searches.draws import (
@@ -166,11 +167,11 @@ def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, numbe
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/searches/new", ask_for_search),
-        Route("/searches/check", with_form(check_search), methods=["POST"]),
-        Route("/searches/preview", show_preview),
-        Route("/searches/goal", with_form(show_goal), methods=["POST"]),
-        Route("/searches", with_form(create_search), methods=["POST"]),
+        Route("/searches/new", expensive(ask_for_search)),
+        Route("/searches/check", with_form(check_search, is_expensive=True), methods=["POST"]),
+        Route("/searches/preview", expensive(show_preview)),
+        Route("/searches/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/searches", with_form(create_search, is_expensive=True), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
         Route("/searches/{token:token}/draws/{number:number}", show_draw),

@@ -134,9 +134,9 @@ def _count(weights: Counter[str], words: Iterable[str], weight: float) -> None:
     """Add the weight of each word to that of the form under which it is counted already."""
     if not weight:
         return
+    known = {singular(other): other for other in weights}
     for word in words:
-        known = {singular(other): other for other in weights}
-        weights[known.get(singular(word), word)] += weight  # type: ignore[assignment]
+        weights[known.setdefault(singular(word), word)] += weight  # type: ignore[assignment]
 
 
 def _or_all(weights: Counter[str], topic: Topic, language: str) -> dict[str, float]:
