@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.pages.admin import admin_key
-from evenrank.app.signin.sessions import OAuthTokens, find_person, start_session
 from evenrank.app.storage.administration import entries, expired, remove_expired, set_limits
+from evenrank.app.storage.sessions import OAuthTokens, find_person, start_session
 from evenrank.app.storage.store import limit_of
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted

@@ -40,7 +40,7 @@ def n_looked_up(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(len(words.weights))
         return words
 
-    for place in ("evenrank.app.request.preview", "evenrank.retrieval.query.topic_query"):
+    for place in ("evenrank.app.request.asking", "evenrank.retrieval.query.topic_query"):
         monkeypatch.setattr(f"{place}.topic_words", counted)
     return found
 

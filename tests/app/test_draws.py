@@ -17,9 +17,18 @@ from evenrank.app.articles.candidates import find_for, is_wanted
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.request.question import Question
 from evenrank.app.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
-from evenrank.app.searches.plan import DrawPool, Owed, fill, settle_kinds
 from evenrank.app.searches.progress import search_progress
-from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search, set_mark
+from evenrank.app.searches.saved_search import (
+    DrawPool,
+    Owed,
+    SavedSearch,
+    fill,
+    load_search,
+    make_search,
+    save_search,
+    set_mark,
+    settle_kinds,
+)
 from evenrank.app.settings import WebSettings
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
@@ -91,7 +100,7 @@ def test_draws_stay_fair_while_articles_are_marked(desk: Desk, first_rank: int) 
 def test_draws_reach_a_goal_that_candidates_allow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
     monkeypatch.setattr(
-        "evenrank.app.searches.plan.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
+        "evenrank.app.searches.saved_search.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
     )
     search = saved(desk)
     rankings: list[np.ndarray] = []

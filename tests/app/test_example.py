@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
-from evenrank.app.lists.example import N_CONSIDERED, example_of, moved_groups, promising, spread
+from evenrank.app.pages.home import N_CONSIDERED, example_of, moved_groups, promising, spread
 from evenrank.core.records import Topic
 
 

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
-from evenrank.app.request.preview import preview_goal
+from evenrank.app.request.asking import preview_goal
 from evenrank.core.records import Task
 from tests.desk_collections import QUESTION
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.lists.work_list import load_list, save_list
-from evenrank.app.request.address import list_path as path_of
+from evenrank.app.request.visitor import list_path as path_of
 from evenrank.app.storage.kept import ModelUsed, model_from_json, model_used
 from evenrank.app.storage.store import VERSION, open_desk_store, server_secret
 from evenrank.errors import InputError

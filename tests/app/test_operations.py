@@ -21,8 +21,7 @@ from evenrank.app.desk import Desk, open_desk
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
-from evenrank.app.middleware.limits import Buckets
-from evenrank.app.middleware.shared_table import WINDOW, SharedTable
+from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection

@@ -16,10 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk
+from evenrank.app.pages import sign_in as pages
+from evenrank.app.pages.sign_in import local_path
 from evenrank.app.settings import read_sign_in
-from evenrank.app.signin import pages
-from evenrank.app.signin.pages import local_path
-from evenrank.app.signin.sessions import OAuthTokens, Provider, challenge_of, end_sessions_of, seal, unseal
+from evenrank.app.storage.sessions import OAuthTokens, Provider, challenge_of, end_sessions_of, seal, unseal
 from evenrank.errors import InputError
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 from tests.app.conftest import client_of, posted
@@ -216,7 +216,7 @@ def test_tokens_are_renewed_and_readable_with_the_cookie_only(
 ) -> None:
     from starlette.requests import Request
 
-    from evenrank.app.signin.pages import access_token
+    from evenrank.app.pages.sign_in import access_token
 
     provider.seconds = 1
     with caplog.at_level(logging.DEBUG):

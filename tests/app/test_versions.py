@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.exports.publishing import Place
-from evenrank.app.lists.publish_pages import remember_place, remembered_place
 from evenrank.app.lists.work_list import WorkList, difference, load_list
+from evenrank.app.lists.work_pages import remember_place, remembered_place
 from evenrank.app.storage.kept import delete_kept
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted

@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from evenrank.app.api.document import routes as api_guide
 from evenrank.app.api.endpoints import routes as api
 from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.assess.judge_pages import routes as judge
@@ -28,11 +29,8 @@ from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
 from evenrank.app.desk import Desk, open_collection, open_desk
-from evenrank.app.lists.example import example_of, prepare_example
 from evenrank.app.lists.pages import routes as lists
-from evenrank.app.lists.publish_pages import routes as publish
 from evenrank.app.lists.work_pages import routes as work
-from evenrank.app.middleware.access_log import AccessLog, RequestCounts
 from evenrank.app.middleware.guards import (
     KnownHosts,
     PathPrefix,
@@ -41,17 +39,18 @@ from evenrank.app.middleware.guards import (
     WithoutSlash,
     host_name,
 )
-from evenrank.app.middleware.limits import Buckets, LimitBodies, LimitRates
+from evenrank.app.middleware.limits import AccessLog, Buckets, LimitBodies, LimitRates, RequestCounts
 from evenrank.app.pages.admin import keep_retention
 from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
+from evenrank.app.pages.home import example_of, prepare_example
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
+from evenrank.app.pages.sign_in import RecognizePerson
+from evenrank.app.pages.sign_in import routes as signin
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
-from evenrank.app.signin.pages import RecognizePerson
-from evenrank.app.signin.pages import routes as signin
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import FILE_NAME as BUILD
 from evenrank.retrieval.engine.engines import open_index
@@ -63,8 +62,8 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     manage,
     lists,
     work,
-    publish,
     searches,
+    api_guide,
     api,
     judge,
     organise,

@@ -1,4 +1,4 @@
-"""The OpenAPI document, read from `openapi.toml`, where short names stand for what repeats."""
+"""The OpenAPI document, made from `openapi.toml` and the declared fields of a question, and the guide for people."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evenrank.app.api.bodies import MAX_EDITOR
-from evenrank.app.articles.collection_view import address_name
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.api.endpoints import MAX_EDITOR
+from evenrank.app.articles.collection_view import address_name, shown_dimensions
 from evenrank.app.articles.source import KINDS, MAX_DEPTH, ROLES
+from evenrank.app.desk import Desk, desk_of
+from evenrank.app.exports.formats import FORMATS
 from evenrank.app.lists.listing import MAX_TEXT, filter_choices
+from evenrank.app.pages.templating import page
 from evenrank.app.request.question import QUESTION_FIELDS
 from evenrank.app.searches.saved_search import MARKS
 from evenrank.core.groups import Dimension
@@ -161,3 +168,29 @@ _TYPES: Types = {
     "source text": {"type": "string", "minLength": 1, "pattern": r"\S"},
     "mark": {"type": "string", "enum": list(MARKS)},
 }
+
+
+def api_document(desk: Desk) -> dict[str, Any]:
+    """The document of this server's collection."""
+    collection = desk.collection
+    return document(shown_dimensions(collection), collection.dimensions, collection.manifest.has_text_ids)
+
+
+def show_document(request: Request) -> Response:
+    return JSONResponse(api_document(desk_of(request)))
+
+
+def show_guide(request: Request) -> Response:
+    desk = desk_of(request)
+    return page(
+        request,
+        "api.html",
+        document=api_document(desk),
+        operations=operations(),
+        base=desk.base_url(request),
+        suffixes=list(FORMATS),
+    )
+
+
+def routes() -> list[BaseRoute]:
+    return [Route("/api", show_guide), Route("/api/openapi.json", show_document)]

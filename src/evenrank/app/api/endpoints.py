@@ -1,7 +1,8 @@
-"""The JSON interface: the same lists, searches and draws as on the pages."""
+"""The JSON interface: the same lists, searches and draws as on the pages. Bodies are checked by name and type."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,23 +12,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.api.bodies import DRAW, MARK, QUESTION, SEARCH, check_body, editor_of
-from evenrank.app.api.document import document, operations
 from evenrank.app.articles.article import ListedArticle
-from evenrank.app.articles.collection_view import shown_dimensions
 from evenrank.app.desk import Desk, desk_of
-from evenrank.app.exports.formats import FORMATS
 from evenrank.app.exports.listing import article_data
 from evenrank.app.fairness.balance import public_certificate
 from evenrank.app.lists.analysis import balance_of, trade_off
 from evenrank.app.lists.listing import check_filters, list_articles, parse_filters, requested_list
 from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.pages.templating import page
-from evenrank.app.request.address import draw_path, list_path, search_path
+from evenrank.app.request.budget import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
-from evenrank.app.request.forms import with_json
+from evenrank.app.request.forms import clean_text, with_json
+from evenrank.app.request.question import QUESTION_FIELDS
+from evenrank.app.request.visitor import draw_path, list_path, search_path
 from evenrank.app.searches.draws import (
     Draw,
     NothingLeftError,
@@ -40,32 +38,59 @@ from evenrank.app.searches.progress import candidates_have_few_people, search_pr
 from evenrank.app.searches.saved_search import SavedSearch, make_search, save_search, set_mark
 from evenrank.app.storage.kept import Kept
 
+QUESTION = {name: asked.kind.json_kind for name, asked in QUESTION_FIELDS.items()}
+SEARCH = {name: kind for name, kind in QUESTION.items() if QUESTION_FIELDS[name].is_in_search}
+SOURCE = {"kind": "text", "text": "text", "role": "text", "depth": "whole number", "name": "text"}
+DRAW = {"editor": "text"}
+MARK = {"page_id": "page id", "mark": "text", "editor": "text"}
+MAX_EDITOR = 64
+LONGEST = {"title": MAX_TITLE, "scope": MAX_SCOPE, "editor": MAX_EDITOR}
+"""Characters of texts as they are sent, which is what the document promises; forms count them when cleaned."""
+
+
+def check_body(record: Mapping[str, Any], fields: Mapping[str, str], required: tuple[str, ...] = ()) -> None:
+    """Nothing when the object has the fields it should; else an error that lists all that is wrong."""
+    wrong = [f"{name} is missing." for name in required if name not in record]
+    wrong += [f"There is no field {name!r}." for name in sorted(set(record) - set(fields))]
+    wrong += filter(None, (_fault(name, record[name], kind) for name, kind in fields.items() if name in record))
+    if wrong:
+        raise BadRequestError(" ".join(wrong))
+
+
+def editor_of(record: Mapping[str, Any]) -> str:
+    """The editor for whom a bot asks, kept apart from the names in cookies."""
+    return f"api:{clean_text(record.get('editor', ''))}"
+
+
+def _fault(name: str, value: Any, kind: str) -> str:
+    """What is wrong with the value of a field; empty when nothing is."""
+    if not _is(value, kind):
+        return f"{name} must be a {kind}."
+    if name in LONGEST and len(value) > LONGEST[name]:
+        return f"{name} has {len(value):,} characters; {LONGEST[name]:,} are allowed."
+    return KEYWORDS_ALLOWED if name == "keywords" and are_too_many(value) else ""
+
+
+def _is_source(value: object) -> bool:
+    """Whether a source has the fields it should, and no others."""
+    return isinstance(value, dict) and all(name in SOURCE and _is(part, SOURCE[name]) for name, part in value.items())
+
+
+def _is(value: object, kind: str) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "page id":
+        return isinstance(value, str) or _is(value, "whole number")
+    return {
+        "text": isinstance(value, str),
+        "list of texts": isinstance(value, list) and all(isinstance(part, str) for part in value),
+        "list of sources": isinstance(value, list) and all(_is_source(part) for part in value),
+        "number": is_number,
+        "whole number": isinstance(value, int | float) and is_number and 0 <= value < 2**31 and value == int(value),
+    }[kind]
+
 
 def json_response(record: dict[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(record), status, media_type="application/json")
-
-
-def api_document(desk: Desk) -> dict[str, Any]:
-    """The document of this server's collection."""
-    collection = desk.collection
-    return document(shown_dimensions(collection), collection.dimensions, collection.manifest.has_text_ids)
-
-
-def show_document(request: Request) -> Response:
-    return json_response(api_document(desk_of(request)))
-
-
-def show_guide(request: Request) -> Response:
-    desk = desk_of(request)
-    document = api_document(desk)
-    return page(
-        request,
-        "api.html",
-        document=document,
-        operations=operations(),
-        base=desk.base_url(request),
-        suffixes=list(FORMATS),
-    )
 
 
 def show_collection(request: Request) -> Response:
@@ -200,8 +225,6 @@ def _draw(request: Request, search: SavedSearch, draw: Draw) -> dict[str, Any]:
 def routes() -> list[BaseRoute]:
     search = "/api/searches/{token:token}"
     return [
-        Route("/api", show_guide),
-        Route("/api/openapi.json", show_document),
         Route("/api/collection", show_collection),
         Route("/api/lists", with_json(post_list, is_expensive=True), methods=["POST"]),
         Route("/api/lists/{token:token}", get_list),

@@ -19,7 +19,7 @@ from evenrank.app.assess.reading import topic_stems
 from evenrank.app.assess.texts import Absence, ArticleContent, ContentPart, LateTexts, open_texts, texts_path
 from evenrank.app.desk import Desk
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.address import TokenConvertor, own
+from evenrank.app.request.visitor import TokenConvertor, own
 from evenrank.app.storage.store import WAIT_SECONDS
 from evenrank.core.records import Run, Topic
 from evenrank.errors import EvenrankError

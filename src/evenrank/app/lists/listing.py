@@ -17,8 +17,8 @@ from evenrank.app.exports.listing import Listing
 from evenrank.app.lists.work_list import WorkList, list_statuses, load_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.request.access import requested
-from evenrank.app.request.address import list_path
 from evenrank.app.request.forms import clean_text
+from evenrank.app.request.visitor import list_path
 from evenrank.core.groups import Dimension
 from evenrank.trec.collection import Collection
 

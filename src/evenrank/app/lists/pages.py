@@ -35,14 +35,12 @@ from evenrank.app.lists.work_list import (
     newest_version,
     save_list,
 )
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of
-from evenrank.app.request.address import list_path, own
+from evenrank.app.request.access import saved_page
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import remember, visitor_of
+from evenrank.app.request.visitor import list_path, remember, visitor_of
 
 
 def ask_for_list(request: Request) -> Response:
@@ -94,10 +92,10 @@ def show_list(request: Request) -> Response:
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
     newest = newest_version(desk, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
-    response = page(
+    response = saved_page(
         request,
+        work_list,
         "list.html",
-        work_list=work_list,
         articles=shown,
         n_chosen=len(chosen),
         at=at,
@@ -115,12 +113,10 @@ def show_list(request: Request) -> Response:
         formats=FORMATS.values(),
         marks=marks_of(desk.store, work_list, visitor_of(request)),
         states=count_states(desk.store, work_list),
-        role=role_of(request, work_list),
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != desk.data,
         **_before_and_after(desk, work_list),
-        address=own(request, list_path(work_list.token)),
-        full_address=desk.base_url(request) + list_path(work_list.token) + query,
+        full_address=desk.base_url(request) + work_list.path + query,
         read_address=desk.base_url(request) + list_path(work_list.reader) + query,
     )
     return remember(request, response)
@@ -179,17 +175,15 @@ def show_fairness(request: Request) -> Response:
     desk, work_list = desk_of(request), requested_list(request)
     balance = balance_of(desk, work_list)
     reached = closeness_of(balance)
-    return page(
+    return saved_page(
         request,
+        work_list,
         "fairness.html",
-        work_list=work_list,
         balance=balance,
         closeness=reached,
         plain=_plain_closeness(desk, work_list, reached),
         certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
         **_before_and_after(desk, work_list),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -198,13 +192,12 @@ def show_trade_off(request: Request) -> Response:
     work_list = requested_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
     curve = trade_off(desk_of(request), work_list)
-    return page(
+    return saved_page(
         request,
+        work_list,
         template,
-        work_list=work_list,
         curve=curve,
         strengths={float(name): choice.label for name, choice in choices_of("strength").items()},
-        address=own(request, list_path(work_list.token)),
     )
 
 

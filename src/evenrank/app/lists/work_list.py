@@ -42,6 +42,7 @@ class WorkList(Kept):
     """One version of a work list. It never changes: newer data or another question make another one."""
 
     table = "work_list"
+    area = "lists"
     n_candidates: int
     """Pages that were found, of which the list has the best."""
     quality: NDArray[np.uint8] | None = None

@@ -1,16 +1,21 @@
-"""Pages of the work on a list: marks, refreshing from newer data, what changed, the campaign."""
+"""Pages of the work on a list: marks, refreshing from newer data, what changed, the campaign, publishing."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.desk import desk_of
 from evenrank.app.exports.listing import link
+from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
 from evenrank.app.lists.analysis import campaign_of
-from evenrank.app.lists.listing import requested_list
+from evenrank.app.lists.listing import Filters, requested_list
+from evenrank.app.lists.pages import list_listing
 from evenrank.app.lists.work_list import (
     NONE,
     Difference,
@@ -24,15 +29,25 @@ from evenrank.app.lists.work_list import (
     release,
     set_list_mark,
 )
+from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of
-from evenrank.app.request.address import list_path, own, see_other
+from evenrank.app.pages.sign_in import access_token
+from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.capacity import expensive
-from evenrank.app.request.forms import Fields, whole_number, with_form
+from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.question import QuestionError
-from evenrank.app.request.visitor import name_of, remember, visitor_of
+from evenrank.app.request.visitor import list_path, name_of, own, person_of, remember, see_other, visitor_of
+from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import WORK_ORDER
+from evenrank.database.database import Database
+from evenrank.wikipedia.mediawiki.block import EditedByOthersError
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.errors import WikiError
+from evenrank.wikipedia.mediawiki.settings import WikiSettings
+
+MAX_NAME = 255
+FORMS = ("table", "list")
+_REMEMBER = upsert("publication", ("series",), "page", "form", "created")
 
 
 def mark_in_list(request: Request, fields: Fields) -> Response:
@@ -47,22 +62,21 @@ def mark_in_list(request: Request, fields: Fields) -> Response:
         return remember(request, list_mark_buttons(request, work_list, page_id, kind))
     at = fields.get("at", "1")
     query = f"?page={at}" if at.isascii() and at.isdecimal() and at != "1" else ""
-    return remember(request, see_other(request, f"{list_path(work_list.token)}{query}#page-{page_id}"))
+    return remember(request, see_other(request, f"{work_list.path}{query}#page-{page_id}"))
 
 
 def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
     """The buttons of one row after a mark."""
     marks = marks_of(desk_of(request).store, work_list, visitor_of(request))
-    return page(
+    return saved_page(
         request,
+        work_list,
         "list_mark.html",
         page_id=page_id,
         mark=marks.get(page_id),
-        role=role_of(request, work_list),
         at=1,
         is_swapped=True,
         was_undone=kind == NONE,
-        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -70,16 +84,14 @@ def ask_to_refresh(request: Request) -> Response:
     """Whether there are newer data, and the button that makes the list again; `regenerate` in wikitext leads here."""
     desk, work_list = desk_of(request), requested_list(request)
     newest = newest_version(desk, work_list)
-    return page(
+    return saved_page(
         request,
+        work_list,
         "refresh.html",
-        work_list=work_list,
         newest=newest,
-        newest_address=own(request, list_path(newest.token)),
+        newest_address=own(request, newest.path),
         has_newer_data=newest.data != desk.data,
         n_off_topic=len(list_feedback(desk.store, work_list).not_relevant),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -100,16 +112,14 @@ def show_changes(request: Request) -> Response:
     if before is None:
         raise HTTPException(404, "This is the first version of the list.")
     found = difference(desk.collection, before, work_list)
-    return page(
+    return saved_page(
         request,
+        work_list,
         "changes.html",
-        work_list=work_list,
         before=before,
         found=found,
         groups=_titled(request, found, before),
-        role=role_of(request, work_list),
         improved=_by_class(found),
-        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -141,29 +151,101 @@ def show_missing(request: Request) -> Response:
         raise HTTPException(404, "This server knows no subjects without an article (evenrank serve --subjects FILE).")
     found = desk.subjects.find(work_list.question.topic(), desk.title_index)
     lines = [f"* {link(entry.subject.label)} ([[d:{entry.subject.item}|{entry.subject.item}]])" for entry in found]
-    return page(
+    return saved_page(
         request,
+        work_list,
         "missing.html",
-        work_list=work_list,
         found=found,
         wikitext="\n".join(lines),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.token)),
     )
 
 
 def show_campaign(request: Request) -> Response:
     """How quality and balance moved over the versions of the list."""
     desk, work_list = desk_of(request), requested_list(request)
-    return page(
+    return saved_page(
         request,
+        work_list,
         "campaign.html",
-        work_list=work_list,
         campaign=campaign_of(desk, work_list),
         classes=WORK_ORDER,
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.token)),
     )
+
+
+def ask_to_publish(request: Request) -> Response:
+    """The form: which page, which summary."""
+    work_list = requested_list(request)
+    return publish_page(request, work_list, remembered_place(desk_of(request).store, work_list))
+
+
+def publish_page(request: Request, work_list: WorkList, fields: Fields, status: int = 200, **found: Any) -> Response:
+    known = {"difference": None, "is_changed": True, "published": None, "fault": "", "is_edited": False}
+    return saved_page(
+        request,
+        work_list,
+        "publish.html",
+        status,
+        fields=fields,
+        can_publish=bool(desk_of(request).settings.wiki_api) and person_of(request) is not None,
+        **{**known, **found},
+    )
+
+
+def publish_list(request: Request, fields: Fields) -> Response:
+    """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
+    work_list = requested_list(request)
+    place = place_of(fields)
+    listing = list_listing(request, work_list, Filters())
+    summary = clean_text(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
+    try:
+        with client_of(request) as client:
+            if fields.get("action") != "save":
+                made = draft_listing(client, listing, place)
+                found: dict[str, Any] = {"difference": made.difference(), "is_changed": made.is_changed}
+                return publish_page(request, work_list, fields, **found)
+            person = person_of(request)
+            assert person is not None  # client_of refuses everybody else
+            done = publish_listing(client, listing, place, summary, person.name)
+    except WikiError as error:
+        is_edited = isinstance(error, EditedByOthersError)
+        return publish_page(request, work_list, fields, 409, fault=wiki_fault(error), is_edited=is_edited)
+    remember_place(desk_of(request).store, work_list, place)
+    return publish_page(request, work_list, fields, published=done)
+
+
+def remembered_place(store: Database, work_list: WorkList) -> dict[str, str]:
+    """The fields that name the page on which any version of the list was published last; none before that."""
+    query = "SELECT page, form FROM publication WHERE series = ?"
+    row = store.connection.execute(query, (work_list.series,)).fetchone()
+    return {} if row is None else {"page": row["page"], "form": row["form"]}
+
+
+def remember_place(store: Database, work_list: WorkList, place: Place) -> None:
+    """Keep the page that a list was published on, for its next version."""
+    with store.transaction(work_list.turn) as connection:
+        connection.execute(_REMEMBER, (work_list.series, place.page, place.form, now()))
+
+
+def place_of(fields: Fields) -> Place:
+    """The page that a form names."""
+    title = clean_text(fields.get("page", ""))
+    if not title or len(title) > MAX_NAME:
+        raise BadRequestError("Give the title of the page.")
+    form = fields.get("form", "table")
+    is_ticked = {name: fields.get(name) == "1" for name in ("create", "discard")}
+    chosen = form if form in FORMS else "table"
+    return Place(title, form=chosen, create=is_ticked["create"], discard_edits=is_ticked["discard"])
+
+
+def client_of(request: Request) -> WikiClient:
+    """A client that acts for the person who signed in."""
+    settings = desk_of(request).settings
+    token = access_token(request) if settings.wiki_api else None
+    if token is None or person_of(request) is None:
+        raise HTTPException(403, "Sign in to publish; this server may not be connected to a wiki.")
+    client = WikiClient(WikiSettings(settings.wiki_api, settings.wiki_contact))
+    client.authorize(token)
+    return client
 
 
 def routes() -> list[BaseRoute]:
@@ -175,4 +257,6 @@ def routes() -> list[BaseRoute]:
         Route(f"{start}/changes", show_changes),
         Route(f"{start}/campaign", expensive(show_campaign)),
         Route(f"{start}/missing", expensive(show_missing)),
+        Route(f"{start}/publish", ask_to_publish),
+        Route(f"{start}/publish", with_form(publish_list), methods=["POST"]),
     ]

@@ -17,10 +17,8 @@ from starlette.routing import BaseRoute, Route
 from evenrank.app.desk import Desk, desk_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.address import root_of, see_other
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
-from evenrank.app.request.visitor import person_of, set_cookie
-from evenrank.app.signin.sessions import end_sessions_of
+from evenrank.app.request.visitor import person_of, root_of, see_other, set_cookie
 from evenrank.app.storage.administration import (
     accounts,
     entries,
@@ -31,6 +29,7 @@ from evenrank.app.storage.administration import (
     totals,
 )
 from evenrank.app.storage.kept import TABLES, delete_kept
+from evenrank.app.storage.sessions import end_sessions_of
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of
 from evenrank.errors import EvenrankError

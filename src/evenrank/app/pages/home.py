@@ -1,25 +1,135 @@
-"""The landing page, the choice of language, and what programs ask a server for: health, counts, crawling, an icon."""
+"""The landing page with its example, the choice of language, and what programs ask for: health, counts, an icon.
+
+The example shows what a fair list of one of the collection's topics changes against plain search. The topic is chosen
+by measuring, so that it shows what lists can do with these data, and no more.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import desk_of
-from evenrank.app.lists.example import example_of
-from evenrank.app.middleware.access_log import RequestCounts
+from evenrank.app.articles.candidates import find_for
+from evenrank.app.desk import Desk, desk_of
+from evenrank.app.fairness.balance import list_exposure
+from evenrank.app.fairness.comparison import Change, changes
+from evenrank.app.lists.work_list import make_list
+from evenrank.app.middleware.limits import RequestCounts
 from evenrank.app.pages.i18n import COOKIE, LANGUAGES
 from evenrank.app.pages.templating import page, static_url
-from evenrank.app.request.address import own, see_other
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import YEAR, set_cookie, visitor_of
+from evenrank.app.request.question import Question, QuestionError
+from evenrank.app.request.visitor import YEAR, own, see_other, set_cookie, visitor_of
 from evenrank.app.storage.shares import found_again
+from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError, reason_of
+from evenrank.policies.relevance import relevance_order
 
+N_GROUPS = 5
+"""Groups that the example shows."""
+N_KEYWORDS = 12
+"""Keywords of a topic that the example asks for."""
+N_CONSIDERED = 24
+"""Topics whose plain search is compared with their goal, spread over all topics."""
+N_MEASURED = 4
+"""Topics of which a list is made: those whose plain search leaves most to be done."""
+SECONDS_AFTER_START = 2.0
+N_TOP = 100
+"""Ranks of plain search that are looked at."""
 N_RECENT = 5
 ROBOTS = "User-agent: *\nDisallow: /\n"
 """Links are secrets, so nothing is crawled."""
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """One group: its share of the attention in plain search and in the list, and the goal."""
+
+    label: str
+    plain: float
+    listed: float
+    goal: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question, and what a list of it changes."""
+
+    title: str
+    keywords: str
+    rows: tuple[ExampleRow, ...]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of the form that make this list."""
+        return {"title": self.title, "keywords": self.keywords}
+
+
+def make_example(desk: Desk) -> Example | None:
+    """The example that shows most; None when the collection has no topic with keywords that finds anything."""
+    found = [(question, measured) for question in promising(desk) if (measured := moved_groups(desk, question))]
+    if not found:
+        return None
+    question, moved = max(found, key=lambda pair: sum(change.progress for change in pair[1]))
+    rows = tuple(ExampleRow(change.label, change.before, change.after, change.goal) for change in moved[:N_GROUPS])
+    return Example(question.title, ", ".join(question.keywords), rows)
+
+
+def example_of(desk: Desk) -> Example | None:
+    """The example of the data that a desk serves, worked out once."""
+    return desk.kept_example.get(desk.data, lambda: make_example(desk))
+
+
+async def prepare_example(app: Starlette) -> None:
+    """Work the example out soon after the start, so that the first visitor does not wait for it."""
+    await asyncio.sleep(SECONDS_AFTER_START)
+    await run_in_threadpool(example_of, app.state.desk)
+
+
+def promising(desk: Desk) -> list[Question]:
+    """Questions whose plain search is far from their goal, and that find enough articles to do something about it."""
+    topics = [topic for topic in desk.collection.topics if topic.keywords]
+    asked = [Question(topic.title, topic.keywords[:N_KEYWORDS]) for topic in spread(topics)]
+    distances = [distance_from_goal(desk, question) for question in asked]
+    order = np.argsort(-np.array(distances), kind="stable")[:N_MEASURED]
+    return [asked[at] for at in order if distances[at] > 0]
+
+
+def spread(topics: Sequence[Topic]) -> list[Topic]:
+    """At most `N_CONSIDERED` topics, evenly spread."""
+    places = np.unique(np.linspace(0, len(topics) - 1, min(len(topics), N_CONSIDERED)).round().astype(int))
+    return [topics[at] for at in places]
+
+
+def distance_from_goal(desk: Desk, question: Question) -> float:
+    """How much attention of plain search is with other groups than the goal wants, times the share of a complete list
+    that can be filled; 0 when nothing is found."""
+    try:
+        candidates, target = find_for(desk, question, 1)
+    except (QuestionError, EvenrankError):
+        return 0.0
+    plain = candidates.page_ids[relevance_order(candidates)[:N_TOP]]
+    exposure = list_exposure(desk.collection, plain, target.space, question)[1:]
+    missed = np.abs(exposure / max(exposure.sum(), 1e-12) - target.values[1:]).sum() / 2
+    return float(missed) * min(1.0, len(candidates) / desk.settings.list_length)
+
+
+def moved_groups(desk: Desk, question: Question) -> list[Change]:
+    """The groups whose attention a list of a question changes, those first that came nearest to their goal."""
+    try:
+        made = make_list(desk, question)
+    except (QuestionError, EvenrankError):
+        return []
+    assert made.comparison is not None
+    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), question)
 
 
 def landing(request: Request) -> Response:

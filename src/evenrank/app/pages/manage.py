@@ -12,10 +12,9 @@ from evenrank.app.lists.listing import requested_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
-from evenrank.app.request.address import list_path, own, search_path, see_other
 from evenrank.app.request.budget import MAX_TITLE
 from evenrank.app.request.forms import Fields, clean_text, with_form
-from evenrank.app.request.visitor import person_of, visitor_of
+from evenrank.app.request.visitor import own, person_of, see_other, visitor_of
 from evenrank.app.searches.draws import requested_search
 from evenrank.app.storage.kept import Kept
 from evenrank.app.storage.shares import (
@@ -57,10 +56,6 @@ def requested_thing(request: Request) -> Kept:
     return requested_list(request) if is_list else requested_search(request)
 
 
-def path_of(request: Request, kept: Kept) -> str:
-    return (list_path if request.path_params["area"] == "lists" else search_path)(kept.token)
-
-
 def show_manage(request: Request) -> Response:
     """The page on which an owner changes what a list or search is called and who may see it."""
     kept = requested_thing(request)
@@ -74,9 +69,9 @@ def show_manage(request: Request) -> Response:
         role=role_of(request, kept),
         shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(desk.store, kept)],
         has_sign_in=person_of(request) is not None,
-        address=own(request, path_of(request, kept)),
-        full_address=desk.base_url(request) + path_of(request, kept),
-        read_address=desk.base_url(request) + path_of(request, kept).replace(kept.token, kept.reader),
+        address=own(request, kept.path),
+        full_address=desk.base_url(request) + kept.path,
+        read_address=desk.base_url(request) + kept.path.replace(kept.token, kept.reader),
     )
 
 
@@ -102,7 +97,7 @@ def manage(request: Request, fields: Fields) -> Response:
         return see_other(request, "/mine")
     else:
         raise BadRequestError("The form could not be read.")
-    return see_other(request, "/mine" if action in ("archive", "restore") else f"{path_of(request, kept)}/manage")
+    return see_other(request, "/mine" if action in ("archive", "restore") else f"{kept.path}/manage")
 
 
 def entered_person(fields: Fields) -> str:

@@ -15,9 +15,8 @@ from starlette.responses import HTMLResponse
 from evenrank.app.articles.article import ListedArticle, article_links
 from evenrank.app.articles.collection_view import address_name, shown_dimensions
 from evenrank.app.pages import i18n
-from evenrank.app.request.address import root_of
 from evenrank.app.request.choices import conditions, describe_attention
-from evenrank.app.request.visitor import person_of
+from evenrank.app.request.visitor import person_of, root_of
 
 if TYPE_CHECKING:
     from evenrank.app.desk import Desk

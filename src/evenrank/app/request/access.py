@@ -7,15 +7,17 @@ reader has no token but that of the reading link, so that no answer can carry a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from evenrank.app.desk import desk_of
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.visitor import visitor_of
+from evenrank.app.pages.templating import page
+from evenrank.app.request.visitor import own, visitor_of
 from evenrank.app.storage.kept import Kept
 from evenrank.app.storage.shares import role_in
 from evenrank.database.database import Database
@@ -77,6 +79,13 @@ def least_role(request: Request) -> Role:
     routes = (route for route in request.app.routes if isinstance(route, Route))
     path = next(route.path for route in routes if route.matches(request.scope)[0] is Match.FULL)
     return LEAST_ROLES[path][method]
+
+
+def saved_page(request: Request, kept: Kept, template: str, status: int = 200, **context: Any) -> Response:
+    """A page of a list or search, which it has under its name, with the visitor's role and its address."""
+    name = "work_list" if kept.table == "work_list" else "search"
+    known = {name: kept, "role": role_of(request, kept), "address": own(request, kept.path)}
+    return page(request, template, status, **known, **context)
 
 
 def role_of(request: Request, kept: Kept) -> Role:

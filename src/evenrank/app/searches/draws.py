@@ -17,8 +17,7 @@ from evenrank.app.fairness.balance import list_exposure, page_alignment
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.access import requested
-from evenrank.app.searches.plan import DrawPool, Owed, fill
-from evenrank.app.searches.saved_search import SavedSearch, load_search
+from evenrank.app.searches.saved_search import DrawPool, Owed, SavedSearch, fill, load_search
 from evenrank.app.storage.kept import float64, int32, pack
 from evenrank.app.storage.store import limit_of, now
 from evenrank.core.rng import derive

@@ -10,13 +10,11 @@ from evenrank.app.desk import Desk, desk_of
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of
-from evenrank.app.request.address import draw_path, own, search_path, see_other
+from evenrank.app.request.access import role_of, saved_page
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
 from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
-from evenrank.app.request.visitor import name_of, remember, visitor_of
+from evenrank.app.request.visitor import draw_path, name_of, own, remember, search_path, see_other, visitor_of
 from evenrank.app.searches.draws import (
     NothingLeftError,
     draw_articles,
@@ -70,18 +68,16 @@ def show_search(request: Request) -> Response:
     desk, search = desk_of(request), requested_search(request)
     before = request.query_params.get("before", "")
     draws = draws_of(desk.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
-    response = page(
+    response = saved_page(
         request,
+        search,
         "search.html",
-        search=search,
         draws=draws,
         few_articles=FEW_DRAWS * desk.settings.draw_length,
         has_older=bool(draws) and draws[-1]["number"] > 1,
         marks=count_marks(desk.store, search),
         progress=search_progress(desk, search),
-        role=role_of(request, search),
-        address=own(request, search_path(search.token)),
-        full_address=desk.base_url(request) + search_path(search.token),
+        full_address=desk.base_url(request) + search.path,
         read_address=desk.base_url(request) + search_path(search.reader),
     )
     return remember(request, response)
@@ -100,18 +96,16 @@ def create_draw(request: Request, _: Fields) -> Response:
 def show_draw(request: Request) -> Response:
     desk, search = desk_of(request), requested_search(request)
     draw = requested_draw(request, search)
-    return page(
+    return saved_page(
         request,
+        search,
         "draw.html",
-        search=search,
         draw=draw,
         n_again=n_drawn_before(desk.store.connection, search, draw),
         articles=draw_articles(desk, search, draw).articles(),
         marks=marks_seen_by(desk.store, search, visitor_of(request)),
         no_mark=NO_MARK,
         formats=FORMATS.values(),
-        role=role_of(request, search),
-        address=own(request, search_path(search.token)),
         draw_address=own(request, draw_path(search.token, draw.number)),
     )
 
@@ -152,16 +146,15 @@ def mark_in_draw(request: Request, fields: Fields) -> Response:
 def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
     """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
     mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
-    return page(
+    return saved_page(
         request,
+        search,
         "mark.html",
         page_id=page_id,
         mark=mark,
         number=number,
         is_swapped=True,
         was_undone=kind == NONE,
-        role=role_of(request, search),
-        address=own(request, search_path(search.token)),
     )
 
 

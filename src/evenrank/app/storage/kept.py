@@ -75,6 +75,8 @@ class Kept:
 
     table: ClassVar[Table]
     """Where it is kept."""
+    area: ClassVar[str]
+    """Where its pages are."""
     question: Question
     page_ids: NDArray[np.int32]
     relevance: NDArray[np.float64]
@@ -109,6 +111,11 @@ class Kept:
     @property
     def title(self) -> str:
         return self.name or self.question.title
+
+    @property
+    def path(self) -> str:
+        """The path of its page, by the link that the visitor has."""
+        return f"/{self.area}/{self.token}"
 
     @property
     def shared_number(self) -> int:

@@ -19,10 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from evenrank.app.desk import Desk, desk_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.address import own, root_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import cookie_of, set_cookie
-from evenrank.app.signin.sessions import (
+from evenrank.app.request.visitor import cookie_of, own, root_of, set_cookie
+from evenrank.app.storage.sessions import (
     LIFETIME,
     OAuthTokens,
     Provider,
