@@ -26,7 +26,7 @@ from evenrank.app.fairness.balance import FOLDED
 from evenrank.app.lists.listing import ORDERS, SIZES, VIEWS
 from evenrank.app.pages.errors import TITLES
 from evenrank.app.pages.i18n import LANGUAGES
-from evenrank.app.storage.kept import WORDS as MODEL_WORDS
+from evenrank.app.storage.saved_request import WORDS as MODEL_WORDS
 from evenrank.trec.dimensions.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE
 

@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import open_desk
+from evenrank.app.state import open_state
 from evenrank.trec.assessment.assessors import add_assessor
 from evenrank.trec.assessment.assignments import assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
@@ -247,7 +247,7 @@ def test_hostile_titles_texts_and_comments_stay_text(hostile: Collection, tmp_pa
         link = f"/judge/{add_assessor(store, 'Ada <script>')}"
         assign_pages(store, ["Ada <script>"])
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", judgments=tmp_path / "judgments.sqlite")
-    with client_of(open_desk(hostile.path, settings)) as client:
+    with client_of(open_state(hostile.path, settings)) as client:
         texts = [client.get(f"{link}/1/{page}").text for page in hostile.page_ids]
         for page in hostile.page_ids:
             answer(client, f"{link}/1/{page}", "1", comment="</textarea><script>alert(1)</script>")

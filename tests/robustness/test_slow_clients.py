@@ -156,7 +156,7 @@ class Waiting:
     def __init__(self, phase: str, since: float) -> None:
         self.phase, self.waiting_since, self.is_open = phase, since, True
 
-    def let_go(self) -> None:
+    def abort(self) -> None:
         self.is_open = False
 
 

@@ -28,7 +28,6 @@ from evenrank.app.assess.judge_pages import routes as judge
 from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
-from evenrank.app.desk import Desk, open_collection, open_desk
 from evenrank.app.lists.pages import routes as lists
 from evenrank.app.lists.work_pages import routes as work
 from evenrank.app.middleware.guards import (
@@ -40,7 +39,7 @@ from evenrank.app.middleware.guards import (
     host_name,
 )
 from evenrank.app.middleware.limits import AccessLog, Buckets, LimitBodies, LimitRates, RequestCounts
-from evenrank.app.pages.admin import keep_retention
+from evenrank.app.pages.admin import remove_expired_regularly
 from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
 from evenrank.app.pages.home import example_of, prepare_example
@@ -51,6 +50,7 @@ from evenrank.app.pages.sign_in import routes as signin
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
+from evenrank.app.state import AppState, open_collection, open_state
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import FILE_NAME as BUILD
 from evenrank.retrieval.engine.engines import open_index
@@ -75,7 +75,7 @@ AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
 LOG = logging.getLogger("evenrank.app")
 
 
-class KeptFiles(StaticFiles):
+class CachedFiles(StaticFiles):
     """Static files that browsers may keep for ever, because their address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -94,7 +94,7 @@ class Shared:
     writes: Buckets
 
 
-def shared_by_workers(settings: WebSettings) -> Shared:
+def share_between_workers(settings: WebSettings) -> Shared:
     """Counts of requests, and limits that hold over all workers."""
     return Shared(RequestCounts(), Buckets(settings.reads_per_second), Buckets(settings.writes_per_second))
 
@@ -103,16 +103,19 @@ def create_app(
     collection_path: str | os.PathLike[str], settings: WebSettings | None = None, shared: Shared | None = None
 ) -> Starlette:
     """The app on a collection, ready for any ASGI server."""
-    return app_of(open_desk(Path(collection_path), settings or WebSettings()), shared)
+    return make_app(open_state(Path(collection_path), settings or WebSettings()), shared)
 
 
-def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
-    """The app on an open desk, which it closes at the end; it follows new imports and indexes of its collection."""
-    shared = shared or shared_by_workers(desk.settings)
+def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
+    """The app on an open state, which it closes at the end; it follows new imports and indexes of its collection."""
+    shared = shared or share_between_workers(state.settings)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(follow(app)) for follow in (follow_collection, keep_retention, prepare_example)]
+        tasks = [
+            asyncio.create_task(follow(app))
+            for follow in (follow_collection, remove_expired_regularly, prepare_example)
+        ]
         yield
         for task in tasks:
             task.cancel()
@@ -120,35 +123,35 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
                 await task
         if app.state.judging is not None:
             app.state.judging.close()
-        app.state.desk.close()
+        app.state.current.close()
 
-    static = Mount("/static", KeptFiles(directory=str(files("evenrank.app").joinpath("static"))))
+    static = Mount("/static", CachedFiles(directory=str(files("evenrank.app").joinpath("static"))))
     app = Starlette(
         routes=[*(route for area in AREAS for route in area()), static],
-        middleware=guards(desk, shared),
+        middleware=guards(state, shared),
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would name the host that the request named
     app.router.default = WithoutSlash(app.router)
-    app.state.desk = desk
-    app.state.judging = open_judging(desk)
+    app.state.current = state
+    app.state.judging = open_judging(state)
     app.state.counts = shared.counts
-    app.state.capacity = Capacity(desk.settings.n_expensive, desk.settings.n_waiting)
+    app.state.capacity = Capacity(state.settings.n_expensive, state.settings.n_waiting)
     return app
 
 
-def guards(desk: Desk, shared: Shared) -> list[Middleware]:
+def guards(state: AppState, shared: Shared) -> list[Middleware]:
     """What every request passes, outermost first."""
-    settings = desk.settings
+    settings = state.settings
     return [
         Middleware(PathPrefix, urlsplit(settings.public_url).path),
         Middleware(AccessLog, shared.counts),
         Middleware(SecurityHeaders),
-        Middleware(KnownHosts, (*settings.allowed_hosts, host_name(desk.public_host)), settings.allows_addresses),
+        Middleware(KnownHosts, (*settings.allowed_hosts, host_name(state.public_host)), settings.allows_addresses),
         Middleware(LimitRates, shared.reads, shared.writes),
         Middleware(LimitBodies, settings.max_body_bytes),
-        Middleware(RefuseForeignForms, desk.public_host),
+        Middleware(RefuseForeignForms, state.public_host),
         Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4),
         Middleware(AnswerFailures),
         Middleware(RecognizePerson),
@@ -173,11 +176,11 @@ def _file_mark(path: Path) -> tuple[int, int, int] | None:
 
 async def follow_collection(app: Starlette) -> None:
     """Open the collection anew whenever it has changed and stayed as it is from one look to the next."""
-    desk: Desk = app.state.desk
-    seconds = desk.settings.reload_seconds
+    state: AppState = app.state.current
+    seconds = state.settings.reload_seconds
     if not seconds:
         return
-    folder = desk.collection.path
+    folder = state.collection.path
     served = seen = collection_mark(folder)
     while True:
         await asyncio.sleep(seconds)
@@ -196,14 +199,14 @@ async def follow_collection(app: Starlette) -> None:
 
 def reload(app: Starlette) -> None:
     """Put the collection as it is now in the place of the one that was served; requests under way keep theirs."""
-    old: Desk = app.state.desk
+    old: AppState = app.state.current
     open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
     fresh = open_collection(old.collection.path, old.settings, old.store)
     judging = app.state.judging
     save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)
     fresh = replace(fresh, facts=open_facts(fresh.collection, fresh.settings.facts_folder))
     example_of(fresh)
-    app.state.desk = fresh
+    app.state.current = fresh
     if judging is not None:
-        app.state.judging = replace(judging, desk=fresh)
+        app.state.judging = replace(judging, state=fresh)
     LOG.info("now serving %s articles; data: %s", f"{len(fresh.collection):,}", fresh.age.text)

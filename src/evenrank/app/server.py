@@ -68,7 +68,7 @@ def listen(host: str, port: int) -> socket.socket:
     return opened
 
 
-def server_of(app: Starlette, proxies: str = "") -> uvicorn.Server:
+def make_server(app: Starlette, proxies: str = "") -> uvicorn.Server:
     """A server for the app; `proxies` are the addresses, joined by commas, whose word on visitors is believed."""
     allow_more_files()
     config = uvicorn.Config(
@@ -157,13 +157,13 @@ class LimitedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._cancel_take_timer()
-        self._take_timer = self.loop.call_later(TAKE_SECONDS, self.let_go)
+        self._take_timer = self.loop.call_later(TAKE_SECONDS, self.abort)
 
     def resume_writing(self) -> None:
         self._cancel_take_timer()
         super().resume_writing()
 
-    def let_go(self) -> None:
+    def abort(self) -> None:
         """End the connection at once."""
         if self.transport is not None:
             self.transport.abort()
@@ -176,7 +176,7 @@ class LimitedProtocol(H11Protocol):
         if self._read_timer is not None:
             self._read_timer.cancel()
         self.phase, self.waiting_since = phase, time.monotonic()
-        self._read_timer = self.loop.call_later(LIMITS[phase], self.let_go) if phase else None
+        self._read_timer = self.loop.call_later(LIMITS[phase], self.abort) if phase else None
 
     def _cancel_take_timer(self) -> None:
         if self._take_timer is not None:
@@ -195,7 +195,7 @@ def make_room(connections: set[Any], limit: int) -> None:
     slow = sorted((c for c in connections if getattr(c, "phase", "")), key=lambda c: c.waiting_since)
     for connection in slow[:too_many]:
         connections.discard(connection)
-        connection.let_go()
+        connection.abort()
 
 
 def connection_limit() -> int:

@@ -100,11 +100,11 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
-        from evenrank.app.app import create_app, shared_by_workers
+        from evenrank.app.app import create_app, share_between_workers
         from evenrank.app.articles.article import save_facts
         from evenrank.app.articles.titles import read_subjects
         from evenrank.app.pages.admin import admin_key
-        from evenrank.app.server import listen, run_workers, server_of, show_log
+        from evenrank.app.server import listen, make_server, run_workers, show_log
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
@@ -120,15 +120,15 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
         say(f"{settings.subjects}: {len(read_subjects(settings.subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
-    shared = shared_by_workers(settings)
+    shared = share_between_workers(settings)
 
     def work() -> None:
         app = create_app(collection, settings, shared)
         say(f"ready after {time.monotonic() - start:.1f} s")
         if settings.has_admin_link:
-            link = f"{settings.public_url or address.rstrip('/')}/admin/{admin_key(app.state.desk)}"
+            link = f"{settings.public_url or address.rstrip('/')}/admin/{admin_key(app.state.current)}"
             click.echo(f"administration: {link}", err=True)
-        server_of(app, proxy or ("127.0.0.1" if settings.public_url else "")).run([socket])
+        make_server(app, proxy or ("127.0.0.1" if settings.public_url else "")).run([socket])
 
     with listen(host, port) as socket:
         address = f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}/"

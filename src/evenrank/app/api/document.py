@@ -15,12 +15,12 @@ from starlette.routing import BaseRoute, Route
 from evenrank.app.api.endpoints import MAX_EDITOR
 from evenrank.app.articles.collection_view import address_name, shown_dimensions
 from evenrank.app.articles.source import KINDS, MAX_DEPTH, ROLES
-from evenrank.app.desk import Desk, desk_of
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.lists.listing import MAX_TEXT, filter_choices
 from evenrank.app.pages.templating import page
 from evenrank.app.request.question import QUESTION_FIELDS
 from evenrank.app.searches.saved_search import MARKS
+from evenrank.app.state import AppState, state_of
 from evenrank.core.groups import Dimension
 from evenrank.trec.dimensions.dimensions import DIMENSIONS
 from evenrank.trec.dimensions.geography import GEOGRAPHY
@@ -170,24 +170,24 @@ _TYPES: Types = {
 }
 
 
-def api_document(desk: Desk) -> dict[str, Any]:
+def api_document(state: AppState) -> dict[str, Any]:
     """The document of this server's collection."""
-    collection = desk.collection
+    collection = state.collection
     return document(shown_dimensions(collection), collection.dimensions, collection.manifest.has_text_ids)
 
 
 def show_document(request: Request) -> Response:
-    return JSONResponse(api_document(desk_of(request)))
+    return JSONResponse(api_document(state_of(request)))
 
 
 def show_guide(request: Request) -> Response:
-    desk = desk_of(request)
+    state = state_of(request)
     return page(
         request,
         "api.html",
-        document=api_document(desk),
+        document=api_document(state),
         operations=operations(),
-        base=desk.base_url(request),
+        base=state.base_url(request),
         suffixes=list(FORMATS),
     )
 

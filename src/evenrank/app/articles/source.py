@@ -185,12 +185,12 @@ def _plain_entries(lines: Iterable[str]) -> Iterator[SourceEntry]:
         return
     for line in cleaned:
         if links := _LINK.findall(line):
-            yield from map(_titled, links)
+            yield from map(_title_entry, links)
         else:
-            yield replace(_titled(_BULLET.sub("", line) or line), text_id=line)
+            yield replace(_title_entry(_BULLET.sub("", line) or line), text_id=line)
 
 
-def _titled(title: str, namespace: int = 0) -> SourceEntry:
+def _title_entry(title: str, namespace: int = 0) -> SourceEntry:
     """An entry by title; a talk page stands for its article."""
     is_talk = namespace == 1 or (namespace == 0 and _TALK.match(title) is not None)
     return SourceEntry(
@@ -232,7 +232,7 @@ def _row_entry(row: list[str], id_at: int | None, title_at: int | None, namespac
         return row[at].strip() if at is not None and at < len(row) else ""
 
     title, number, namespace = cell(title_at), cell(id_at), cell(namespace_at)
-    entry = _titled(title, _namespace(namespace))
+    entry = _title_entry(title, _namespace(namespace))
     page_id = int(number) if number.isascii() and number.isdecimal() and len(number) < 11 else None
     is_talk = namespace == "1"
     return SourceEntry(title or number, entry.title, None if is_talk else page_id, entry.is_article, number)
@@ -288,11 +288,11 @@ def _json_entry(page: Any) -> SourceEntry:
     if isinstance(page, int):
         return SourceEntry(str(page), page_id=_page_id(page))
     if isinstance(page, str):
-        return replace(_titled(page), text_id=page)
+        return replace(_title_entry(page), text_id=page)
     title = next((str(page[name]) for name in TITLE_COLUMNS if page.get(name)), "")
     number = next((found for name in ID_COLUMNS if (found := _page_id(page.get(name))) is not None), None)
     namespace = next((_namespace(page[name]) for name in NAMESPACE_COLUMNS if name in page), 0)
-    entry = _titled(title, namespace)
+    entry = _title_entry(title, namespace)
     given = title or ("" if number is None else str(number))
     text_id = next((page[name] for name in ID_COLUMNS if isinstance(page.get(name), str)), "")
     given = given or text_id or str(dict(page))[:50]

@@ -64,7 +64,7 @@ class SourceReport:
 
 
 @dataclass(frozen=True)
-class Brought:
+class UserArticles:
     """The articles of a project as people brought them."""
 
     page_ids: NDArray[np.int32]
@@ -99,7 +99,9 @@ def importance_from_json(text: str | None) -> dict[int, str]:
     return {int(page): value for page, value in orjson.loads(text)["importance"].items()} if text else {}
 
 
-def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: WikiSources | None) -> Brought:
+def combine_sources(
+    collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: WikiSources | None
+) -> UserArticles:
     """The articles in any of the `in` sources, in each of the `and` sources, and in none of the `not` sources."""
     read = [(source, _read(collection, index, source, wiki)) for source in sources]
     importance: dict[int, str] = {}
@@ -112,7 +114,7 @@ def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], 
         rows = np.intersect1d(rows, other)
     unwanted = np.unique(np.concatenate(by_role["not"])) if by_role["not"] else np.zeros(0, np.intp)
     rows = np.setdiff1d(rows, unwanted)
-    return Brought(
+    return UserArticles(
         page_ids=np.asarray(collection.page_ids[rows], np.int32),
         reports=tuple(found.report for _, found in read),
         importance={page: value for page, value in importance.items() if value},
@@ -132,15 +134,15 @@ def _read(collection: Collection, index: TitleIndex, source: Source, wiki: WikiS
     if source.kind in WIKI_KINDS:
         if wiki is None:
             raise SourceError("This server is not connected to a wiki; paste titles or send a file.")
-        return _matched_wiki(collection, index, source, wiki.read(source))
+        return _match_wiki_articles(collection, index, source, wiki.read(source))
     try:
         entries = parse_entries(source.text, source.name)
     except EntriesError as error:
         raise SourceError(Message("%(source)s: %(reason)s.", source=source.label, reason=error.args[0])) from error
-    return _matched_entries(collection, index, source, entries, wiki)
+    return _match_entries(collection, index, source, entries, wiki)
 
 
-def _matched_entries(
+def _match_entries(
     collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: WikiSources | None
 ) -> _Found:
     rows = _rows_by_id(collection, entries)
@@ -175,7 +177,7 @@ def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArr
     return rows
 
 
-def _matched_wiki(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
+def _match_wiki_articles(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
     """Articles of the wiki by id where titles agree, else by title: a wiki that was imported anew has other ids.
 
     Collections whose ids are text do not have the wiki's, which are numbers.

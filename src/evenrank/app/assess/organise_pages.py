@@ -146,7 +146,7 @@ class Effects:
 
 def effects(judging: Judging) -> Effects:
     """The effects on all runs of the server, with the judgments of this moment."""
-    topics = judged_topics(judging.store, judging.desk.collection.text_ids)
+    topics = judged_topics(judging.store, judging.state.collection.text_ids)
     tasks: list[Task] = sorted({run.task for run in judging.runs})
     return Effects(
         measures={task: MAIN[task].name for task in tasks},
@@ -166,7 +166,7 @@ def run_effect(judging: Judging, run: Run, topics: Sequence[Topic]) -> RunEffect
 def _score(judging: Judging, run: Run, topics: Sequence[Topic]) -> dict[int, float]:
     """Scores by topic; none when nothing can be scored yet. Topics count before their tiers are complete."""
     try:
-        return scorer(judging.desk.collection, PROTOCOL, "intersection", min_tier=0)(run, topics)
+        return scorer(judging.state.collection, PROTOCOL, "intersection", min_tier=0)(run, topics)
     except EvenrankError:
         return {}
 
@@ -193,7 +193,7 @@ def show_work(request: Request) -> Response:
         request,
         "assess/organise.html",
         who=who,
-        state=judging.remembered.get("overview", judging.store, lambda: overview(judging)),
+        overview=judging.remembered.get("overview", judging.store, lambda: overview(judging)),
         topic_of=judging.topic,
         exports=FILE_NAMES,
         link=organise_path(request),

@@ -9,12 +9,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.articles.candidates import bring_articles, find_for
-from evenrank.app.desk import Desk
+from evenrank.app.articles.candidates import find_for, read_user_articles
 from evenrank.app.fairness.balance import CURVE_DECIMALS, Balance, Closeness, closeness_of, list_balance
 from evenrank.app.fairness.charts import Plot, Stack, around, plot, stack
 from evenrank.app.fairness.comparison import differ_in_few_people
 from evenrank.app.lists.work_list import WorkList, count_states, measure_list, rank_for_work, versions_of
+from evenrank.app.state import AppState
 from evenrank.app.storage.store import upsert
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.policies.optimal import Optimal
@@ -94,35 +94,35 @@ class Campaign:
         return stack(columns, [str(at + 1) for at in range(len(columns))], most=1.0)
 
 
-def campaign_of(desk: Desk, work_list: WorkList) -> Campaign:
+def campaign_of(state: AppState, work_list: WorkList) -> Campaign:
     """The campaign of a list."""
-    versions = versions_of(desk.store, work_list)
-    balances = tuple(balance_of(desk, version) for version in versions)
-    moments = tuple(_moment(desk, *both) for both in zip(versions, balances, strict=True))
+    versions = versions_of(state.store, work_list)
+    balances = tuple(balance_of(state, version) for version in versions)
+    moments = tuple(_moment(state, *both) for both in zip(versions, balances, strict=True))
     return Campaign(
         moments=moments,
-        states=count_states(desk.store, work_list),
+        states=count_states(state.store, work_list),
         balances=balances,
         picture=stack([moment.classes for moment in moments], [str(at + 1) for at in range(len(moments))]),
     )
 
 
-def _moment(desk: Desk, version: WorkList, balance: Balance) -> Moment:
+def _moment(state: AppState, version: WorkList, balance: Balance) -> Moment:
     codes = version.quality
     if codes is None:
-        rows = desk.collection.rows_of(version.page_ids)
-        codes = np.where(rows >= 0, desk.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
+        rows = state.collection.rows_of(version.page_ids)
+        codes = np.where(rows >= 0, state.collection.quality_class[rows], NO_CLASS).astype(np.uint8)
     counts = np.bincount(codes, minlength=NO_CLASS + 1)[: len(WORK_ORDER)]
     return Moment(version, tuple(counts.tolist()), closeness_of(balance))
 
 
-def balance_of(desk: Desk, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:
+def balance_of(state: AppState, work_list: WorkList, page_ids: NDArray[np.int32] | None = None) -> Balance:
     """How the attention of a list, or of other pages in its place, is shared among groups, against its goal."""
     return list_balance(
-        desk.collection,
+        state.collection,
         work_list.page_ids if page_ids is None else page_ids,
         work_list.target,
-        desk.space(work_list),
+        state.space(work_list),
         work_list.question,
         is_partial=len(work_list.page_ids) < work_list.n_candidates,
     )
@@ -149,15 +149,15 @@ class TradeOff:
     """Whether its AWRF may say something about one person, so that nobody sees it."""
 
 
-def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
+def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
     """The curve, worked out once and kept."""
-    points = _kept(desk, work_list)
+    points = _load_points(state, work_list)
     if not points:
         with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept
-            points = _kept(desk, work_list) or _worked_out(desk, work_list)
+            points = _load_points(state, work_list) or _compute_points(state, work_list)
     certificate = work_list.certificate
-    here = _rounded(TradePoint(work_list.question.fairness, certificate["relevance_share"], certificate["AWRF"]))
-    points = [_rounded(point) for point in points]
+    here = _round_point(TradePoint(work_list.question.fairness, certificate["relevance_share"], certificate["AWRF"]))
+    points = [_round_point(point) for point in points]
     everything = [*points, here]
     drawn = plot(
         [(100 * point.awrf, 100 * point.relevance) for point in points],
@@ -165,40 +165,42 @@ def trade_off(desk: Desk, work_list: WorkList) -> TradeOff:
         around([100 * point.awrf for point in everything], 2.0, 100.0),
         around([100 * point.relevance for point in everything], 2.0, 100.0),
     )
-    return TradeOff(tuple(points), here, drawn, _has_few_people(desk, work_list))
+    return TradeOff(tuple(points), here, drawn, _has_few_people(state, work_list))
 
 
-def _rounded(point: TradePoint) -> TradePoint:
+def _round_point(point: TradePoint) -> TradePoint:
     """A point as exact as the table shows it, also where the picture draws it."""
     return replace(point, awrf=round(point.awrf, CURVE_DECIMALS))
 
 
-def _has_few_people(desk: Desk, work_list: WorkList) -> bool:
+def _has_few_people(state: AppState, work_list: WorkList) -> bool:
     """Whether few people are on the list or at the other end of the curve, in plain search, or differ between them."""
     comparison, listed = work_list.comparison, work_list.page_ids
     ends = [listed, *([comparison.plain] if comparison else [])]
-    if any(balance_of(desk, work_list, page_ids).has_few_people for page_ids in ends):
+    if any(balance_of(state, work_list, page_ids).has_few_people for page_ids in ends):
         return True
-    space, question = desk.space(work_list), work_list.question
-    return comparison is not None and differ_in_few_people(desk.collection, comparison, listed, space, question)
+    space, question = state.space(work_list), work_list.question
+    return comparison is not None and differ_in_few_people(state.collection, comparison, listed, space, question)
 
 
-def _kept(desk: Desk, work_list: WorkList) -> list[TradePoint]:
+def _load_points(state: AppState, work_list: WorkList) -> list[TradePoint]:
     query = "SELECT points FROM trade_off WHERE work_list = ?"
-    row = desk.store.connection.execute(query, (work_list.number,)).fetchone()
+    row = state.store.connection.execute(query, (work_list.number,)).fetchone()
     return [TradePoint(*point) for point in orjson.loads(row["points"])] if row else []
 
 
-def _worked_out(desk: Desk, work_list: WorkList) -> list[TradePoint]:
+def _compute_points(state: AppState, work_list: WorkList) -> list[TradePoint]:
     """What each strength would give, as the lists that they make are measured."""
     asked = replace(work_list.question, policy=Optimal.name)
-    prepared = find_for(desk, asked, 1, bring_articles(desk, asked))
+    prepared = find_for(state, asked, 1, read_user_articles(state, asked))
     points = []
     for weight in WEIGHTS:
         question = replace(asked, fairness=weight)
-        measured = measure_list(desk, question, prepared, rank_for_work(question, prepared, len(work_list.page_ids))[0])
+        measured = measure_list(
+            state, question, prepared, rank_for_work(question, prepared, len(work_list.page_ids))[0]
+        )
         points.append((weight, measured["relevance_share"], measured["AWRF"]))
-    with desk.store.transaction(work_list.turn) as connection:
+    with state.store.transaction(work_list.turn) as connection:
         record = orjson.dumps(points).decode()
         connection.execute(_SAVE_CURVE, (work_list.number, record))
     return [TradePoint(*point) for point in points]

@@ -12,13 +12,13 @@ from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleList
 from evenrank.app.articles.collection_view import CLASSES, address_name, shown_dimensions
-from evenrank.app.desk import Desk
 from evenrank.app.exports.listing import Listing
 from evenrank.app.lists.work_list import WorkList, list_statuses, load_list
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.request.access import requested
+from evenrank.app.request.access import find_requested
 from evenrank.app.request.forms import clean_text
 from evenrank.app.request.visitor import list_path
+from evenrank.app.state import AppState
 from evenrank.core.groups import Dimension
 from evenrank.trec.collection import Collection
 
@@ -150,21 +150,23 @@ def parse_filters(query: Mapping[str, str], collection: Collection) -> Filters:
     )
 
 
-def requested_list(request: Request) -> WorkList:
+def find_list(request: Request) -> WorkList:
     """The list that the address names."""
-    return requested(load_list, request)
+    return find_requested(load_list, request)
 
 
-def list_articles(desk: Desk, work_list: WorkList) -> ArticleList:
+def list_articles(state: AppState, work_list: WorkList) -> ArticleList:
     """The articles of a list with what is known of them."""
-    known = desk.collection.rows_of(work_list.page_ids) >= 0
+    known = state.collection.rows_of(work_list.page_ids) >= 0
     earlier = None if known.all() else work_list.earlier_titles()
-    return ArticleList(desk.collection, work_list.page_ids, work_list.relevance, work_list.reasons, desk.facts, earlier)
+    return ArticleList(
+        state.collection, work_list.page_ids, work_list.relevance, work_list.reasons, state.facts, earlier
+    )
 
 
-def listing_of(desk: Desk, work_list: WorkList, base: str, filters: Filters | None = None) -> Listing:
+def make_listing(state: AppState, work_list: WorkList, base: str, filters: Filters | None = None) -> Listing:
     """The list, filtered. Its addresses can only read; a server without an address (`base`) has none."""
-    articles = list_articles(desk, work_list)
+    articles = list_articles(state, work_list)
     return Listing(
         title=work_list.title,
         task=1,
@@ -174,7 +176,7 @@ def listing_of(desk: Desk, work_list: WorkList, base: str, filters: Filters | No
         address=base and f"{base}{list_path(work_list.reader)}/refresh",
         edit_address=base and f"{base}/lists/new?from={work_list.reader}",
         articles=articles.articles((filters or Filters()).apply(articles)),
-        wiki_url=desk.wiki_url,
-        statuses=list_statuses(desk.store, work_list),
+        wiki_url=state.wiki_url,
+        statuses=list_statuses(state.store, work_list),
         importances=work_list.importance,
     )

@@ -11,14 +11,22 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from evenrank.app.articles.candidates import NO_MARKS, bring_articles, find_matches
-from evenrank.app.desk import Desk
+from evenrank.app.articles.candidates import NO_MARKS, find_matches, read_user_articles
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.fairness.comparison import ListComparison, compare_lists, comparison_from_json
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
-from evenrank.app.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint8
+from evenrank.app.state import AppState
+from evenrank.app.storage.saved_request import (
+    SavedRequest,
+    describe_model,
+    find_row,
+    pack,
+    row_fields,
+    save_request,
+    uint8,
+)
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import NO_CLASS
 from evenrank.core.rng import derive
@@ -38,7 +46,7 @@ _SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkList(Kept):
+class WorkList(SavedRequest):
     """One version of a work list. It never changes: newer data or another question make another one."""
 
     table = "work_list"
@@ -70,7 +78,7 @@ class WorkList(Kept):
 
 def save_list(store: Database, made: WorkList, owner: str) -> str:
     """Keep a list; gives the token of its link."""
-    return keep(
+    return save_request(
         store,
         made,
         owner,
@@ -84,20 +92,20 @@ def save_list(store: Database, made: WorkList, owner: str) -> str:
 
 def load_list(store: Database, token: str) -> WorkList | None:
     """The list behind a link; None when there is none."""
-    row = find_kept(store, "work_list", token)
-    return None if row is None else list_of_row(row)
+    row = find_row(store, "work_list", token)
+    return None if row is None else list_from_row(row)
 
 
 def versions_of(store: Database, work_list: WorkList) -> list[WorkList]:
     """All versions of a list, the oldest first; whoever may only read it gets their reading links."""
     query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? ORDER BY number"
-    versions = [list_of_row(row) for row in store.connection.execute(query, (work_list.series,))]
+    versions = [list_from_row(row) for row in store.connection.execute(query, (work_list.series,))]
     return [version.for_reader() for version in versions] if work_list.is_read_only else versions
 
 
-def list_of_row(row: Any) -> WorkList:
+def list_from_row(row: Any) -> WorkList:
     return WorkList(
-        **fields_of(row),
+        **row_fields(row),
         n_candidates=row["n_candidates"],
         quality=None if row["quality"] is None else uint8(row["quality"]),
         titles_then=row["titles"],
@@ -110,12 +118,12 @@ WORK_WEIGHT = 0.5
 """How much the work that an article needs counts in its worth, beside its relevance."""
 
 
-def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkList:
+def make_list(state: AppState, question: Question, marks: Marks = NO_MARKS) -> WorkList:
     """The work list of a question; the same question and marks give the same list."""
-    brought = bring_articles(desk, question)
-    prepared, reasons = find_matches(desk, question, 1, brought, marks)
+    user_articles = read_user_articles(state, question)
+    prepared, reasons = find_matches(state, question, 1, user_articles, marks)
     candidates, target = prepared
-    length = min(question.length or desk.settings.list_length, len(candidates))
+    length = min(question.length or state.settings.list_length, len(candidates))
     positions, certificate = rank_for_work(question, prepared, length)
     page_ids = candidates.page_ids[positions]
     plain = relevance_order(candidates)[: len(positions)]
@@ -125,13 +133,13 @@ def make_list(desk: Desk, question: Question, marks: Marks = NO_MARKS) -> WorkLi
         relevance=candidates.relevance[positions],
         reasons=reasons.at(positions),
         target=target.values,
-        certificate={**certificate, **measure_list(desk, question, prepared, positions)},
+        certificate={**certificate, **measure_list(state, question, prepared, positions)},
         n_candidates=len(candidates),
-        model=model_used(desk.source.choice),
-        brought=brought.to_json() if brought else None,
-        data=desk.data,
+        model=describe_model(state.source.choice),
+        user_articles=user_articles.to_json() if user_articles else None,
+        data=state.data,
         quality=candidates.quality_class[positions],
-        titles_then=orjson.dumps(desk.collection.titles_of(page_ids.tolist())).decode(),
+        titles_then=orjson.dumps(state.collection.titles_of(page_ids.tolist())).decode(),
         comparison=compare_lists(candidates.page_ids[plain], page_ids),
     )
 
@@ -154,14 +162,16 @@ def for_work(candidates: Candidates) -> Candidates:
     return replace(candidates, relevance=candidates.relevance * worth)
 
 
-def measure_list(desk: Desk, question: Question, prepared: Prepared, positions: NDArray[np.intp]) -> dict[str, float]:
+def measure_list(
+    state: AppState, question: Question, prepared: Prepared, positions: NDArray[np.intp]
+) -> dict[str, float]:
     """Relevance kept and AWRF of a ranking under any policy, by the estimates that policies work with."""
     candidates, target = prepared
     weights = question.weights(len(positions))
     kept = float(candidates.relevance[positions] @ weights)
     most = float(np.sort(candidates.relevance)[::-1][: len(positions)] @ weights)
     page_ids = candidates.page_ids[positions]
-    exposure = list_exposure(desk.collection, page_ids, target.space, question)[1:]
+    exposure = list_exposure(state.collection, page_ids, target.space, question)[1:]
     wanted = target.values[1:]
     return {
         "relevance_share": kept / most if most > 0 else 1.0,
@@ -263,25 +273,25 @@ class Difference:
         return bool(self.added or self.improved or self.declined or self.deleted or self.left)
 
 
-def refresh(desk: Desk, work_list: WorkList) -> str:
+def refresh(state: AppState, work_list: WorkList) -> str:
     """Make a list again with the data and the marks of now, as the next version of it; gives the token of its link."""
     made = replace(
-        make_list(desk, work_list.question, list_feedback(desk.store, work_list)),
+        make_list(state, work_list.question, list_feedback(state.store, work_list)),
         series=work_list.series,
         name=work_list.name,
         is_private=work_list.is_private,
     )
-    return save_list(desk.store, made, work_list.owner)
+    return save_list(state.store, made, work_list.owner)
 
 
-def previous_version(desk: Desk, work_list: WorkList) -> WorkList | None:
+def previous_version(state: AppState, work_list: WorkList) -> WorkList | None:
     """The version before this one; None for the first."""
-    earlier = [version for version in versions_of(desk.store, work_list) if version.number < work_list.number]
+    earlier = [version for version in versions_of(state.store, work_list) if version.number < work_list.number]
     return earlier[-1] if earlier else None
 
 
-def newest_version(desk: Desk, work_list: WorkList) -> WorkList:
-    return versions_of(desk.store, work_list)[-1]
+def newest_version(state: AppState, work_list: WorkList) -> WorkList:
+    return versions_of(state.store, work_list)[-1]
 
 
 def difference(collection: Collection, before: WorkList, after: WorkList) -> Difference:

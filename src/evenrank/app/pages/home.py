@@ -18,7 +18,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.candidates import find_for
-from evenrank.app.desk import Desk, desk_of
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.fairness.comparison import Change, changes
 from evenrank.app.lists.work_list import make_list
@@ -28,7 +27,8 @@ from evenrank.app.pages.templating import page, static_url
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.question import Question, QuestionError
 from evenrank.app.request.visitor import YEAR, own, see_other, set_cookie, visitor_of
-from evenrank.app.storage.shares import found_again
+from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.shares import find_owned
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.policies.relevance import relevance_order
@@ -73,9 +73,9 @@ class Example:
         return {"title": self.title, "keywords": self.keywords}
 
 
-def make_example(desk: Desk) -> Example | None:
+def make_example(state: AppState) -> Example | None:
     """The example that shows most; None when the collection has no topic with keywords that finds anything."""
-    found = [(question, measured) for question in promising(desk) if (measured := moved_groups(desk, question))]
+    found = [(question, measured) for question in promising(state) if (measured := moved_groups(state, question))]
     if not found:
         return None
     question, moved = max(found, key=lambda pair: sum(change.progress for change in pair[1]))
@@ -83,22 +83,22 @@ def make_example(desk: Desk) -> Example | None:
     return Example(question.title, ", ".join(question.keywords), rows)
 
 
-def example_of(desk: Desk) -> Example | None:
-    """The example of the data that a desk serves, worked out once."""
-    return desk.kept_example.get(desk.data, lambda: make_example(desk))
+def example_of(state: AppState) -> Example | None:
+    """The example for the data that are served, computed once."""
+    return state.example_cache.get(state.data, lambda: make_example(state))
 
 
 async def prepare_example(app: Starlette) -> None:
     """Work the example out soon after the start, so that the first visitor does not wait for it."""
     await asyncio.sleep(SECONDS_AFTER_START)
-    await run_in_threadpool(example_of, app.state.desk)
+    await run_in_threadpool(example_of, app.state.current)
 
 
-def promising(desk: Desk) -> list[Question]:
+def promising(state: AppState) -> list[Question]:
     """Questions whose plain search is far from their goal, and that find enough articles to do something about it."""
-    topics = [topic for topic in desk.collection.topics if topic.keywords]
+    topics = [topic for topic in state.collection.topics if topic.keywords]
     asked = [Question(topic.title, topic.keywords[:N_KEYWORDS]) for topic in spread(topics)]
-    distances = [distance_from_goal(desk, question) for question in asked]
+    distances = [distance_from_goal(state, question) for question in asked]
     order = np.argsort(-np.array(distances), kind="stable")[:N_MEASURED]
     return [asked[at] for at in order if distances[at] > 0]
 
@@ -109,37 +109,37 @@ def spread(topics: Sequence[Topic]) -> list[Topic]:
     return [topics[at] for at in places]
 
 
-def distance_from_goal(desk: Desk, question: Question) -> float:
+def distance_from_goal(state: AppState, question: Question) -> float:
     """How much attention of plain search is with other groups than the goal wants, times the share of a complete list
     that can be filled; 0 when nothing is found."""
     try:
-        candidates, target = find_for(desk, question, 1)
+        candidates, target = find_for(state, question, 1)
     except (QuestionError, EvenrankError):
         return 0.0
     plain = candidates.page_ids[relevance_order(candidates)[:N_TOP]]
-    exposure = list_exposure(desk.collection, plain, target.space, question)[1:]
+    exposure = list_exposure(state.collection, plain, target.space, question)[1:]
     missed = np.abs(exposure / max(exposure.sum(), 1e-12) - target.values[1:]).sum() / 2
-    return float(missed) * min(1.0, len(candidates) / desk.settings.list_length)
+    return float(missed) * min(1.0, len(candidates) / state.settings.list_length)
 
 
-def moved_groups(desk: Desk, question: Question) -> list[Change]:
+def moved_groups(state: AppState, question: Question) -> list[Change]:
     """The groups whose attention a list of a question changes, those first that came nearest to their goal."""
     try:
-        made = make_list(desk, question)
+        made = make_list(state, question)
     except (QuestionError, EvenrankError):
         return []
     assert made.comparison is not None
-    return changes(desk.collection, made.comparison, made.page_ids, made.target, desk.space(made), question)
+    return changes(state.collection, made.comparison, made.page_ids, made.target, state.space(made), question)
 
 
 def landing(request: Request) -> Response:
-    desk = desk_of(request)
-    mine = [entry for entry in found_again(desk.store, visitor_of(request), limit=20) if not entry.archived]
-    return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_of(desk))
+    state = state_of(request)
+    mine = [entry for entry in find_owned(state.store, visitor_of(request), limit=20) if not entry.archived]
+    return page(request, "home.html", numbers=state.numbers, mine=mine[:N_RECENT], example=example_of(state))
 
 
 def about(request: Request) -> Response:
-    return page(request, "about.html", numbers=desk_of(request).numbers)
+    return page(request, "about.html", numbers=state_of(request).numbers)
 
 
 def choose_language(request: Request, fields: Fields) -> Response:
@@ -154,18 +154,18 @@ def choose_language(request: Request, fields: Fields) -> Response:
 
 def health(request: Request) -> Response:
     """200 while the store can be read; 503 with the reason when it cannot."""
-    desk = desk_of(request)
+    state = state_of(request)
     try:
-        desk.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
+        state.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
     except (EvenrankError, OSError) as error:
         return JSONResponse({"status": "failing", "reason": reason_of(error)}, 503)
-    return JSONResponse({"status": "ok", "articles": len(desk.collection), "data": desk.age.text})
+    return JSONResponse({"status": "ok", "articles": len(state.collection), "data": state.age.text})
 
 
 def metrics(request: Request) -> Response:
     """Requests so far, for Prometheus."""
     counts: RequestCounts = request.app.state.counts
-    text = counts.text(len(desk_of(request).collection))
+    text = counts.text(len(state_of(request).collection))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 

@@ -13,12 +13,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.app.articles.candidates import bring_articles, find_matches
-from evenrank.app.desk import Desk
+from evenrank.app.articles.candidates import find_matches, read_user_articles
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
-from evenrank.app.storage.kept import Kept, fields_of, find_kept, keep, model_used, pack, uint16
+from evenrank.app.state import AppState
+from evenrank.app.storage.saved_request import (
+    SavedRequest,
+    describe_model,
+    find_row,
+    pack,
+    row_fields,
+    save_request,
+    uint16,
+)
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.rng import derive
 from evenrank.database.database import Database, Turn
@@ -162,7 +170,7 @@ def exchange_kinds(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SavedSearch(Kept):
+class SavedSearch(SavedRequest):
     """One saved search. Its candidates and plan stay; draws and marks are added to it."""
 
     table = "saved_search"
@@ -189,13 +197,13 @@ class SavedSearch(Kept):
         return order[np.searchsorted(self.page_ids[order], page_ids)]
 
 
-def make_search(desk: Desk, question: Question) -> SavedSearch:
+def make_search(state: AppState, question: Question) -> SavedSearch:
     """The saved search of a question."""
-    brought = bring_articles(desk, question)
-    prepared, reasons = find_matches(desk, question, 2, brought)
+    user_articles = read_user_articles(state, question)
+    prepared, reasons = find_matches(state, question, 2, user_articles)
     candidates = prepared.candidates
-    length = min(desk.settings.draw_length, len(candidates))
-    request = Request(2, desk.settings.n_planned_draws, length, question.attention_model)
+    length = min(state.settings.draw_length, len(candidates))
+    request = Request(2, state.settings.n_planned_draws, length, question.attention_model)
     plan, certificate = plan_draws(prepared, question.fairness, request)
     return SavedSearch(
         question=question,
@@ -206,25 +214,25 @@ def make_search(desk: Desk, question: Question) -> SavedSearch:
         kinds=candidates.alignment.page_type.astype(np.uint16),
         target=prepared.target.values,
         certificate=certificate,
-        model=model_used(desk.source.choice),
-        brought=brought.to_json() if brought else None,
-        data=desk.data,
+        model=describe_model(state.source.choice),
+        user_articles=user_articles.to_json() if user_articles else None,
+        data=state.data,
     )
 
 
 def save_search(store: Database, made: SavedSearch, owner: str) -> str:
     """Keep a search; gives the token of its link."""
     plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
-    return keep(store, made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
+    return save_request(store, made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
 
 
 def load_search(store: Database, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
-    row = find_kept(store, "saved_search", token)
+    row = find_row(store, "saved_search", token)
     if row is None:
         return None
     return SavedSearch(
-        **fields_of(row),
+        **row_fields(row),
         plan=uint16(row["plan"]).reshape(row["n_planned"], -1),
         kinds=uint16(row["kinds"]),
         n_draws=row["n_draws"],

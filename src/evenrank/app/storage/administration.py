@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.app.storage.kept import SHARED_BY, TABLES, Table, delete_kept
+from evenrank.app.storage.saved_request import SHARED_BY, TABLES, Table, delete_request
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of, new_token, now
 from evenrank.database.database import Database
@@ -149,7 +149,7 @@ def last_used(store: Database, thing: Table) -> dict[int, str]:
     return used
 
 
-def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, int]]:
+def find_expired(store: Database, at: datetime | None = None) -> list[tuple[Table, int]]:
     """What the limits on retention say is to be removed now: unused things without an account, and archived ones."""
     at = at or datetime.now(UTC)
     rules = {"browser_days": f"owner NOT LIKE '{PREFIX}%'", "archive_days": "archived IS NOT NULL"}
@@ -169,9 +169,9 @@ def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, in
 
 def remove_expired(store: Database, at: datetime | None = None) -> int:
     """Remove what is expired; gives how many lists and searches that were."""
-    gone = expired(store, at)
+    gone = find_expired(store, at)
     for thing, number in gone:
-        delete_kept(store, thing, number)
+        delete_request(store, thing, number)
     return len(gone)
 
 
@@ -180,7 +180,7 @@ def remove_person(store: Database, key: str) -> None:
     for thing in TABLES:
         query = f"SELECT DISTINCT {SHARED_BY[thing]} AS shared_number FROM {thing} WHERE owner = ?"
         for row in store.connection.execute(query, (key,)).fetchall():
-            delete_kept(store, thing, row["shared_number"])
+            delete_request(store, thing, row["shared_number"])
     with store.transaction() as connection:
         stranger = new_token()
         for table in ("mark", "list_mark", "draw"):

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 
 import orjson
 
-from evenrank.app.storage.store import desk_schema, now
+from evenrank.app.storage.store import app_schema, now
 from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CONTENTS = "contents.json"
-SCHEMAS: dict[str, Callable[[], Schema]] = {"store": desk_schema, "judgments": judgments_schema}
+SCHEMAS: dict[str, Callable[[], Schema]] = {"store": app_schema, "judgments": judgments_schema}
 """What a backup may hold: lists and searches of the web app, and judgments."""
 MAX_BYTES = 64 << 30
 """Longest database that is restored."""

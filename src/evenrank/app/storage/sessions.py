@@ -15,7 +15,7 @@ import orjson
 
 from evenrank.app.request.visitor import Person
 from evenrank.app.settings import SignInSettings
-from evenrank.app.storage.shares import PREFIX, hand_to
+from evenrank.app.storage.shares import PREFIX, transfer_ownership
 from evenrank.app.storage.store import now
 from evenrank.database.database import Database
 from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiError
@@ -149,7 +149,7 @@ def start_session(store: Database, name: str, tokens: OAuthTokens, browser: str)
         )
         row = (digest(cookie), key, now(), expires, seal(cookie, tokens))
         connection.execute("INSERT INTO session (digest, person, created, expires, access) VALUES (?, ?, ?, ?, ?)", row)
-    hand_to(store, browser, key)
+    transfer_ownership(store, browser, key)
     return cookie
 
 

@@ -44,12 +44,12 @@ LIMITS = {
 which unused things without an account, and archived ones, are removed (0 for never)."""
 
 
-def open_desk_store(location: Location) -> Database:
+def open_app_store(location: Location) -> Database:
     """The store at a location, made if it is not there; an error when something else is there."""
-    return open_database(location, desk_schema(), may_create=True, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES)
+    return open_database(location, app_schema(), may_create=True, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES)
 
 
-def desk_schema() -> Schema:
+def app_schema() -> Schema:
     """What a store of work lists holds, and the steps from earlier versions."""
 
     def read(name: str) -> str:

@@ -13,11 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evenrank.app.articles.article import ArticleList, ListedArticle
-from evenrank.app.articles.candidates import bring_articles, build_settings, find_for
+from evenrank.app.articles.candidates import build_settings, find_for, read_user_articles
 from evenrank.app.articles.collection_view import dimensions_of
 from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
-from evenrank.app.articles.user_articles import Brought, SourceReport
-from evenrank.app.desk import Desk, desk_of
+from evenrank.app.articles.user_articles import SourceReport, UserArticles
 from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.budget import question_faults
@@ -26,7 +25,8 @@ from evenrank.app.request.forms import Fields, clean_text, query_fields, split_k
 from evenrank.app.request.question import QUESTION_FIELDS, Question, QuestionError
 from evenrank.app.request.question_fields import OFFERED
 from evenrank.app.request.visitor import remember, see_other
-from evenrank.app.storage.kept import Kept
+from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.core.concentration import Concentration
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import WORK_ORDER, Task, Topic
@@ -97,7 +97,7 @@ class GoalPreview:
 
 
 @dataclass(frozen=True)
-class BroughtPreview:
+class UserArticlesPreview:
     """What became of the articles that somebody brought."""
 
     n_articles: int
@@ -105,7 +105,7 @@ class BroughtPreview:
     is_restricting: bool
 
 
-def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
+def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
     """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much."""
     topic = Topic(
         0,
@@ -113,7 +113,7 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
         split_keywords(fields.get("keywords", "")),
         clean_text(fields.get("scope", "")),
     )
-    engine = desk.source.model().engine
+    engine = state.source.model().engine
     if faults := question_faults(topic.title, topic.keywords, topic.scope, engine.layout.language):
         raise QuestionError(faults)
     words = topic_words(topic, language=engine.layout.language)
@@ -122,7 +122,7 @@ def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
     hits = engine.search(build_terms(words, engine), MOST_COUNTED)
     best = hits.page_ids[:N_SHOWN]
     reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
-    shown = ArticleList(desk.collection, best, hits.scores[:N_SHOWN], reasons, desk.facts)
+    shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
     return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
 
 
@@ -147,16 +147,16 @@ def _frequency(engine: Engine, word: str) -> int:
     return max(engine.document_frequencies("text", forms), default=0)
 
 
-def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalPreview | None:
+def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> GoalPreview | None:
     """What the goal of a form would mean; None while the form cannot be used."""
     try:
-        question = desk.asked(fields)
-        brought = recent_articles(desk, question)
-        candidates, target = find_for(desk, question, task, brought)
+        question = state.parse_question(fields)
+        user_articles = recent_user_articles(state, question)
+        candidates, target = find_for(state, question, task, user_articles)
     except QuestionError:
         return None
-    is_own = brought is not None and brought.is_restricting
-    settings = build_settings(desk, replace(question, goal="field"), task, is_own)
+    is_own = user_articles is not None and user_articles.is_restricting
+    settings = build_settings(state, replace(question, goal="field"), task, is_own)
     field = target_of(candidates, task, target.space, settings).values
     counts = candidates.alignment.total()
     tables: list[tuple[str, list[GoalRow] | None]] = []
@@ -169,14 +169,14 @@ def preview_goal(desk: Desk, fields: Mapping[str, str], task: Task = 1) -> GoalP
         shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
         labels = dimension.readable_scored_groups
         rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
-        kept = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
-        tables.append((dimension.heading, sorted(kept, key=lambda row: -row.goal)))
+        saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
+        tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
     found = [
         (one.dimension, readable(one, target.space), one.share)
-        for one in field_concentrations(desk.collection, candidates, target.space, settings)
+        for one in field_concentrations(state.collection, candidates, target.space, settings)
         if one.dimension not in withheld
     ]
-    most = (question.length or desk.settings.list_length) if task == 1 else len(candidates)
+    most = (question.length or state.settings.list_length) if task == 1 else len(candidates)
     return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
 
 
@@ -186,22 +186,24 @@ def readable(one: Concentration, space: GroupSpace) -> str:
     return dimension.readable_groups[dimension.groups.index(one.group)]
 
 
-def recent_articles(desk: Desk, question: Question) -> Brought | None:
+def recent_user_articles(state: AppState, question: Question) -> UserArticles | None:
     """The articles that a question brings, as they were within the last minute."""
     if not question.sources:
         return None
     moment = int(time.monotonic() // SECONDS_RECENT)
-    return desk.recent.get(("brought", question.sources, desk.data, moment), lambda: bring_articles(desk, question))
+    return state.results.get(
+        ("brought", question.sources, state.data, moment), lambda: read_user_articles(state, question)
+    )
 
 
-def preview_brought(desk: Desk, fields: Mapping[str, str]) -> BroughtPreview | None:
+def preview_user_articles(state: AppState, fields: Mapping[str, str]) -> UserArticlesPreview | None:
     """What the sources of a form match; None when it has none."""
     titled = {**fields, "title": fields.get("title") or "untitled"}
-    question = desk.asked(titled)
-    brought = recent_articles(desk, question)
-    if brought is None:
+    question = state.parse_question(titled)
+    user_articles = recent_user_articles(state, question)
+    if user_articles is None:
         return None
-    return BroughtPreview(len(brought.page_ids), brought.reports, brought.is_restricting)
+    return UserArticlesPreview(len(user_articles.page_ids), user_articles.reports, user_articles.is_restricting)
 
 
 def ask(
@@ -209,11 +211,11 @@ def ask(
     kind: str,
     fields: Mapping[str, str],
     faults: Mapping[str, str] | None = None,
-    brought: BroughtPreview | None = None,
+    user_articles: UserArticlesPreview | None = None,
 ) -> Response:
     """The form, filled with what is known; with a preview of what the words find."""
-    desk = desk_of(request)
-    preview, too_much = _preview(desk, fields)
+    state = state_of(request)
+    preview, too_much = _preview(state, fields)
     faults = {**too_much, **(faults or {})}
     response = page(
         request,
@@ -226,51 +228,51 @@ def ask(
         strengths=choices_of("strength").values(),
         goals=choices_of("goal").values(),
         attentions=choices_of("attention"),
-        dimensions=desk.collection.dimensions,
-        chosen_dimensions=_chosen_dimensions(desk, fields),
+        dimensions=state.collection.dimensions,
+        chosen_dimensions=_chosen_dimensions(state, fields),
         classes=WORK_ORDER,
         importances=IMPORTANCES,
-        kinds={name: label for name, label in KINDS.items() if name != "file" and can_read(desk, name)},
+        kinds={name: label for name, label in KINDS.items() if name != "file" and can_read(state, name)},
         roles=ROLES,
         n_rows=N_ROWS,
         question_fields=QUESTION_FIELDS,
         preview=preview,
-        goal=preview_goal(desk, fields, TASKS[kind]) if fields.get("title") else None,
-        brought=brought,
+        goal=preview_goal(state, fields, TASKS[kind]) if fields.get("title") else None,
+        user_articles=user_articles,
     )
     response.headers.update(KEPT_BY_BROWSER)
     return response
 
 
-def _preview(desk: Desk, fields: Mapping[str, str]) -> tuple[Preview | None, Mapping[str, str]]:
+def _preview(state: AppState, fields: Mapping[str, str]) -> tuple[Preview | None, Mapping[str, str]]:
     """The preview of a form that has a title, and what of its words is too much to look up."""
     try:
-        return (make_preview(desk, fields) if fields.get("title") else None), {}
+        return (make_preview(state, fields) if fields.get("title") else None), {}
     except QuestionError as error:
         return None, error.by_field
 
 
-def can_read(desk: Desk, kind: str) -> bool:
+def can_read(state: AppState, kind: str) -> bool:
     """Whether this server can read a kind of source."""
-    return kind not in WIKI_KINDS or bool(desk.settings.wiki_api)
+    return kind not in WIKI_KINDS or bool(state.settings.wiki_api)
 
 
-def _chosen_dimensions(desk: Desk, fields: Mapping[str, str]) -> tuple[str, ...]:
+def _chosen_dimensions(state: AppState, fields: Mapping[str, str]) -> tuple[str, ...]:
     """The boxes that are ticked: those of the form, or the usual ones in a form that was not filled in."""
-    names = tuple(name for name in desk.collection.masks if fields.get(f"dimension-{name}"))
-    return names if fields.get(OFFERED) else dimensions_of(desk.collection, names)
+    names = tuple(name for name in state.collection.masks if fields.get(f"dimension-{name}"))
+    return names if fields.get(OFFERED) else dimensions_of(state.collection, names)
 
 
-def initial_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
+def initial_fields(request: Request, load: Callable[[str], SavedRequest | None]) -> dict[str, str]:
     """What the form starts with: the fields in the address, over the question of the list that `from` names."""
     query = query_fields(request)
     token = query.pop("from", "")
     if not token:
         return query
-    kept = load(token)
-    if kept is None or not role_of(request, kept):
+    saved = load(token)
+    if saved is None or not role_of(request, saved):
         raise HTTPException(404)
-    return {**kept.question.to_fields(), **query}
+    return {**saved.question.to_fields(), **query}
 
 
 def check(request: Request, kind: str, fields: Fields) -> Response:
@@ -280,16 +282,16 @@ def check(request: Request, kind: str, fields: Fields) -> Response:
         if name.startswith("file-") and not name.endswith("-file"):
             shown[name.replace("file-", "text-")] = text
     try:
-        brought = preview_brought(desk_of(request), fields)
+        user_articles = preview_user_articles(state_of(request), fields)
     except QuestionError as error:
         return ask(request, kind, shown, error.by_field)
-    return ask(request, kind, shown, None, brought)
+    return ask(request, kind, shown, None, user_articles)
 
 
-def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callable[[Desk], str]) -> Response:
+def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callable[[AppState], str]) -> Response:
     """The way to what `make` keeps and gives the address of; the form again, with what is wrong in it."""
     try:
-        address = make(desk_of(request))
+        address = make(state_of(request))
     except QuestionError as error:
         return ask(request, kind, fields, error.by_field)
     return remember(request, see_other(request, address))
@@ -297,13 +299,13 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
 
 def show_preview(request: Request) -> Response:
     """The preview alone, for the page that is open."""
-    return page(request, "preview.html", preview=make_preview(desk_of(request), query_fields(request)))
+    return page(request, "preview.html", preview=make_preview(state_of(request), query_fields(request)))
 
 
 def show_goal(request: Request, fields: Fields) -> Response:
     """What the goal would mean for the form as it is, for the page that is open."""
-    desk = desk_of(request)
+    state = state_of(request)
     area = "lists" if request.url.path.endswith("/lists/goal") else "searches"
-    goal = preview_goal(desk, fields, 1 if area == "lists" else 2)
-    has_groups = bool(_chosen_dimensions(desk, fields))
+    goal = preview_goal(state, fields, 1 if area == "lists" else 2)
+    has_groups = bool(_chosen_dimensions(state, fields))
     return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area, has_groups=has_groups)

@@ -52,7 +52,7 @@ class ModelUsed:
         return orjson.dumps(asdict(self)).decode()
 
 
-def model_used(choice: ModelChoice) -> ModelUsed:
+def describe_model(choice: ModelChoice) -> ModelUsed:
     """What is kept of the model that was chosen."""
     encoder = choice.encoder.fingerprint if choice.encoder else None
     return ModelUsed(choice.kind, choice.fingerprint or None, encoder, choice.cross_encoder)
@@ -70,7 +70,7 @@ SHARED_BY: dict[Table, str] = {"work_list": "series", "saved_search": "number"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class SavedRequest:
     """A question and what was found for it; number, tokens and time come with the saving."""
 
     table: ClassVar[Table]
@@ -86,9 +86,9 @@ class Kept:
     certificate: dict[str, float]
     """What the policy proves."""
     model: ModelUsed | None = None
-    """The relevance model that brought the pages; None in what was kept before models were recorded."""
-    brought: str | None = None
-    """What became of the sources that people brought, as JSON; None when they brought none."""
+    """The relevance model that found the pages; None in what was saved before models were recorded."""
+    user_articles: str | None = None
+    """What became of the articles that people brought, as JSON; None when they brought none."""
     data: str = ""
     """Which data it was made from; empty in what was kept before that was recorded."""
     number: int = 0
@@ -129,15 +129,15 @@ class Kept:
     @cached_property
     def reports(self) -> tuple[SourceReport, ...]:
         """What became of each source."""
-        return reports_from_json(self.brought)
+        return reports_from_json(self.user_articles)
 
     @cached_property
     def importance(self) -> Mapping[int, str]:
         """Importance by page id, where a banner gives it."""
-        return importance_from_json(self.brought)
+        return importance_from_json(self.user_articles)
 
 
-def keep(store: Database, made: Kept, owner: str, **own: bytes | int | str | None) -> str:
+def save_request(store: Database, made: SavedRequest, owner: str, **own: bytes | int | str | None) -> str:
     """Keep a new row with the columns that only its table has; gives the token of its link."""
     token, table = new_token(), made.table
     row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
@@ -154,7 +154,7 @@ def keep(store: Database, made: Kept, owner: str, **own: bytes | int | str | Non
     return token
 
 
-def delete_kept(store: Database, table: Table, number: int) -> None:
+def delete_request(store: Database, table: Table, number: int) -> None:
     """Remove a list with all its versions, or a search with its draws; marks and shares go with it.
 
     `number` is that under which it is shared: the series of a list, the number of a search.
@@ -173,14 +173,14 @@ def delete_kept(store: Database, table: Table, number: int) -> None:
             connection.execute("DELETE FROM saved_search WHERE number = ?", (number,))
 
 
-def find_kept(store: Database, table: Table, token: str) -> Any:
+def find_row(store: Database, table: Table, token: str) -> Any:
     """The row behind a link, be it the full one or the one that can only read; None when there is none."""
     query = f"SELECT *, token <> ? AS is_read_only FROM {table} WHERE token = ? OR reader = ?"
     return store.connection.execute(query, (token, token, token)).fetchone()
 
 
-def fields_of(row: Any) -> dict[str, Any]:
-    """The fields of `Kept` in a row."""
+def row_fields(row: Any) -> dict[str, Any]:
+    """The fields of `SavedRequest` in a row."""
     return {
         "question": question_from_json(row["question"]),
         "page_ids": int32(row["pages"]),
@@ -189,7 +189,7 @@ def fields_of(row: Any) -> dict[str, Any]:
         "target": float64(row["target"]),
         "certificate": orjson.loads(row["certificate"]),
         "model": model_from_json(row["model"]),
-        "brought": row["brought"],
+        "user_articles": row["brought"],
         "data": row["data"] or "",
         "number": row["number"],
         "token": row["reader"] if row["is_read_only"] else row["token"],
@@ -203,7 +203,7 @@ def fields_of(row: Any) -> dict[str, Any]:
     }
 
 
-def _columns(made: Kept) -> dict[str, bytes | str | int | None]:
+def _columns(made: SavedRequest) -> dict[str, bytes | str | int | None]:
     return {
         "question": made.question.to_json().decode(),
         "pages": pack(made.page_ids, "<i4"),
@@ -213,7 +213,7 @@ def _columns(made: Kept) -> dict[str, bytes | str | int | None]:
         "target": pack(made.target, "<f8"),
         "certificate": orjson.dumps(made.certificate).decode(),
         "model": made.model.to_json() if made.model else None,
-        "brought": made.brought,
+        "brought": made.user_articles,
         "data": made.data or None,
         "name": made.name or None,
         "is_private": int(made.is_private),

@@ -1,4 +1,4 @@
-"""The desk: what every page of the app works with."""
+"""The state of the app: an open collection with its search, the store, the settings, and caches."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleFacts, open_facts
-from evenrank.app.articles.candidates import DeskSource, desk_source, learn_goals
+from evenrank.app.articles.candidates import AppSource, app_source, learn_goals
 from evenrank.app.articles.collection_view import DataAge, Numbers, count_collection, data_age, data_mark, dimensions_of
 from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
 from evenrank.app.articles.user_articles import WikiSources
 from evenrank.app.request.question import Question, parse_question
 from evenrank.app.settings import WebSettings
-from evenrank.app.storage.kept import Kept
-from evenrank.app.storage.store import keep_id_numbers, open_desk_store, server_secret
+from evenrank.app.storage.saved_request import SavedRequest
+from evenrank.app.storage.store import keep_id_numbers, open_app_store, server_secret
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.database.database import Database
@@ -40,8 +40,8 @@ N_CELLS = 8192
 R = TypeVar("R")
 
 
-class Recent:
-    """The last results, by what they are results of; many threads share them."""
+class LRUCache:
+    """The most recently used results by key; threads may share it."""
 
     def __init__(self, most: int = N_RECENT) -> None:
         self.most = most
@@ -49,7 +49,7 @@ class Recent:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], R]) -> R:
-        """The result for a key, made if it is not remembered; two threads may make the same one at once."""
+        """The result for a key, computed if it is not cached; two threads may compute the same one at once."""
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
@@ -64,11 +64,11 @@ class Recent:
 
 
 @dataclass(frozen=True)
-class Desk:
+class AppState:
     """One open collection with its search, and the store of lists and draws."""
 
     collection: Collection
-    source: DeskSource
+    source: AppSource
     store: Database
     settings: WebSettings
     facts: ArticleFacts | None = None
@@ -76,12 +76,12 @@ class Desk:
 
     goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
     """How the goal of each task is estimated, learned on the collection's training topics."""
-    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
-    """What was worked out lately; it goes with the data."""
-    kept_example: Recent = field(default_factory=Recent, compare=False, repr=False)
-    """The example of the start page, once it is worked out."""
-    cells: Recent = field(default_factory=lambda: Recent(N_CELLS), compare=False, repr=False)
-    """Cells of articles as pages show them."""
+    results: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
+    """Recent results; they are valid for these data only."""
+    example_cache: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
+    """The example of the landing page, once it is computed."""
+    cell_cache: LRUCache = field(default_factory=lambda: LRUCache(N_CELLS), compare=False, repr=False)
+    """Rendered cells of articles."""
 
     @cached_property
     def secret(self) -> str:
@@ -109,7 +109,7 @@ class Desk:
 
     @cached_property
     def data(self) -> str:
-        """What tells the data of this desk from those of another import."""
+        """Identifies the data: another import of the collection has another value."""
         return data_mark(self.collection)
 
     @cached_property
@@ -140,13 +140,13 @@ class Desk:
             return None
         return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
 
-    def asked(self, fields: Mapping[str, Any]) -> Question:
+    def parse_question(self, fields: Mapping[str, Any]) -> Question:
         """The question of a form or of JSON; see `parse_question`."""
         return parse_question(fields, self.collection.known_dimensions, self.collection.manifest.language)
 
-    def space(self, kept: Kept) -> GroupSpace:
+    def space(self, saved: SavedRequest) -> GroupSpace:
         """The groups that the goal of a list or search is about."""
-        names = dimensions_of(self.collection, kept.question.dimensions)
+        names = dimensions_of(self.collection, saved.question.dimensions)
         return GroupSpace.of(names, self.collection.known_dimensions)
 
     @property
@@ -161,9 +161,9 @@ class Desk:
         self.store.close()
 
 
-def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
-    """The desk of a collection; errors say what to run when it has no index."""
-    store = open_desk_store(settings.store or collection_path / STORE_NAME)
+def open_state(collection_path: Path, settings: WebSettings) -> AppState:
+    """The state for a collection; errors say what to run when it has no index."""
+    store = open_app_store(settings.store or collection_path / STORE_NAME)
     try:
         return open_collection(collection_path, settings, store)
     except BaseException:
@@ -171,19 +171,19 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
         raise
 
 
-def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> Desk:
-    """The desk of a collection, as it is on disk now, with a store that is open already."""
+def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> AppState:
+    """The state for a collection as it is on disk now, with a store that is already open."""
     forget_collection()
     forget_index()
     collection = Collection.open(collection_path)
     keep_id_numbers(store, collection)
-    source = desk_source(collection, settings.n_candidates, settings.model)
+    source = app_source(collection, settings.n_candidates, settings.model)
     goals = learn_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)
     without_training = replace(source, remembered={})
-    return Desk(collection, without_training, store, settings, facts, goals)
+    return AppState(collection, without_training, store, settings, facts, goals)
 
 
-def desk_of(request: Request) -> Desk:
-    """The desk that answers a request."""
-    return cast(Desk, request.app.state.desk)
+def state_of(request: Request) -> AppState:
+    """The state that answers a request."""
+    return cast(AppState, request.app.state.current)
