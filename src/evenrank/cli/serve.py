@@ -50,7 +50,7 @@ def add_web_options(command: Command) -> Command:
     return command
 
 
-def _click_type(option: Option, types: tuple[Any, ...]) -> click.ParamType:
+def _click_type(option: Option, types: tuple[Any, ...]) -> click.ParamType[Any]:
     """The type of an option whose setting may have any of some types."""
     if float in types:
         return FiniteRange(min=option.least)

@@ -37,7 +37,7 @@ BROUGHT = 0.5
 
 @dataclass(frozen=True)
 class AppSource(SearchSource):
-    """The search of the app. It does not search for each pair of groups: lists score alike, and take a third less time."""
+    """The search of the app. It does not search for each pair of groups: lists score alike and take less time."""
 
     n_per_group: int = 200
     """Pages wanted of each region and each gender."""
