@@ -27,7 +27,7 @@ from evenrank.app.lists.listing import ORDERS, SIZES, VIEWS
 from evenrank.app.pages.errors import TITLES
 from evenrank.app.pages.i18n import LANGUAGES
 from evenrank.app.storage.saved_request import WORDS as MODEL_WORDS
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE
 
 WEB = Path(__file__).parents[1] / "src/evenrank/app"

@@ -23,7 +23,7 @@ from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates, Request
 from evenrank.policies.registry import PolicyEntry, make_policy
-from evenrank.trec.estimated_target import estimated_target
+from evenrank.trec.target_choice import estimated_target
 
 REGION = Dimension(
     name="region",

@@ -18,7 +18,7 @@ from evenrank.app.app import make_app
 from evenrank.app.server import LOGGERS
 from evenrank.app.settings import WebSettings
 from evenrank.app.state import AppState, open_state
-from evenrank.trec.assessment.store import Store, open_store
+from evenrank.trec.assessment.votes import Store, open_store
 from evenrank.trec.collection import Collection
 from tests.desk_collections import QUESTION, make_hostile, shared_generated
 from tests.judging_files import JudgingFiles, make_judging

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 import click
 
 from evenrank.app.settings import Option, WebSettings
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import FiniteRange, StoreLocation
+from evenrank.cli.options import FiniteRange, StoreLocation, chosen_model, model_options
 from evenrank.cli.talk import is_quiet, say
 from evenrank.core.settings import Setting, describe_settings
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from evenrank.core.exposure import Attention, Cascade, parse_attention
-from evenrank.core.types import Floats
+from evenrank.core.settings import Settings
+from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.items.fairness import OF_FAIRNESS
 from evenrank.items.faults import Faults, check_count
@@ -15,6 +16,7 @@ from evenrank.items.ranked_items import RankedItems
 from evenrank.items.rankings import read_rankings, source_name
 from evenrank.items.read_groups import read_groups
 from evenrank.items.relevance import read_relevance
+from evenrank.items.score_campaign import score_campaign
 from evenrank.items.scored_rows import scored_rows
 from evenrank.items.scores import ItemScores
 from evenrank.items.scoring import Scoring
@@ -34,8 +36,12 @@ def score(
     relevance: object | None = None,
     target: object | None = None,
     measures: str | Sequence[str] | None = None,
-    attention: str | Sequence[float] | Floats | Attention = "log",
+    attention: str | Sequence[float] | Floats | Attention | None = None,
     k: int | None = None,
+    *,
+    protocol: str | None = None,
+    sequences: FilePath | None = None,
+    settings: Settings | None = None,
 ) -> ItemScores:
     """How relevant and how fair rankings are, by query and in the mean.
 
@@ -46,15 +52,35 @@ def score(
     items or item → grade, a data frame, a qrels file. `target`: `relevant` (as the relevant items, the default with
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `reciprocal`,
-    `uniform`, `table:FILE`) or a list of weights, rank 1 first; nDCG uses it as well.
+    `uniform`, `table:FILE`) or a list of weights, rank 1 first; nDCG uses it as well. The default is `log`.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well. The unknown
     group counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
+
+    `protocol` scores files of a campaign as its organisers do: `trec-2019`, `trec-2020` or `fairweb-1`. Rankings,
+    relevance and, where the campaign has them, groups, targets and `sequences` are then paths of its files (groups and
+    targets may be dicts of grouping → path); `settings` changes a choice of the protocol.
     """
+    if protocol is not None:
+        check_count("k", k, MAX_DEPTH)
+        return score_campaign(
+            protocol,
+            rankings,
+            relevance,
+            groups=groups,
+            target=target,
+            sequences=sequences,
+            measures=_names_of(measures) or (),
+            attention=attention,
+            k=k,
+            settings=settings or {},
+        )
+    if sequences is not None or settings:
+        raise EvenrankError("sequences and settings belong to a protocol of a campaign (name one with protocol)")
     if groups is None and relevance is None:
         raise EvenrankError("nothing to score by (give groups, relevance or both)")
     check_count("k", k, MAX_DEPTH)
-    model = parse_attention(attention)
+    model = parse_attention("log" if attention is None else attention)
     if isinstance(model, Cascade):
         raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
     faults = Faults()
@@ -66,12 +92,15 @@ def score(
     faults.raise_if_any()
     if not len(ranked.items):
         raise EvenrankError(f"{source_name(rankings, 'rankings')}: nothing is ranked (give a row for each ranked item)")
-    wished = [measures] if isinstance(measures, str) else measures
-    if wished is not None and not isinstance(wished, Iterable):
-        raise WrongTypeError(measures, "measures", "a name, or a list of names")
-    chosen = _chosen(wished, judged is not None, grouped is not None, ranked)
+    chosen = _chosen(_names_of(measures), judged is not None, grouped is not None, ranked)
     view = scored_rows(ranked, model, k)
     return Scoring(view, ranked, grouped, judged, wanted, chosen, len(items)).results()
+
+
+def _names_of(measures: str | Sequence[str] | None) -> Sequence[str] | None:
+    if measures is not None and not isinstance(measures, Iterable):
+        raise WrongTypeError(measures, "measures", "a name, or a list of names")
+    return [measures] if isinstance(measures, str) else measures
 
 
 def _chosen(measures: Sequence[str] | None, has_relevance: bool, has_groups: bool, ranked: RankedItems) -> list[str]:

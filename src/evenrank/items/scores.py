@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-LOWER_IS_BETTER = ("EE-L", "EE-D")
+LOWER_IS_BETTER = ("EE-L", "EE-D", "unfairness", "disparity", "difference")
 ROWS_AT_ONCE = 10_000
 """Queries that are looked up together."""
 SCHEMA = "evenrank.score/1"
@@ -91,6 +91,8 @@ class ItemScores:
     """Attention and target of each group; empty without groups."""
     notes: tuple[str, ...] = ()
     """What was left out."""
+    protocol: Mapping[str, Any] | None = None
+    """Name and settings of a campaign's protocol."""
 
     @property
     def scores(self) -> dict[str, float]:
@@ -109,6 +111,7 @@ class ItemScores:
     def to_json(self, with_queries: bool = True) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
+            **({} if self.protocol is None else {"protocol": dict(self.protocol)}),
             "systems": [
                 {"system": one.system, "n_queries": len(one.queries), "scores": one.scores} for one in self.systems
             ],
@@ -185,4 +188,4 @@ class ItemScores:
 
 
 def _direction(measure: str) -> bool | None:
-    return measure not in LOWER_IS_BETTER
+    return measure.partition(":")[0] not in LOWER_IS_BETTER

@@ -22,8 +22,7 @@ from evenrank.app.request.question import QUESTION_FIELDS
 from evenrank.app.searches.saved_search import MARKS
 from evenrank.app.state import AppState, state_of
 from evenrank.core.groups import Dimension
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import DIMENSIONS, GEOGRAPHY
 
 Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""

@@ -14,13 +14,11 @@ from evenrank.app.articles.source import WIKI_KINDS, EntriesError, Source, Sourc
 from evenrank.app.articles.titles import TitleIndex, normal_title
 from evenrank.app.pages.i18n import Message
 from evenrank.trec.collection import Collection
-from evenrank.wikipedia.mediawiki.banners import banner_pages
-from evenrank.wikipedia.mediawiki.categories import category_members
+from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.pages import WikiPage
 from evenrank.wikipedia.mediawiki.publish import ADVICE
-from evenrank.wikipedia.mediawiki.titles import page_links, resolve_titles
+from evenrank.wikipedia.mediawiki.settings import WikiError
+from evenrank.wikipedia.mediawiki.titles import WikiPage, page_links, resolve_titles
 
 MAX_LISTED = 500
 """Unmatched entries that are kept for each source; more are counted."""

@@ -26,19 +26,18 @@ from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.rejudged import scorer
 from evenrank.trec.assessment.agreement import (
+    Bootstrap,
     Disagreement,
+    Estimate,
     adjudication_queue,
     graded_pages,
     measure_agreement,
     overall_agreement,
 )
-from evenrank.trec.assessment.agreement_coefficients import Bootstrap, Estimate
 from evenrank.trec.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
-from evenrank.trec.assessment.discussion import discussed_pages
-from evenrank.trec.assessment.exports import EXPORTS, count_left_out, judged_topics
-from evenrank.trec.assessment.judged import judged_at, judged_only, judged_pages
-from evenrank.trec.assessment.leave_one_out import LeftOut, leave_one_out
-from evenrank.trec.assessment.queues import TopicProgress, assessor_progress
+from evenrank.trec.assessment.files import EXPORTS, count_left_out, judged_topics
+from evenrank.trec.assessment.queues import TopicProgress, assessor_progress, discussed_pages
+from evenrank.trec.assessment.unjudged import LeftOut, judged_at, judged_only, judged_pages, leave_one_out
 from evenrank.trec.assessment.votes import (
     ADJUDICATION,
     current_votes,

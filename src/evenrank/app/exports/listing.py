@@ -15,8 +15,7 @@ from evenrank.app.articles.article import ListedArticle, article_address
 from evenrank.app.articles.collection_view import CLASSES
 from evenrank.core.records import Task
 from evenrank.scoring.tables.delimited import safe_cell
-from evenrank.wikipedia.mediawiki.banners import IMPORTANCES
-from evenrank.wikipedia.mediawiki.idiom import PLAIN, WikiIdiom
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
 
 COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
 ROWS_PER_SECTION = 100

@@ -40,10 +40,9 @@ from evenrank.app.state import state_of
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import WORK_ORDER
 from evenrank.database.database import Database
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError
+from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
 
 MAX_NAME = 255
 FORMS = ("table", "list")

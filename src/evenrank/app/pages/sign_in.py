@@ -31,7 +31,7 @@ from evenrank.app.storage.sessions import (
     start_session,
     tokens_of,
 )
-from evenrank.wikipedia.mediawiki.errors import WikiError
+from evenrank.wikipedia.mediawiki.settings import WikiError
 
 LOG = logging.getLogger("evenrank.app")
 COOKIE = "session"

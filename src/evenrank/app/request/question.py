@@ -39,7 +39,7 @@ from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.retrieval.query.topic_query import subject_words
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 MAX_SIZE, MAX_VIEWS = 10_000_000, 2_000_000_000
 QUICK = Optimal(proof="brief")

@@ -25,7 +25,7 @@ from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
 from evenrank.errors import EvenrankError
 from evenrank.ranking.groups import parse_restriction
-from evenrank.wikipedia.mediawiki.banners import IMPORTANCES
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES
 
 MAX_LENGTH = 1000
 """Articles of the longest list."""

@@ -35,7 +35,7 @@ from evenrank.ranking.build import field_concentrations, target_of
 from evenrank.retrieval.engine.protocol import Engine
 from evenrank.retrieval.query.evidence import Reasons, find_reasons, keyword_parts
 from evenrank.retrieval.query.topic_query import QueryWords, build_terms, topic_words
-from evenrank.wikipedia.mediawiki.banners import IMPORTANCES
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES
 
 N_SHOWN = 10
 MOST_COUNTED = 2000

@@ -24,14 +24,12 @@ import orjson
 from evenrank.app.storage.store import app_schema, now
 from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
-from evenrank.database.sqlite_checksums import find_damage
-from evenrank.database.sqlite_connection import read_only
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
+from evenrank.database.sqlite_connection import find_damage, read_only
 from evenrank.errors import DamagedStoreError, EvenrankError, ExistingFileError, input_error, reason_of
 from evenrank.io.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
 
 if TYPE_CHECKING:
     from evenrank.database.postgres import PostgresDatabase
@@ -213,7 +211,7 @@ def _sha256(path: Path) -> str:
 
 def copy_out(address: str, schema: Schema, target: Path) -> None:
     """Copy the tables in a PostgreSQL database, as they are at one moment, to a new SQLite file."""
-    from evenrank.database.postgres_tables import open_postgres
+    from evenrank.database.postgres import open_postgres
 
     with (
         open_postgres(address, schema) as source,
@@ -229,8 +227,7 @@ def copy_out(address: str, schema: Schema, target: Path) -> None:
 
 def copy_in(source: Path, address: str, schema: Schema, *, replace: bool) -> None:
     """Copy the tables of an SQLite file to a PostgreSQL database, all or nothing; `replace` removes those there."""
-    from evenrank.database.postgres import PostgresDatabase
-    from evenrank.database.postgres_tables import create_or_upgrade
+    from evenrank.database.postgres import PostgresDatabase, create_or_upgrade
 
     with (
         open_file(SqliteFile(source), schema) as file,

@@ -18,8 +18,7 @@ from evenrank.app.settings import SignInSettings
 from evenrank.app.storage.shares import PREFIX, transfer_ownership
 from evenrank.app.storage.store import now
 from evenrank.database.database import Database
-from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiError, WikiSettings
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 
 MAX_NAME = 255

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GEOGRAPHY
 from evenrank.trec.generate import tables
 from evenrank.trec.generate.names import place_names
 from evenrank.trec.generate.settings import GenerateSettings
