@@ -12,10 +12,10 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 
-from evenrank.app.lists.work_list import load_list, save_list
+from evenrank.app.lists.work_list import WorkList, load_list, save_list
 from evenrank.app.request.visitor import list_path as path_of
 from evenrank.app.state import AppState, open_state
-from evenrank.app.storage.saved_request import ModelUsed, describe_model, model_from_json
+from evenrank.app.storage.saved_request import ModelUsed, columns_of, describe_model
 from evenrank.app.storage.store import VERSION, open_app_store, server_secret
 from evenrank.errors import InputError
 from evenrank.retrieval.encode.encoder import EncoderSettings
@@ -41,8 +41,9 @@ VERSION_1 = Path(__file__).with_name("desk_version_1.sql")
 def test_a_model_is_kept_without_paths(choice: ModelChoice, label: str) -> None:
     used = describe_model(choice)
     assert used.label == label
-    assert "private" not in used.to_json()
-    assert model_from_json(used.to_json()) == used
+    column = columns_of(WorkList)["model"]
+    assert "private" not in str(column.write(used))
+    assert column.read(column.write(used)) == used
     assert used.kind == choice.describe()["kind"]
     assert (used.fingerprint or "") == choice.describe().get("fingerprint", "")
 

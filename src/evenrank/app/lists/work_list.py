@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import orjson
@@ -19,13 +19,14 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
 from evenrank.app.storage.saved_request import (
+    Column,
     SavedRequest,
+    array_column,
     describe_model,
-    find_row,
-    pack,
-    row_fields,
+    load_request,
+    request_from_row,
     save_request,
-    uint8,
+    to_json,
 )
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import NO_CLASS
@@ -51,15 +52,15 @@ class WorkList(SavedRequest):
 
     table = "work_list"
     area = "lists"
-    n_candidates: int
+    n_candidates: Annotated[int, Column("n_candidates", write=int)]
     """Pages that were found, of which the list has the best."""
-    quality: NDArray[np.uint8] | None = None
+    quality: Annotated[NDArray[np.uint8] | None, array_column("quality", "u1")] = None
     """Class of each page when the list was made; None in lists from before that was recorded."""
-    titles_then: str | None = None
+    titles_then: Annotated[str | None, Column("titles")] = None
     """Titles of the pages when the list was made, as JSON; None in lists from before that was recorded."""
-    comparison: ListComparison | None = None
+    comparison: Annotated[ListComparison | None, Column("comparison", to_json, comparison_from_json)] = None
     """The list beside plain search; None in lists from before that was recorded."""
-    series: int = 0
+    series: Annotated[int, Column("series")] = 0
     """Number of the first version of this list; 0 for a list of its own."""
 
     def earlier_titles(self) -> list[str]:
@@ -77,41 +78,20 @@ class WorkList(SavedRequest):
 
 
 def save_list(store: Database, made: WorkList, owner: str) -> str:
-    """Keep a list; gives the token of its link."""
-    return save_request(
-        store,
-        made,
-        owner,
-        n_candidates=made.n_candidates,
-        quality=None if made.quality is None else pack(made.quality, "u1"),
-        titles=made.titles_then,
-        comparison=made.comparison.to_json() if made.comparison else None,
-        series=made.series or None,
-    )
+    """Store a list; gives the token of its link."""
+    return save_request(store, made, owner)
 
 
 def load_list(store: Database, token: str) -> WorkList | None:
     """The list behind a link; None when there is none."""
-    row = find_row(store, "work_list", token)
-    return None if row is None else list_from_row(row)
+    return load_request(store, WorkList, token)
 
 
 def versions_of(store: Database, work_list: WorkList) -> list[WorkList]:
     """All versions of a list, the oldest first; whoever may only read it gets their reading links."""
     query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? ORDER BY number"
-    versions = [list_from_row(row) for row in store.connection.execute(query, (work_list.series,))]
+    versions = [request_from_row(WorkList, row) for row in store.connection.execute(query, (work_list.series,))]
     return [version.for_reader() for version in versions] if work_list.is_read_only else versions
-
-
-def list_from_row(row: Any) -> WorkList:
-    return WorkList(
-        **row_fields(row),
-        n_candidates=row["n_candidates"],
-        quality=None if row["quality"] is None else uint8(row["quality"]),
-        titles_then=row["titles"],
-        comparison=comparison_from_json(row["comparison"]),
-        series=row["series"] or row["number"],
-    )
 
 
 WORK_WEIGHT = 0.5

@@ -130,8 +130,8 @@ class Question:
         """The question as JSON has it."""
         return {name: getattr(self, asked.attribute) for name, asked in QUESTION_FIELDS.items()}
 
-    def to_json(self) -> bytes:
-        return orjson.dumps(self.to_record())
+    def to_json(self) -> str:
+        return orjson.dumps(self.to_record()).decode()
 
     def to_fields(self) -> dict[str, str]:
         """The question as the fields of the form, which they fill again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,11 @@ from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
 from evenrank.app.storage.saved_request import (
     SavedRequest,
+    array_column,
     describe_model,
-    find_row,
-    pack,
-    row_fields,
+    load_request,
     save_request,
-    uint16,
+    set_column,
 )
 from evenrank.app.storage.store import now, upsert
 from evenrank.core.rng import derive
@@ -36,8 +36,6 @@ from evenrank.ranking.job import Prepared
 
 DONE, NOT_FOR_ME, OFF_TOPIC, NONE = "done", "not-for-me", "off-topic", "none"
 MARKS = (DONE, NOT_FOR_ME, OFF_TOPIC, NONE)
-FOR_ALL = (DONE, OFF_TOPIC)
-"""Marks that leave an article out of everybody's draws."""
 _SAVE_MARK = upsert("mark", ("search", "page_id", "editor"), "kind", "created", "name")
 
 
@@ -175,11 +173,13 @@ class SavedSearch(SavedRequest):
 
     table = "saved_search"
     area = "searches"
-    plan: Kinds
+    plan: Annotated[Kinds, array_column("plan", "<u2")]
     """Draw by rank: the kind of article wanted."""
-    kinds: Kinds
+    kinds: Annotated[Kinds, array_column("kinds", "<u2")]
     """Kind of each candidate."""
-    n_draws: int = 0
+    n_planned: Annotated[int, set_column("n_planned")] = 0
+    """Draws of the plan, as stored."""
+    n_draws: Annotated[int, set_column("n_draws")] = 0
 
     @property
     def turn(self) -> Turn:
@@ -221,22 +221,14 @@ def make_search(state: AppState, question: Question) -> SavedSearch:
 
 
 def save_search(store: Database, made: SavedSearch, owner: str) -> str:
-    """Keep a search; gives the token of its link."""
-    plan, kinds = pack(made.plan, "<u2"), pack(made.kinds, "<u2")
-    return save_request(store, made, owner, plan=plan, n_planned=len(made.plan), kinds=kinds)
+    """Store a search; gives the token of its link."""
+    return save_request(store, made, owner, n_planned=len(made.plan))
 
 
 def load_search(store: Database, token: str) -> SavedSearch | None:
     """The search behind a link; None when there is none."""
-    row = find_row(store, "saved_search", token)
-    if row is None:
-        return None
-    return SavedSearch(
-        **row_fields(row),
-        plan=uint16(row["plan"]).reshape(row["n_planned"], -1),
-        kinds=uint16(row["kinds"]),
-        n_draws=row["n_draws"],
-    )
+    found = load_request(store, SavedSearch, token)
+    return found and replace(found, plan=found.plan.reshape(found.n_planned, -1))
 
 
 class NotInSearchError(BadRequestError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import orjson
@@ -48,9 +48,6 @@ class ModelUsed:
         facts = [self.kind, *(f"{name} {mark}" for name, mark in marks.items() if mark)]
         return f"{self.words} ({', '.join(facts)})"
 
-    def to_json(self) -> str:
-        return orjson.dumps(asdict(self)).decode()
-
 
 def describe_model(choice: ModelChoice) -> ModelUsed:
     """What is kept of the model that was chosen."""
@@ -58,15 +55,41 @@ def describe_model(choice: ModelChoice) -> ModelUsed:
     return ModelUsed(choice.kind, choice.fingerprint or None, encoder, choice.cross_encoder)
 
 
-def model_from_json(text: str | None) -> ModelUsed | None:
-    """A stored model; None for a list from before models were recorded."""
-    return None if text is None else ModelUsed(**orjson.loads(text))
+def model_from_json(text: str) -> ModelUsed:
+    """A stored model."""
+    return ModelUsed(**orjson.loads(text))
 
 
 Table = Literal["work_list", "saved_search"]
 TABLES: tuple[Table, ...] = ("work_list", "saved_search")
 SHARED_BY: dict[Table, str] = {"work_list": "series", "saved_search": "number"}
 """Column of the number under which each is shared, marked and removed: all versions of a list have the same."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a field is stored, and how its value is written and read; NULL is the default of the field."""
+
+    name: str
+    write: Callable[[Any], bytes | str | int | None] = lambda value: value or None
+    read: Callable[[Any], Any] = lambda value: value
+    is_given: bool = True
+    """Whether a new row is given the value; else the store has it."""
+
+
+def array_column(name: str, dtype: str) -> Column:
+    """A column that holds an array of numbers."""
+    return Column(name, lambda values: pack(values, dtype), lambda blob: np.frombuffer(blob, dtype))
+
+
+def set_column(name: str) -> Column:
+    """A column that the store sets."""
+    return Column(name, is_given=False)
+
+
+def to_json(value: Any) -> str:
+    """A value, or a data object with arrays in it, as JSON text."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,35 +100,36 @@ class SavedRequest:
     """Where it is kept."""
     area: ClassVar[str]
     """Where its pages are."""
-    question: Question
-    page_ids: NDArray[np.int32]
-    relevance: NDArray[np.float64]
+    question: Annotated[Question, Column("question", Question.to_json, question_from_json)]
+    page_ids: Annotated[NDArray[np.int32], array_column("pages", "<i4")]
+    relevance: Annotated[NDArray[np.float64], array_column("relevance", "<f8")]
     reasons: Reasons
-    target: NDArray[np.float64]
+    """Stored in two columns, `words` and `matches`."""
+    target: Annotated[NDArray[np.float64], array_column("target", "<f8")]
     """Wanted share of each group."""
-    certificate: dict[str, float]
+    certificate: Annotated[dict[str, float], Column("certificate", to_json, orjson.loads)]
     """What the policy proves."""
-    model: ModelUsed | None = None
+    model: Annotated[ModelUsed | None, Column("model", to_json, model_from_json)] = None
     """The relevance model that found the pages; None in what was saved before models were recorded."""
-    user_articles: str | None = None
+    user_articles: Annotated[str | None, Column("brought")] = None
     """What became of the articles that people brought, as JSON; None when they brought none."""
-    data: str = ""
+    data: Annotated[str, Column("data")] = ""
     """Which data it was made from; empty in what was kept before that was recorded."""
-    number: int = 0
+    number: Annotated[int, set_column("number")] = 0
     """Number in the store; the topic number in run files."""
-    token: str = ""
+    token: Annotated[str, set_column("token")] = ""
     """Token of the link to it: the one to work on it, or for readers the one that can only read."""
-    reader: str = ""
+    reader: Annotated[str, set_column("reader")] = ""
     """Token of the link that can only read."""
-    owner: str = ""
-    created: str = ""
-    name: str = ""
+    owner: Annotated[str, set_column("owner")] = ""
+    created: Annotated[str, set_column("created")] = ""
+    name: Annotated[str, Column("name")] = ""
     """Title given later; empty for that of the question."""
-    archived: str = ""
+    archived: Annotated[str, set_column("archived")] = ""
     """When it was archived; empty when it was not."""
-    is_private: bool = False
+    is_private: Annotated[bool, Column("is_private", int, bool)] = False
     """Whether only its owner, and those it is shared with, may see it."""
-    is_read_only: bool = False
+    is_read_only: Annotated[bool, Column("is_read_only", read=bool, is_given=False)] = False
     """Whether it was opened by the link that can only read."""
 
     @property
@@ -137,10 +161,18 @@ class SavedRequest:
         return importance_from_json(self.user_articles)
 
 
-def save_request(store: Database, made: SavedRequest, owner: str, **own: bytes | int | str | None) -> str:
-    """Keep a new row with the columns that only its table has; gives the token of its link."""
+S = TypeVar("S", bound=SavedRequest)
+
+
+def save_request(store: Database, made: SavedRequest, owner: str, **others: int) -> str:
+    """Store a new request, with columns that no field has; gives the token of its link."""
     token, table = new_token(), made.table
-    row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **_columns(made), **own}
+    row = {"token": token, "reader": new_token(), "owner": owner, "created": now(), **others}
+    row |= {"words": to_json(made.reasons.words), "matches": pack(made.reasons.bits, "<u2")}
+    for name, column in columns_of(type(made)).items():
+        if column.is_given:
+            value = getattr(made, name)
+            row[column.name] = None if value is None else column.write(value)
     places = ", ".join(f":{name}" for name in row)
     with store.transaction(("owner", owner)) as connection:
         (n_kept,) = connection.execute(f"SELECT count(*) FROM {table} WHERE owner = ?", (owner,)).fetchone()
@@ -149,9 +181,36 @@ def save_request(store: Database, made: SavedRequest, owner: str, **own: bytes |
                 Message("You keep %(n)s of them already, which is the most that one visitor may keep.", n=n_kept)
             )
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)
-        if table == "work_list" and own.get("series") is None:
-            connection.execute("UPDATE work_list SET series = number WHERE token = ?", (token,))
+        if table == "work_list":
+            connection.execute("UPDATE work_list SET series = number WHERE token = ? AND series IS NULL", (token,))
     return token
+
+
+_COLUMNS: dict[Table, dict[str, Column]] = {}
+
+
+def columns_of(kind: type[SavedRequest]) -> dict[str, Column]:
+    """The columns of a kind of request, by field."""
+    if kind.table not in _COLUMNS:
+        hints = {name: get_args(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+        found = {name: parts[-1] for name, parts in hints.items() if parts and isinstance(parts[-1], Column)}
+        _COLUMNS[kind.table] = found
+    return _COLUMNS[kind.table]
+
+
+def load_request(store: Database, kind: type[S], token: str) -> S | None:
+    """The request behind a link, be it the full one or the one that can only read; None when there is none."""
+    query = f"SELECT *, token <> ? AS is_read_only FROM {kind.table} WHERE token = ? OR reader = ?"
+    row = store.connection.execute(query, (token, token, token)).fetchone()
+    return None if row is None else request_from_row(kind, row)
+
+
+def request_from_row(kind: type[S], row: Any) -> S:
+    """A request from its row, as the link by which it was found gives it."""
+    columns = columns_of(kind)
+    found = {name: column.read(row[column.name]) for name, column in columns.items() if row[column.name] is not None}
+    made = kind(reasons=Reasons(tuple(orjson.loads(row["words"])), np.frombuffer(row["matches"], "<u2")), **found)
+    return made.for_reader() if made.is_read_only else made
 
 
 def delete_request(store: Database, table: Table, number: int) -> None:
@@ -173,53 +232,6 @@ def delete_request(store: Database, table: Table, number: int) -> None:
             connection.execute("DELETE FROM saved_search WHERE number = ?", (number,))
 
 
-def find_row(store: Database, table: Table, token: str) -> Any:
-    """The row behind a link, be it the full one or the one that can only read; None when there is none."""
-    query = f"SELECT *, token <> ? AS is_read_only FROM {table} WHERE token = ? OR reader = ?"
-    return store.connection.execute(query, (token, token, token)).fetchone()
-
-
-def row_fields(row: Any) -> dict[str, Any]:
-    """The fields of `SavedRequest` in a row."""
-    return {
-        "question": question_from_json(row["question"]),
-        "page_ids": int32(row["pages"]),
-        "relevance": float64(row["relevance"]),
-        "reasons": Reasons(tuple(orjson.loads(row["words"])), uint16(row["matches"])),
-        "target": float64(row["target"]),
-        "certificate": orjson.loads(row["certificate"]),
-        "model": model_from_json(row["model"]),
-        "user_articles": row["brought"],
-        "data": row["data"] or "",
-        "number": row["number"],
-        "token": row["reader"] if row["is_read_only"] else row["token"],
-        "reader": row["reader"],
-        "owner": row["owner"],
-        "created": row["created"],
-        "name": row["name"] or "",
-        "archived": row["archived"] or "",
-        "is_private": bool(row["is_private"]),
-        "is_read_only": bool(row["is_read_only"]),
-    }
-
-
-def _columns(made: SavedRequest) -> dict[str, bytes | str | int | None]:
-    return {
-        "question": made.question.to_json().decode(),
-        "pages": pack(made.page_ids, "<i4"),
-        "relevance": pack(made.relevance, "<f8"),
-        "words": orjson.dumps(made.reasons.words).decode(),
-        "matches": pack(made.reasons.bits, "<u2"),
-        "target": pack(made.target, "<f8"),
-        "certificate": orjson.dumps(made.certificate).decode(),
-        "model": made.model.to_json() if made.model else None,
-        "brought": made.user_articles,
-        "data": made.data or None,
-        "name": made.name or None,
-        "is_private": int(made.is_private),
-    }
-
-
 def pack(values: NDArray[np.generic] | list[int], dtype: str) -> bytes:
     """The bytes of an array."""
     return np.ascontiguousarray(values, dtype=dtype).tobytes()
@@ -229,13 +241,5 @@ def int32(blob: bytes) -> NDArray[np.int32]:
     return np.frombuffer(blob, "<i4")
 
 
-def uint16(blob: bytes) -> NDArray[np.uint16]:
-    return np.frombuffer(blob, "<u2")
-
-
 def float64(blob: bytes) -> NDArray[np.float64]:
     return np.frombuffer(blob, "<f8")
-
-
-def uint8(blob: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(blob, np.uint8)
