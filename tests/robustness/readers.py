@@ -7,10 +7,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from evenrank.app.articles.subjects import read_subjects
+from evenrank.app.articles.source import EntriesError, SourceEntry, parse_entries
+from evenrank.app.articles.titles import read_subjects
 from evenrank.app.assess.judging import read_guidelines
-from evenrank.app.signin.settings import read_sign_in
-from evenrank.app.sources.entries import EntriesError, SourceEntry, parse_entries
+from evenrank.app.settings import read_sign_in
 from evenrank.app.storage.backup import restore_backup
 from evenrank.core.exposure import parse_attention
 from evenrank.core.groups import named_dimension

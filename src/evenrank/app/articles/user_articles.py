@@ -1,25 +1,31 @@
-"""The articles that sources bring to a list: each source read and matched, then combined."""
+"""Articles that people bring to a list: each source is read, from a text or from the wiki, matched, then combined."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.app.articles.source import WIKI_KINDS, EntriesError, Source, SourceEntry, parse_entries
+from evenrank.app.articles.titles import TitleIndex, normal_title
 from evenrank.app.pages.i18n import Message
-from evenrank.app.sources.entries import EntriesError, SourceEntry, normal_title, parse_entries
-from evenrank.app.sources.source import WIKI_KINDS, Source
-from evenrank.app.sources.titles_index import TitleIndex
 from evenrank.trec.collection import Collection
+from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.publish import ADVICE
+from evenrank.wikipedia.mediawiki.settings import WikiError
+from evenrank.wikipedia.mediawiki.titles import WikiPage, page_links, resolve_titles
 
 MAX_LISTED = 500
 """Unmatched entries that are kept for each source; more are counted."""
 NOT_HERE = "not in this collection"
 NOT_ARTICLE = "not an article"
+MAX_RESOLVED = 1000
+"""Titles that are looked up on the wiki because the collection does not have them; 50 take one request."""
 
 
 class SourceError(Exception):
@@ -36,18 +42,6 @@ class WikiArticles:
     """Titles without an article."""
     notes: Sequence[Message] = ()
     """What the reader should know, such as what each level of a category adds."""
-
-
-class Wiki(Protocol):
-    """Reads sources from the configured wiki."""
-
-    def read(self, source: Source) -> WikiArticles:
-        """The articles of a category, a banner or the links of a page; SourceError when it cannot be read."""
-        ...
-
-    def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
-        """Page ids of titles, with redirects followed; titles without an article are left out."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class SourceReport:
 
 
 @dataclass(frozen=True)
-class Brought:
+class UserArticles:
     """The articles of a project as people brought them."""
 
     page_ids: NDArray[np.int32]
@@ -103,7 +97,9 @@ def importance_from_json(text: str | None) -> dict[int, str]:
     return {int(page): value for page, value in orjson.loads(text)["importance"].items()} if text else {}
 
 
-def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: Wiki | None) -> Brought:
+def combine_sources(
+    collection: Collection, index: TitleIndex, sources: Iterable[Source], wiki: WikiSources | None
+) -> UserArticles:
     """The articles in any of the `in` sources, in each of the `and` sources, and in none of the `not` sources."""
     read = [(source, _read(collection, index, source, wiki)) for source in sources]
     importance: dict[int, str] = {}
@@ -116,7 +112,7 @@ def bring(collection: Collection, index: TitleIndex, sources: Iterable[Source], 
         rows = np.intersect1d(rows, other)
     unwanted = np.unique(np.concatenate(by_role["not"])) if by_role["not"] else np.zeros(0, np.intp)
     rows = np.setdiff1d(rows, unwanted)
-    return Brought(
+    return UserArticles(
         page_ids=np.asarray(collection.page_ids[rows], np.int32),
         reports=tuple(found.report for _, found in read),
         importance={page: value for page, value in importance.items() if value},
@@ -132,20 +128,20 @@ class _Found:
     importance: Mapping[int, str] = field(default_factory=dict)
 
 
-def _read(collection: Collection, index: TitleIndex, source: Source, wiki: Wiki | None) -> _Found:
+def _read(collection: Collection, index: TitleIndex, source: Source, wiki: WikiSources | None) -> _Found:
     if source.kind in WIKI_KINDS:
         if wiki is None:
             raise SourceError("This server is not connected to a wiki; paste titles or send a file.")
-        return _matched_wiki(collection, index, source, wiki.read(source))
+        return _match_wiki_articles(collection, index, source, wiki.read(source))
     try:
         entries = parse_entries(source.text, source.name)
     except EntriesError as error:
         raise SourceError(Message("%(source)s: %(reason)s.", source=source.label, reason=error.args[0])) from error
-    return _matched_entries(collection, index, source, entries, wiki)
+    return _match_entries(collection, index, source, entries, wiki)
 
 
-def _matched_entries(
-    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: Wiki | None
+def _match_entries(
+    collection: Collection, index: TitleIndex, source: Source, entries: Sequence[SourceEntry], wiki: WikiSources | None
 ) -> _Found:
     rows = _rows_by_id(collection, entries)
     for at, entry in enumerate(entries):
@@ -179,7 +175,7 @@ def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArr
     return rows
 
 
-def _matched_wiki(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
+def _match_wiki_articles(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
     """Articles of the wiki by id where titles agree, else by title: a wiki that was imported anew has other ids.
 
     Collections whose ids are text do not have the wiki's, which are numbers.
@@ -214,3 +210,64 @@ def _report(
         n_unmatched=len(unmatched),
         notes=tuple((note.template, dict(note.values)) for note in notes),
     )
+
+
+@dataclass(frozen=True)
+class WikiSources:
+    """Reads sources from the configured wiki."""
+
+    client: WikiClient
+
+    def read(self, source: Source) -> WikiArticles:
+        """The articles of a source; SourceError, in words for people, when the wiki does not give them."""
+        try:
+            return {"category": self._category, "banner": self._banner, "links": self._links}[source.kind](source)
+        except WikiError as error:
+            raise SourceError(
+                Message(
+                    "%(source)s: the wiki did not give its articles: %(reason)s.",
+                    source=source.label,
+                    reason=wiki_fault(error),
+                )
+            ) from error
+
+    def resolve(self, titles: Sequence[str]) -> Mapping[str, int]:
+        """Page ids of titles with redirects followed; a wiki that does not answer resolves none."""
+        try:
+            found = resolve_titles(self.client, titles[:MAX_RESOLVED])
+        except WikiError:
+            return {}
+        return {given: page.page_id for given, page in found.pages.items()}
+
+    def _category(self, source: Source) -> WikiArticles:
+        found = category_members(self.client, source.text, source.depth)
+        shown = found.levels if source.depth else ()
+        levels = [Message("level %(n)s: %(added)s", n=level.depth, added=level.n_added) for level in shown]
+        return WikiArticles(_pages(found.pages), notes=_notes(levels, found.is_complete))
+
+    def _banner(self, source: Source) -> WikiArticles:
+        found = banner_pages(self.client, source.text)
+        without = found.n_without_article
+        left_out = [Message("talk pages without an article, left out: %(n)s", n=without)] if without else []
+        return WikiArticles(_pages(found.pages), notes=_notes(left_out, found.is_complete))
+
+    def _links(self, source: Source) -> WikiArticles:
+        found = page_links(self.client, source.text)
+        return WikiArticles(_pages(found.pages), found.missing, _notes([], found.is_complete))
+
+
+def _pages(pages: Sequence[WikiPage]) -> list[tuple[int, str, str]]:
+    return [(page.page_id, page.title, page.importance) for page in pages]
+
+
+def _notes(notes: list[Message], is_complete: bool) -> list[Message]:
+    return notes if is_complete else [*notes, Message("there are more than could be read")]
+
+
+def wiki_fault(error: WikiError) -> Message:
+    """The error as a message; advice inside it is a message too, what the wiki itself said stays as it is."""
+    values = {
+        name: Message(value) if isinstance(value, str) and value in ADVICE.values() else value
+        for name, value in error.values.items()
+    }
+    return Message(error.template, **values)
