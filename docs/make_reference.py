@@ -109,8 +109,8 @@ def protocols_page() -> str:
 
 def _campaigns() -> Iterator[str]:
     yield "\n## Other campaigns\n"
-    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; `evaluate` has none of"
-    yield "them. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
+    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; `evaluate` has"
+    yield "none of these. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
     for campaign in CAMPAIGNS.values():
         yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
     yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
+    from evenrank.experiments.data import OwnData
+    from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
@@ -100,6 +103,11 @@ _HOME_OF = {
     "Comparisons": "scoring.compare",
     "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
+    "Experiment": "experiments.experiment",
+    "OwnData": "experiments.data",
+    "Tuned": "experiments.tune",
+    "experiment": "experiments.experiment",
+    "tune": "experiments.tune",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
     "information": "scoring.information",
@@ -185,6 +193,7 @@ __all__ = [
     "Comparisons",
     "DepthCurves",
     "EvenrankError",
+    "Experiment",
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
@@ -192,6 +201,7 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "OwnData",
     "Pool",
     "Protocol",
     "Publication",
@@ -212,6 +222,7 @@ __all__ = [
     "Topic",
     "TopicTargets",
     "Trust",
+    "Tuned",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -223,6 +234,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluate_attributes",
+    "experiment",
     "generate_collection",
     "hindsight_gap",
     "import_collection",
@@ -258,6 +270,7 @@ __all__ = [
     "topic_targets",
     "topics_frame",
     "trust",
+    "tune",
     "write_pool",
     "write_report",
     "write_run",
