@@ -75,7 +75,7 @@ def _is_web_address(address: str) -> bool:
 
 def fetch_file(path: Path, url: str, facts: OfficialFile) -> Path:
     """The path, at which the whole file is when this returns; a part that an earlier download left is completed."""
-    if path.exists() and file_fault(path, facts) is None:
+    if path.exists() and download_fault(path, facts) is None:
         return path
     partial = path.with_name(path.name + PARTIAL)
     for attempt in range(1, N_TRIES + 1):
@@ -90,7 +90,7 @@ def fetch_file(path: Path, url: str, facts: OfficialFile) -> Path:
                 found = reason_of(cause if isinstance(cause, Exception) else error)
                 text = f"{url}: {found} (what arrived is kept; run the same command again to resume)"
                 raise EvenrankError(text) from error
-    fault = file_fault(partial, facts)
+    fault = download_fault(partial, facts)
     if fault:
         partial.unlink()
         raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
@@ -131,7 +131,7 @@ def _announced(length: str | None) -> int:
     return int(length) if length and length.isascii() and length.isdecimal() and len(length) < 16 else 0
 
 
-def file_fault(path: Path, facts: OfficialFile, with_md5: bool = True) -> str | None:
+def download_fault(path: Path, facts: OfficialFile, with_md5: bool = True) -> str | None:
     """What is wrong with the file; None when its size and, if that is asked for, its md5 are right."""
     if facts.size_bytes is None or facts.md5 is None:
         return None

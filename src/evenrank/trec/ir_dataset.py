@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.trec.download import fetch_file, file_fault, source_base
+from evenrank.trec.download import download_fault, fetch_file, source_base
 from evenrank.trec.import_files import ImportFiles
 from evenrank.trec.sources import LARGE, OfficialFile, official_files
 
@@ -98,7 +98,7 @@ def _cached(facts: OfficialFile, folder: Path, source: str | None) -> Path:
     path = folder / CACHE / PATHS[facts.name]
     for present in (path, folder / "downloads" / str(facts.md5)):
         if present.exists():
-            if fault := file_fault(present, facts, with_md5=present.stat().st_size <= LARGE):
+            if fault := download_fault(present, facts, with_md5=present.stat().st_size <= LARGE):
                 raise EvenrankError(f"{present}: {fault} (remove it, so that it is downloaded again)")
             return present
     path.parent.mkdir(parents=True, exist_ok=True)
