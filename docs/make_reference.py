@@ -110,13 +110,8 @@ def protocols_page() -> str:
 
 def _campaigns() -> Iterator[str]:
     yield "\n## Other campaigns\n"
-<<<<<<< HEAD
     yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are no protocols"
     yield "of `evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
-=======
-    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; `evaluate` has"
-    yield "none of these. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
->>>>>>> campaigns
     for campaign in CAMPAIGNS.values():
         yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
     yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"
