@@ -20,6 +20,7 @@ from evenrank.core.records import Article as Record
 from evenrank.io.articles import map_articles
 from evenrank.io.atomic import atomic_file
 from evenrank.io.faults import FaultLog
+from evenrank.parallel import n_cores
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
 
@@ -92,6 +93,7 @@ def count_articles(collection: Collection, n_workers: int | None = None) -> NDAr
     """Counts of each page row, from one pass over the corpus."""
     counts = np.full((len(collection), len(KINDS)), -1, np.int32)
     count, label = partial(count_batch, language=collection.manifest.language), "counting what articles have"
+    n_workers = n_workers or n_cores()
     for batch in map_articles(count, collection.open_corpus(), FaultLog(), label=label, n_workers=n_workers):
         page_ids, found = batch.result
         rows = collection.rows_of(page_ids)

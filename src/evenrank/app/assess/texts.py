@@ -23,6 +23,7 @@ from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.faults import FaultLog
+from evenrank.parallel import n_cores
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
@@ -231,7 +232,7 @@ def source_mark(collection: Collection) -> str:
 def find_contents(corpus: Path, wanted: Keys, has_text_ids: bool = False) -> Iterator[list[dict[str, object]]]:
     """Rows of the wanted pages, batch by batch; the end of the file is not read when all are found."""
     source, n_found = open_articles(corpus, has_text_ids=has_text_ids), 0
-    n_workers = 1 if source.size_bytes < SMALL_CORPUS_BYTES else None
+    n_workers = 1 if source.size_bytes < SMALL_CORPUS_BYTES else n_cores()
     for batch in map_articles(
         PickPages(wanted), source, FaultLog(), label="texts of pooled pages", n_workers=n_workers
     ):
