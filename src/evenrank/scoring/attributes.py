@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.types import FilePath
-from evenrank.measures.registry import MAIN, measure_named
+from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
 from evenrank.scoring.results import Results
@@ -34,7 +34,7 @@ class AttributeResults:
 
     def table(self, task: Task, measure: str = "") -> Table:
         """A row per run, best first over all dimensions; a column per attribute, per set, and for all together."""
-        shown = measure_named(measure, task) if measure else MAIN[task]
+        shown = as_measure(measure, task) if measure else MAIN[task]
         columns = [Column(name, higher_is_better=shown.higher_is_better) for name in (*self.parts, OVERALL)]
         rows: list[tuple[Cell, ...]] = []
         for run in self.overall.of_task(task):

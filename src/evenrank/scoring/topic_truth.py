@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import Attention
 from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import NO_CLASS, Task, Topic
 from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
 from evenrank.core.sparse_target import SparseTarget, blended_part, unblended_part
 from evenrank.core.target import TrueTarget
 from evenrank.errors import EvenrankError
-from evenrank.measures.measure import TopicView
-from evenrank.measures.published_groups import PublishedView
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
 from evenrank.trec.published_arithmetic import single_sum
+from evenrank.trec.published_groups import PublishedView
 from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
 
@@ -42,6 +43,11 @@ class TopicTruth:
     @property
     def n_relevant(self) -> int:
         return len(self.topic.rel_docs)
+
+    @cached_property
+    def attention(self) -> Attention:
+        """How people read."""
+        return self.protocol.attention_model
 
     @property
     def _rows(self) -> NDArray[np.intp]:
@@ -71,7 +77,7 @@ class TopicTruth:
     @cached_property
     def task2_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
-        dtype, attention = self.protocol.discount_type, self.protocol.attention_model
+        dtype, attention = self.protocol.discount_type, self.attention
         if self.protocol.target_sum == "one":
             return task2_target(self._alignment, self._classes, self.space, dtype, attention, self.protocol.blend)
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
@@ -117,7 +123,7 @@ class TopicTruth:
     @cached_property
     def exposure_scale(self) -> float:
         depth = self.protocol.target_depth or self.protocol.depth(2)
-        return float(self.protocol.attention_model.weights(depth, self.protocol.discount_type).sum())
+        return float(self.attention.weights(depth, self.protocol.discount_type).sum())
 
     @cached_property
     def has_task2_target(self) -> bool:
@@ -177,8 +183,7 @@ class TrueRelevantPages:
     def ideal_exposure(self) -> NDArray[np.float64]:
         """Exposure of each page under an ideal policy, by the work that it needs."""
         classes = self.truth.collection.quality_class[self._rows]
-        protocol = self.truth.protocol
-        return work_exposure(classes, protocol.discount_type, protocol.attention_model)
+        return work_exposure(classes, self.truth.protocol.discount_type, self.truth.attention)
 
     @cached_property
     def alignment(self) -> Alignment | SparseAlignment:
@@ -198,12 +203,13 @@ def published_pages(
     return PublishedPages(layout, left, right, rows >= 0)
 
 
-def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
+def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
     """One topic of a run, ready to be measured."""
     protocol = truth.protocol
-    return TopicView(
-        task=task,
+    published = _published_view(task, ranked, truth)
+    return single_view(
         protocol=protocol,
+        attention=truth.attention,
         pages=ranked.pages,
         ranks=ranked.ranks,
         rankings=ranked.rankings,
@@ -213,11 +219,13 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         is_relevant=truth.is_relevant(ranked.pages),
         n_relevant=truth.n_relevant,
         alignment=ranked.alignment,
-        full_target=truth.wanted_exposure(task),
+        target=truth.wanted_exposure(task),
         relevant=truth.relevant,
         is_ordered=truth.space.is_ordered,
-        published=_published_view(task, ranked, truth),
+        publish=None if published is None else published.groups,
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
+        is_share=task == 1,
+        relevant_only=task == 2 and protocol.relevant_exposure,
     )
 
 

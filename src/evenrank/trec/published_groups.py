@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evenrank.core.problem import QueryBatch
 from evenrank.core.sparse_alignment import SparseVector
 from evenrank.trec.published_arithmetic import Values, block_sum, dot, shared_cells
 from evenrank.trec.published_target import PublishedPages
@@ -62,13 +62,12 @@ class PublishedView:
     pages: PublishedPages
     target: SparseVector
 
-    def groups(
-        self, attention: NDArray[np.floating], is_counted: NDArray[np.bool_], divisor: int | None
-    ) -> PublishedGroups:
-        """Exposure beside the target: the attention of the pages that count, over `divisor` (by default its sum)."""
-        kept = np.flatnonzero(is_counted & self.pages.is_listed)
-        given = self.pages.total(attention.astype(np.float64), kept)
-        share = float(attention[kept].sum()) if divisor is None else float(divisor)
+    def groups(self, batch: QueryBatch) -> PublishedGroups:
+        """Exposure beside the target: the attention of the pages that count, over its sum or the number of rankings."""
+        is_counted = self.pages.is_listed & batch.is_relevant if batch.relevant_only else self.pages.is_listed
+        kept = np.flatnonzero(is_counted)
+        given = self.pages.total(batch.attention.astype(np.float64), kept)
+        share = float(batch.attention[kept].sum()) if batch.is_share else max(1.0, float(batch.n_rankings[0]))
         return PublishedGroups(SparseVector(given.cells, given.values / share), self.target, self.pages.layout.size)
 
 
