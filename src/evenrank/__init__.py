@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
-    from evenrank.items.rerank import rerank
-    from evenrank.items.reranked import Reranked
-    from evenrank.items.score import score
-    from evenrank.items.scores import ItemScores
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.registry import POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
+    from evenrank.ranking.rerank import rerank
+    from evenrank.ranking.reranked import Reranked
     from evenrank.retrieval.encode.encode_index import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
@@ -45,7 +43,8 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.report.make import report
     from evenrank.scoring.report.report import write_report
-    from evenrank.scoring.results import Results, RunResult
+    from evenrank.scoring.results import ItemScores, Results, RunResult
+    from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
     from evenrank.scoring.topic_stats import topic_stats
@@ -90,10 +89,10 @@ _HOME_OF = {
     "GenerateSettings": "trec.generate.settings",
     "ImportFiles": "trec.import_files",
     "InputError": "errors",
-    "ItemScores": "items.scores",
-    "Reranked": "items.reranked",
-    "rerank": "items.rerank",
-    "score": "items.score",
+    "ItemScores": "scoring.results",
+    "Reranked": "ranking.reranked",
+    "rerank": "ranking.rerank",
+    "score": "scoring.score",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
     "POLICIES": "policies.registry",

@@ -14,7 +14,7 @@ from evenrank.cli.talk import say
 from evenrank.io.runs import split_name
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-FORMATS = ("table", "tsv", "csv", "json")
+FORMATS = ("table", "tsv", "csv", "json", "latex")
 ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 
 
@@ -80,7 +80,7 @@ def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Ite
         yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())
         return
     if form == "table":
-        n_columns = len(found.measures) + 2
+        n_columns = len(found.columns) + 2
         widths = [0] * n_columns
         for table in found.tables(per_query, ENTRIES_AT_ONCE):
             widths = list(map(max, widths, widths_of(table)))

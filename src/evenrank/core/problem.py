@@ -1,9 +1,10 @@
 """What is scored: rankings of queries beside their judgments, groups and targets, as arrays; no input, no output.
 
-A `QueryBatch` holds any number of pairs of system and query in segmented arrays: rows of ranked items, pair after pair. A
-measure computes the values of all pairs at once, so a hundred thousand queries of ten items cost one pass over arrays.
-`evaluate` scores batches of one topic that are summed in the order of the organisers' code (`is_exact`), because the last bit
-of a score decides ties of the bootstrap. A `QueryView` shows one pair in plain one-dimensional arrays: what a plug-in sees.
+A `QueryBatch` holds any number of pairs of system and query in segmented arrays: rows of ranked items, pair after pair.
+A measure computes the values of all pairs at once, so 100,000 queries of ten items cost one pass over arrays.
+`evaluate` scores batches of one topic that are summed in the order of the organisers' code (`is_exact`), because the
+last bit of a score decides ties of the bootstrap. A `QueryView` shows one pair in plain one-dimensional arrays: what a
+plug-in sees.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from evenrank.core.sparse_alignment import SparseAlignment
 from evenrank.core.sparse_target import SparseTarget
 from evenrank.core.types import Floats
 
-Ints = NDArray[np.integer]
+Ints = NDArray[np.intp]
 Gains = NDArray[np.bool_] | Floats
 
 
@@ -65,15 +66,21 @@ class JudgedItems:
     alignment: Alignment | None
     """Groups of every item by its number; None where no groups are given."""
 
+    @property
+    def n_relevant(self) -> Ints:
+        """Relevant items of each pair's query."""
+        return self.end - self.first
+
     def take(self, pairs: slice) -> JudgedItems:
         return replace(self, first=self.first[pairs], end=self.end[pairs])
 
     def ideal_gain(self, depth: Ints, weights: Callable[[int], NDArray[np.floating]]) -> Floats:
         """Discounted gain of the ranking by grade of each pair, `depth` deep."""
-        n_rows = np.minimum(self.end - self.first, depth)
+        n_rows = np.minimum(self.n_relevant, depth)
         within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
         gains = self.grade[np.repeat(self.first, n_rows) + within] * weights(int(n_rows.max(initial=0)))[within]
-        return np.bincount(np.repeat(np.arange(len(n_rows)), n_rows), gains, minlength=len(n_rows))
+        pair = np.repeat(np.arange(len(n_rows)), n_rows)
+        return np.bincount(pair, gains, minlength=len(n_rows)).astype(np.float64, copy=False)
 
     def of_one(self, attention: Attention) -> GradedItems:
         """The relevant items of the only pair."""
@@ -83,7 +90,7 @@ class JudgedItems:
 
 @dataclass(frozen=True)
 class GradedItems:
-    """The relevant items of one query; items of one grade should get the same exposure (Diaz et al. 2020, section 3)."""
+    """The relevant items of one query; those of a grade should get the same exposure (Diaz et al. 2020, section 3)."""
 
     item: Ints
     grade: Floats
@@ -117,8 +124,8 @@ class GradedItems:
 class ComparedGroups:
     """Exposure of groups beside their target: pair by group.
 
-    Of spaces with very many groups only those with exposure are listed; the others have a target and no exposure, and are
-    summed up.
+    Of spaces with very many groups only those with exposure are listed; the others have a target and no exposure, and
+    are summed up.
     """
 
     exposure: Floats
@@ -210,13 +217,13 @@ class QueryBatch:
     @cached_property
     def n_relevant_above(self) -> Ints:
         """Relevant rows above each row in its ranking."""
-        return self.above(self.is_relevant.astype(np.intp))
+        return self.above(self.is_relevant.astype(np.float64)).astype(np.intp)
 
-    def above(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+    def above(self, values: Floats) -> Floats:
         """The sum of a value over the rows above each row in its ranking."""
-        before = np.cumsum(values) - values
+        before: Floats = np.cumsum(values) - values
         starts = np.flatnonzero(np.diff(self.rankings, prepend=-1))
-        return before - np.repeat(before[starts], np.diff(np.append(starts, len(values))))
+        return np.asarray(before - np.repeat(before[starts], np.diff(np.append(starts, len(values)))))
 
     @cached_property
     def is_scored(self) -> NDArray[np.bool_]:
@@ -246,7 +253,7 @@ class QueryBatch:
             return self.judged.ideal_gain(self.ideal_depth, weights)
         n_ideal = np.minimum(self.ideal_depth, self.n_relevant)
         if self.is_exact:
-            return weights(int(n_ideal[0])).sum(keepdims=True)
+            return np.asarray(weights(int(n_ideal[0])).sum(keepdims=True))
         return np.concatenate([[0.0], np.cumsum(weights(int(n_ideal.max(initial=0))))])[n_ideal]
 
     @cached_property

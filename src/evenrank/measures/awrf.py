@@ -101,7 +101,7 @@ def kl_divergence(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:
 
 def hellinger(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:
     """Hellinger distance of each row, 0 to 1."""
-    return np.sqrt(np.maximum(0.0, 1.0 - np.sqrt(p * q).sum(axis=1)))
+    return np.asarray(np.sqrt(np.maximum(0.0, 1.0 - np.sqrt(p * q).sum(axis=1))))
 
 
 def total_variation(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:

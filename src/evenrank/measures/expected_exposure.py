@@ -1,4 +1,4 @@
-"""Expected exposure of groups and of single items against what they should get: losses, shortfalls, ratios, inequality."""
+"""Expected exposure of groups and of items against what they should get: losses, shortfalls, ratios, inequality."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _loss(batch: QueryBatch) -> Floats:
         return np.asarray(((groups.exposure - groups.target) ** 2).sum(axis=1))
     if groups.published is not None:
         return np.array([groups.published.loss()])
-    return ee_loss(groups.exposure[0], groups.target[0]) + groups.unexposed_squares
+    return np.asarray(ee_loss(groups.exposure[0], groups.target[0]) + groups.unexposed_squares)
 
 
 def _disparity(batch: QueryBatch) -> Floats:
@@ -64,7 +64,7 @@ def _squared_target(batch: QueryBatch) -> Floats:
     """Sum of squares of all wanted exposures, ‖ε*‖²."""
     groups = batch.groups
     if batch.is_exact:
-        return float(groups.target[0] @ groups.target[0]) + groups.unexposed_squares
+        return np.asarray(float(groups.target[0] @ groups.target[0]) + groups.unexposed_squares)
     return np.asarray((groups.target**2).sum(axis=1))
 
 
@@ -74,7 +74,7 @@ def _loss_share(batch: QueryBatch) -> Floats:
         loss = np.array([ee_loss(batch.exposure[0], batch.target[0])])
     else:
         loss = EE_LOSS.over(batch)
-    return np.divide(loss, wanted, out=np.full(len(loss), math.nan), where=~batch.wants_nothing)
+    return np.asarray(np.divide(loss, wanted, out=np.full(len(loss), math.nan), where=~batch.wants_nothing))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def gini(values: Floats) -> float:
 
 
 def _worst_to_best(batch: QueryBatch, given: Floats) -> Floats:
-    """Smallest over largest of given / wanted of each pair, over the groups that are wanted; 1 when all are served alike.
+    """Smallest over largest of given / wanted of each pair, over the wanted groups; 1 when all are served alike.
 
     A group that gets nothing counts only if its share of the target is at least that of the last rank in the attention:
     no ranking of this length could give a smaller group its share, and among dozens of groups there is always one, so
@@ -166,7 +166,7 @@ def _worst_to_best(batch: QueryBatch, given: Floats) -> Floats:
     rates = np.divide(given, batch.target, out=np.zeros_like(given), where=is_counted)
     worst, best = np.where(is_counted, rates, math.inf).min(axis=1, initial=math.inf), rates.max(axis=1, initial=0.0)
     is_defined = (is_counted.sum(axis=1) >= 2) & (best > 0.0)
-    return np.divide(worst, best, out=np.full(batch.n_pairs, math.nan), where=is_defined)
+    return np.asarray(np.divide(worst, best, out=np.full(batch.n_pairs, math.nan), where=is_defined))
 
 
 def _impact(batch: QueryBatch) -> Floats:

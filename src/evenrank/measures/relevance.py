@@ -31,7 +31,7 @@ def _ndcg(batch: QueryBatch) -> Floats:
 
 def _share(values: Floats, of: NDArray[np.integer]) -> Floats:
     """Values divided by counts; 0 where the count is 0."""
-    return np.divide(values, of, out=np.zeros(len(values)), where=of > 0)
+    return np.asarray(np.divide(values, of, out=np.zeros(len(values)), where=of > 0))
 
 
 def _hits(batch: QueryBatch) -> NDArray[np.bool_]:
@@ -54,9 +54,9 @@ def _rank_biased_precision(batch: QueryBatch) -> Floats:
 
 
 def satisfaction(batch: QueryBatch) -> Floats:
-    """Chance that each row is all that a reader wanted: (2^grade − 1) / 2^(largest grade), ½ for a plain relevant item."""
+    """Chance that a row is all that a reader wanted: (2^grade − 1) / 2^(largest grade); ½ where there are no grades."""
     if batch.gains.dtype == np.bool_:
-        return 0.5 * batch.gains
+        return np.where(batch.gains, 0.5, 0.0)
     grades = np.maximum(batch.gains.astype(np.float64), 0.0)
     largest = float(batch.judged.grade.max(initial=1.0)) if batch.judged is not None else float(grades.max(initial=1.0))
     return np.asarray(np.exp2(grades - largest) - np.exp2(-largest))

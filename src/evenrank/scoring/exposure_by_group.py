@@ -75,7 +75,7 @@ def _margin_of_exposure(view: QueryView, space: GroupSpace, part: GroupSpace) ->
         assert isinstance(batch.alignment, SparseAlignment)
         given = batch.alignment.sparse_total(batch.exposure_weights)
         cells = space.cells_in(part, given.cells)
-        return np.bincount(cells, given.values, minlength=part.n_groups) / batch.exposure_divisor[0]
+        return np.asarray(np.bincount(cells, given.values, minlength=part.n_groups) / batch.exposure_divisor[0])
     exposure = batch.group_totals(batch.exposure_weights)[0] / batch.exposure_divisor[0]
     if batch.drops_unknown:
         exposure[0] = 0.0

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
-from tests.items.test_hostile import GROUPS, NAN, frame
+from tests.scoring.test_hostile_tables import GROUPS, NAN, frame
 
 RUN = frame(query="q", item=["a", "b"], score=[2.0, 1.0])
 EXPECTED = evenrank.score({"q": ["a", "b"]}, GROUPS, target="equal").scores

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
-from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
-from evenrank.items.faults import Faults
-from evenrank.items.group_cells import group_name
-from evenrank.items.groupings import Grouping, Groupings, has_plain_rows
-from evenrank.items.relevance import RelevantItems
-from evenrank.items.tables import ItemTable, as_table, is_series
-from evenrank.items.vocabulary import Vocabulary, number_names
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError, listed
+from evenrank.io.columns import LARGEST, Faults, as_number, ids_of, numbers_of, present
+from evenrank.io.groupings import Grouping, Groupings
+from evenrank.io.item_groups import group_name
+from evenrank.io.item_relevance import RelevantItems
+from evenrank.io.tables import ItemTable, as_table, is_series
+from evenrank.io.vocabulary import Vocabulary, number_names
 
 WORDS = ("relevant", "population", "equal")
 """`relevant`: as the relevant items of the query; `population`: as all items with groups; `equal`: all groups alike."""
-
-
 Ints = NDArray[np.intp]
 SHOWN_NAMES = 20
 """Unknown names of a table for which the nearest known one is looked up; the others are counted."""
+MAX_MEMBERLESS = 1000
+"""Groups of a target to which no item belongs; with more, the names are those of something else."""
 
 
 @dataclass(frozen=True)
@@ -70,28 +70,91 @@ class GroupTarget:
         return _normalised(mass)[place.reshape(-1)]
 
 
-def targets_of(
+class WantedGroups(NamedTuple):
+    """The targets over the groups of each grouping, and the groupings with those groups that no item belongs to."""
+
+    groupings: Groupings
+    targets: list[GroupTarget]
+    notes: list[str]
+
+
+def read_target(
     target: object,
     groupings: Groupings,
     relevance: RelevantItems | None,
     queries: Vocabulary,
     faults: Faults,
-) -> list[GroupTarget]:
-    """The target over the groups of each grouping."""
+) -> WantedGroups:
+    """The target over the groups of each grouping.
+
+    A group of the target to which no item belongs is kept: that nobody can be shown is the worst unfairness there is.
+    """
     if target is None:
         target = "relevant" if relevance is not None else "population"
     if is_series(target) and hasattr(target, "index"):  # of pandas: group → share
         target = dict(zip(target.index.tolist(), target, strict=True))
     if isinstance(target, str) and target in WORDS:
-        return [_by_word(target, part, relevance) for part in groupings.parts]
+        return WantedGroups(groupings, [_by_word(target, part, relevance) for part in groupings.parts], [])
     if isinstance(target, str) and not Path(target).exists() and target != "-":
         raise UnknownNameError("target", target, WORDS, "or the name of a CSV file")
     table = as_table(target, "target") if not isinstance(target, Mapping) else None
+    if table is None and not isinstance(target, Mapping):
+        kinds = f"{', '.join(WORDS)}, a dict of group → share, a data frame or a CSV file"
+        raise WrongTypeError(target, "target", kinds)
+    named = _names_in_mapping(target, groupings) if table is None else _names_in_table(table, groupings)  # type: ignore[arg-type]
+    without = _memberless(named, groupings)
+    whole = groupings.with_groups(without)
+    notes = [
+        f"{name}: no item belongs to {listed(list(map(repr, groups)), 5)}, which should get attention"
+        for name, groups in without.items()
+        if groups
+    ]
     if table is not None:
-        return _from_table(table, groupings, queries, faults)
-    if isinstance(target, Mapping):
-        return _from_mapping(target, groupings, queries, faults)
-    raise WrongTypeError(target, "target", f"{', '.join(WORDS)}, a dict of group → share, a data frame or a CSV file")
+        return WantedGroups(whole, _from_table(table, whole, queries, faults), notes)
+    return WantedGroups(whole, _from_mapping(target, whole, queries, faults), notes)  # type: ignore[arg-type]
+
+
+def _names_in_mapping(target: Mapping[Any, Any], groupings: Groupings) -> dict[str, list[str]]:
+    """Grouping → names of groups that have a share: of group → share, of groupings, or of queries with one of these."""
+    names: dict[str, list[str]] = {part.name: [] for part in groupings.parts}
+    if not all(isinstance(one, Mapping) for one in target.values()):
+        wanted = [str(group) for group, share in target.items() if group_name(group) and as_number(share) > 0.0]
+        return names | {groupings.parts[0].name: wanted}
+    is_by_grouping = set(map(str, target)) <= set(names)
+    for key, one in target.items():
+        inner = {str(key): [str(group) for group in one]} if is_by_grouping else _names_in_mapping(one, groupings)
+        for name, groups in inner.items():
+            names[name] += groups
+    return names
+
+
+def _names_in_table(table: ItemTable, groupings: Groupings) -> dict[str, list[str]]:
+    """Grouping → names of groups in a table."""
+    groups = [group_name(one) for one in table.need("group").tolist()]
+    column = table.get("grouping")
+    parts = [groupings.parts[0].name] * len(groups) if column is None else list(map(str, column.tolist()))
+    names: dict[str, list[str]] = {part.name: [] for part in groupings.parts}
+    for part, group in dict.fromkeys(zip(parts, groups, strict=True)):
+        if part in names and group is not None:
+            names[part].append(group)
+    return names
+
+
+def _memberless(named: Mapping[str, Iterable[str]], groupings: Groupings) -> dict[str, list[str]]:
+    """Grouping → names in a target that no item belongs to.
+
+    A name that resembles a group which has no share is a misspelling, and left to be reported; so are too many names.
+    """
+    found: dict[str, list[str]] = {}
+    for part in groupings.parts:
+        names = dict.fromkeys(named[part.name])
+        known = set(part.groups)
+        others = [name for name in names if name not in known]
+        if len(others) > MAX_MEMBERLESS or not known & set(names):
+            continue  # not one group of the items is named: these are names of something else
+        unused = [group.casefold() for group in part.groups if group not in names]
+        found[part.name] = [name for name in others if not get_close_matches(name.casefold(), unused, 1)]
+    return found
 
 
 def joint_target(targets: Sequence[GroupTarget], queries: Ints) -> Floats:
@@ -111,7 +174,7 @@ def _by_word(word: str, part: Grouping, relevance: RelevantItems | None) -> Grou
     if relevance is None:
         raise EvenrankError("target 'relevant' needs relevance (give relevance, or another target)")
     kind = part.alignment.page_type[relevance.item]
-    if not has_plain_rows(part.alignment):
+    if not part.alignment.is_identity:
         return GroupTarget(n_groups, None, relevance.query, kind, relevance.grade, part.alignment.rows)
     is_known = kind > 0
     return GroupTarget(n_groups, None, relevance.query[is_known], kind[is_known] - 1, relevance.grade[is_known])

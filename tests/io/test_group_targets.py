@@ -10,7 +10,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import InputError
-from tests.items.test_score import GROUPS, RANKINGS, RELEVANCE
+from tests.scoring.test_score import GROUPS, RANKINGS, RELEVANCE
 
 
 def test_target_as_the_relevant_items_is_the_default() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.items.text_numbers import MANY
-from evenrank.items.vocabulary import Vocabulary, number_names
+from evenrank.io.vocabulary import MANY, Vocabulary, number_names
 
 
 @pytest.mark.parametrize("n_ids", [5, MANY + 5])

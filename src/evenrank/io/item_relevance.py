@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
-from evenrank.errors import WrongTypeError
-from evenrank.items.columns import LARGEST, as_number, ids_of, numbers_of, present
-from evenrank.items.faults import Faults
-from evenrank.items.mapped_rankings import query_ids
-from evenrank.items.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
-from evenrank.items.text_numbers import ArrowTexts
-from evenrank.items.vocabulary import Vocabulary, number_names
+from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.io.columns import LARGEST, Faults, as_number, ids_of, numbers_of, present
+from evenrank.io.rankings import query_ids
+from evenrank.io.tables import ONLY_QUERY, ItemTable, as_table, from_series, from_to_dict, is_series
+from evenrank.io.vocabulary import ArrowTexts, Vocabulary, number_names
 
 WANTED = "a dict of query → items or item → grade, a data frame with the columns query and item, or a qrels file"
 Ints = NDArray[np.intp]
@@ -64,6 +62,9 @@ def read_relevance(
 
 
 def _table_parts(table: ItemTable, faults: Faults) -> tuple[Ids, Ids, Floats]:
+    if table.get("rank") is not None and table.get("score") is not None and table.get("grade") is None:
+        found = f"{table.name}: rankings (with rank and score, without grade), where relevance is expected"
+        raise EvenrankError(f"{found} (are the run and the qrels swapped?)")
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
     query: Ids = [ONLY_QUERY] * len(ids)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenrank
-from evenrank.items.text_numbers import MANY, ArrowTexts, TextNumbers, text_hashes
-from evenrank.items.vocabulary import Vocabulary
+from evenrank.io.vocabulary import MANY, ArrowTexts, TextNumbers, Vocabulary, text_hashes
 
 TEXTS = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=40), max_size=60)
 

@@ -10,7 +10,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import EvenrankError, InputError
-from evenrank.items.rerank_inputs import MAX_ITEMS
+from evenrank.ranking.rerank import MAX_ITEMS
 
 RANKINGS = {"q": ["a", "b"]}
 

@@ -135,7 +135,7 @@ def test_several_systems_rankings_and_groupings() -> None:
     other = {"q1": [["c", "a"], ["b", "c"]], "q2": [["a", "d"]]}
     found = evenrank.score({"one": RANKINGS, "two": other}, groupings, RELEVANCE, target="equal")
     assert [one.system for one in found.systems] == ["one", "two"]
-    assert set(found.measures) >= {"AWRF", "AWRF[size]", "AWRF[age]", "EE-L", "EE-D", "EE-R"}
+    assert {measure.key for measure in found.columns} >= {"AWRF", "AWRF[size]", "AWRF[age]", "EE-L", "EE-D", "EE-R"}
     for system in found.systems:
         for scores in system.queries.values():
             assert scores["EE-L"] >= 0.0

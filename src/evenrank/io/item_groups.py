@@ -1,21 +1,63 @@
-"""Groups from tables: long ones (item, group, share), wide ones of shares, and wide ones of names."""
+"""Groups of items in many forms → groupings: dicts, long tables (item, group, share), wide ones of shares or names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.errors import EvenrankError
-from evenrank.items.columns import LARGEST, ids_of, numbers_of, present
-from evenrank.items.faults import SHOWN_PER_KIND, Faults
-from evenrank.items.group_cells import group_name, is_several, shares_of_items
-from evenrank.items.item_shares import ItemShares
-from evenrank.items.tables import ItemTable, Objects
-from evenrank.items.text_numbers import ArrowTexts
-from evenrank.items.vocabulary import Vocabulary
+from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.io.columns import LARGEST, SHOWN_PER_KIND, Faults, as_number, ids_of, is_missing, numbers_of, present
+from evenrank.io.groupings import UNKNOWN, Groupings, ItemShares, grouping_of, shares_of_rows
+from evenrank.io.tables import ItemTable, Objects, as_table, is_series
+from evenrank.io.vocabulary import ArrowTexts, Vocabulary
+
+
+def group_name(value: object) -> str | None:
+    """The name of a group; None for the unknown one: nothing, NaN, an empty text, or `unknown`."""
+    if is_missing(value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return text if text and text.casefold() != UNKNOWN else None
+
+
+def shares_of_items(items: Iterable[tuple[int, object, str]], name: str, faults: Faults) -> ItemShares:
+    """Shares from items by number, the group, groups or shares of each, and its place for messages."""
+    rows: list[tuple[int, str | None, float]] = []
+    for item, groups, place in items:
+        for group, share in _shares_of(groups):
+            number = as_number(share)
+            if not 0.0 <= number <= LARGEST:
+                is_large = LARGEST < number < float("inf")
+                kind = f"share is above {LARGEST:g}:" if is_large else "share is not a number of at least 0:"
+                faults.add(name, kind, f"{place}, group {group!r}", share)
+            elif is_several(group):
+                faults.add(name, "group is neither a name nor a number:", place, group)
+            else:
+                rows.append((item, group_name(group), number))
+    return shares_of_rows(rows)
+
+
+def is_several(value: object) -> bool:
+    """Whether a value is several groups: a list of them, or a dict of shares."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike))
+
+
+def _shares_of(groups: object) -> list[tuple[object, object]]:
+    """Groups of an item with shares: equal ones where only names are given."""
+    if isinstance(groups, Mapping):
+        return list(groups.items())
+    if not is_several(groups):
+        return [(groups, 1.0)]
+    listed = list(groups)  # type: ignore[call-overload]
+    return [(group, 1.0 / len(listed)) for group in listed]
+
 
 Name = TypeVar("Name", str, str | None)
 MAX_NAMES = 1 << 16
@@ -142,3 +184,51 @@ def _names(values: Any, encoded: NDArray[np.intp], table: ItemTable, key: str, f
         return shares_of_items(zip(encoded.tolist(), listed, places, strict=True), table.name, faults)
     names, group = _numbered(listed, group_name, table, faults)
     return ItemShares(encoded, group, np.ones(len(encoded)), names)
+
+
+MAX_GROUPINGS = 16
+"""Groupings that are measured together, over the intersections of their groups."""
+WANTED = "a dict of item → group, a data frame with the column item and one column per grouping, or a CSV file"
+
+
+def read_groups(value: object, items: Vocabulary, faults: Faults, name: str = "groups") -> Groupings:
+    """The groups of items; items that no table lists are unknown. New items are added to the vocabulary."""
+    if is_series(value) and hasattr(value, "index"):  # of pandas: item → group
+        value = dict(zip(value.index.tolist(), value, strict=True))
+    table = as_table(value, name)
+    if table is not None:
+        columns = table_columns(table, items, faults)
+    elif isinstance(value, Mapping):
+        columns = _mapping_columns(value, items, name, faults)
+    else:
+        raise WrongTypeError(value, "groups", WANTED)
+    name = name if table is None else table.name
+    if not columns:
+        raise EvenrankError(f"{name}: no grouping is given (add a column that names the group of each item)")
+    if len(columns) > MAX_GROUPINGS:
+        found = f"{name}: {len(columns):,} groupings, where up to {MAX_GROUPINGS} are measured together"
+        raise EvenrankError(f"{found} (leave some columns out)")
+    if not any(len(column.item) for column in columns.values()) and not faults.rows:
+        raise EvenrankError(f"{name}: no item is listed (name the group of each item)")
+    return Groupings(tuple(grouping_of(key, column, len(items)) for key, column in columns.items()))
+
+
+def _mapping_columns(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> dict[str, ItemShares]:
+    """Item → group, groups or shares; or grouping → such a mapping."""
+    if value and all(_is_grouping(one) for one in value.values()):
+        return {str(key): _mapping_shares(one, items, f"{name}, {key}", faults) for key, one in value.items()}
+    return {"group": _mapping_shares(value, items, name, faults)}
+
+
+def _is_grouping(value: object) -> bool:
+    """Whether a value of a mapping is a mapping of items, and not the shares of one item, which are numbers."""
+    return isinstance(value, Mapping) and not all(isinstance(one, Number) for one in value.values())
+
+
+def _mapping_shares(value: Mapping[Any, Any], items: Vocabulary, name: str, faults: Faults) -> ItemShares:
+    keys = np.empty(len(value), object)
+    keys[:] = list(value)
+    ids = ids_of(keys, ItemTable(name, {}, row_word="entry"), "item", faults)
+    encoded = items.encode(present(ids))
+    places = (f"item {key!r}" for key in value)
+    return shares_of_items(zip(encoded.tolist(), value.values(), places, strict=True), name, faults)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import clean_axes, look_of, new_figure, require_matplotlib
-from evenrank.items.scores import GroupShare
+from evenrank.scoring.results import GroupShare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 MAX_GROUPS = 25
 """Groups shown of one grouping: those with the largest targets."""

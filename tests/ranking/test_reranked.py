@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.items.query_results import ROWS_AT_ONCE, PackedRows, QueryCertificates
+from evenrank.ranking.reranked import ROWS_AT_ONCE, PackedRows, QueryCertificates
 
 N_QUERIES = 2 * ROWS_AT_ONCE + 100
 

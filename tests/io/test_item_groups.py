@@ -9,7 +9,7 @@ import pytest
 
 import evenrank
 from evenrank.errors import InputError
-from tests.items.test_score import RANKINGS
+from tests.scoring.test_score import RANKINGS
 
 
 @pytest.mark.parametrize("others", [{"share": [1.0, 1.0]}, {"grouping": ["size", "size"]}])
