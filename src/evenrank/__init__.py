@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
     from evenrank.measures.registry import MEASURES
+    from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME_OF = {
+    "policy": "policies.function_policy",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -195,6 +197,7 @@ __all__ = [
     "oracle_run",
     "pareto",
     "parse_measure",
+    "policy",
     "pool",
     "publish",
     "qrels_frame",

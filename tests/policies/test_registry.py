@@ -12,7 +12,7 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Candidates, Policy, Request, settings_of
+from evenrank.policies.policy import Candidates, Policy, Rankings, Request, settings_of
 from evenrank.policies.registry import POLICIES, describe_policy, make_policy
 from evenrank.trec.dimensions.gender import GENDER
 from evenrank.trec.dimensions.geography import GEOGRAPHY
@@ -189,3 +189,38 @@ def test_settings_in_a_name() -> None:
         "quality": 0.25,
         "order": "row",
     }
+
+
+class Backwards:
+    """The least relevant page first."""
+
+    name = "backwards"
+    tasks = (1,)
+    paper_runs = ()
+    citation = "nobody"
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        return Rankings(np.argsort(candidates.relevance)[None, : request.length])
+
+
+def test_an_object_is_taken_as_it_is() -> None:
+    policy = Backwards()
+    assert make_policy(policy, 1) is policy
+    with pytest.raises(EvenrankError, match="policy backwards does not serve Task 2; these do: relevance"):
+        make_policy(policy, 2)
+    with pytest.raises(EvenrankError, match="cannot be set again: weight"):
+        make_policy(policy, 1, {"weight": 1})
+    with pytest.raises(EvenrankError, match="policy: a value of type int is not accepted"):
+        make_policy(3)  # type: ignore[arg-type]
+
+
+def test_a_policy_object_has_facts() -> None:
+    assert describe_policy(Backwards())["settings"] == []
+
+
+def test_settings_beside_those_of_the_name() -> None:
+    made = make_policy("deficit:weight=0.5,window=10", 1, {"window": 30}, served={"weight": 2.0, "log_base": 2.0})
+    assert (made.weight, made.window) == (0.5, 30)  # type: ignore[attr-defined]
+    assert make_policy("deficit", 1, served={"weight": 2.0}).weight == 2.0  # type: ignore[attr-defined]

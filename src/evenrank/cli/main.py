@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -107,6 +108,7 @@ def main() -> None:
     When nobody reads the output any more, as in `evenrank … | head`, it ends without a message, with exit code 141.
     """
     add_on_one_thread()
+    warnings.showwarning = _show_warning
     try:
         sys.exit(_run())
     except (BrokenPipeError, _OutputClosedError):
@@ -146,6 +148,11 @@ def _say(message: object) -> int:
     """Print an error; the exit code of errors."""
     click.echo(f"error: {message}", err=True)
     return 2
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """Print a warning as the command line prints its own: where in the code it was raised helps nobody here."""
+    click.echo(f"warning: {message}", err=True)
 
 
 def _one_line(error: click.ClickException) -> str:

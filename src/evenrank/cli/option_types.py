@@ -11,6 +11,9 @@ from typing import Any
 
 import click
 
+from evenrank.errors import UnknownNameError
+from evenrank.plugins import Registry
+
 
 class FiniteRange(click.FloatRange):
     """A number in a range; neither `nan`, which no comparison finds outside of it, nor `inf`."""
@@ -70,6 +73,21 @@ class Seed(click.types.IntParamType):
         if not -(2**63) <= number < 2**63:
             self.fail(f"{value!r} is too large for a seed.", param, ctx)
         return number
+
+
+class NameIn(click.types.StringParamType):
+    """The name of something in a registry; plug-ins are looked for only when no built-in one has the name."""
+
+    def __init__(self, kind: str, registry: Registry[Any]) -> None:
+        self.kind, self.registry = kind, registry
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self.registry.builtin)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.registry:
+            raise UnknownNameError(self.kind, value, self.registry)
+        return str(value)
 
 
 SEED = Seed()

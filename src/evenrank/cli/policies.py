@@ -9,7 +9,7 @@ from typing import Any
 import click
 import orjson
 
-from evenrank.policies.registry import POLICIES, describe_policy, policy_class
+from evenrank.policies.registry import POLICIES, describe_policy, find_policy
 
 NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
 
@@ -22,7 +22,7 @@ def command(names: tuple[str, ...], form: str) -> None:
 
     Set a policy's settings with `rank --set NAME=VALUE`.
     """
-    facts = [describe_policy(policy_class(name)) for name in names or POLICIES]
+    facts = [describe_policy(find_policy(name)) for name in names or POLICIES]
     if form == "json":
         click.echo(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
     else:

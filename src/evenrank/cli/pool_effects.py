@@ -13,7 +13,8 @@ import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
 from evenrank.cli.option_types import STORE, InputFile
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.cli.scoring_options import PROTOCOL_NAME
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
     from evenrank.core.records import Topic
@@ -74,7 +75,7 @@ def topics_with_judgments(collection: Collection, judgments: Path | str | None) 
 @click.argument("runs", metavar="RUN...", type=RUN, nargs=-1, required=True)
 @click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="Set of scoring choices.",

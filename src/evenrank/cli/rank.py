@@ -12,9 +12,10 @@ import evenrank
 from evenrank.cli.model_options import chosen_model, model_options
 from evenrank.cli.option_types import SEED
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say, warn
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
@@ -34,7 +35,7 @@ CANDIDATES = click.option(
 )
 PROTOCOL = click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="The scorer to serve.",

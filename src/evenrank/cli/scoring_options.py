@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
+from evenrank.cli.option_types import NameIn
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -26,12 +27,15 @@ class ScoringOptions:
     judged_only: bool = False
 
 
+PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
+
+
 def protocol_options(command: F) -> F:
     """`--protocol`, `--groups` and `--set`."""
     decorators = (
         click.option(
             "--protocol",
-            type=click.Choice(list(PROTOCOLS)),
+            type=PROTOCOL_NAME,
             default=DEFAULT_PROTOCOL,
             show_default=True,
             help="Set of scoring choices.",

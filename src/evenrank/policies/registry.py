@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeGuard
 
 from evenrank.core.records import Task
-from evenrank.core.settings import describe_settings, make_settings
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.core.settings import Setting, Settings, describe_settings, make_settings, setting_texts
+from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.plugins import Registry
 from evenrank.policies.best_of import BestOf
 from evenrank.policies.controller import Controller
 from evenrank.policies.deficit import Deficit
@@ -51,25 +53,103 @@ _ALL: tuple[type[Policy], ...] = (
     Inferred,
     Optimal,
 )
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in _ALL}
+PolicyEntry = type[Policy] | Policy
+"""A policy class, whose fields are its settings, or a policy object that is ready to rank."""
 
 
-def policy_class(name: str, task: Task | None = None) -> type[Policy]:
+def _adopt(offered: object) -> tuple[str, PolicyEntry]:
+    """The name and the policy that a plug-in offers."""
+    if not is_policy(offered):
+        raise TypeError(f"not a policy, but {type(offered).__name__} (decorate a function with evenrank.policy)")
+    return offered.name, offered
+
+
+def is_policy(value: object) -> TypeGuard[PolicyEntry]:
+    """Whether something is a policy: a class or an object with a name, the tasks that it serves and `rank`."""
+    return all(hasattr(value, name) for name in ("name", "tasks", "rank"))
+
+
+POLICIES: Registry[PolicyEntry] = Registry("policies", {policy.name: policy for policy in _ALL}, _adopt)
+"""Policies by name, those of plug-ins included."""
+
+
+def find_policy(name: str, task: Task | None = None) -> PolicyEntry:
     """The policy of that name; an error when there is none, or when it does not serve the task."""
     if name not in POLICIES:
         raise UnknownNameError("policy", name, POLICIES)
-    if task is not None and task not in POLICIES[name].tasks:
-        serving = ", ".join(other for other, policy in POLICIES.items() if task in policy.tasks)
-        raise EvenrankError(f"policy {name} does not serve Task {task}; these do: {serving}")
+    _check_task(POLICIES[name], task)
     return POLICIES[name]
 
 
-def make_policy(text: str, task: Task | None = None) -> Policy:
-    """A policy from `name` or `name:setting=value,setting=value`."""
-    name, _, rest = text.partition(":")
-    owner = policy_class(name.strip(), task)
-    pairs = [pair.partition("=") for pair in rest.split(",") if pair.strip()]
-    return make_settings(owner, {key.strip(): value.strip() for key, _, value in pairs})
+def _check_task(entry: PolicyEntry, task: Task | None) -> None:
+    if task is not None and task not in entry.tasks:
+        serving = ", ".join(other for other, policy in POLICIES.items() if task in policy.tasks)
+        raise EvenrankError(f"policy {entry.name} does not serve Task {task}; these do: {serving}")
+
+
+def make_policy(
+    policy: str | PolicyEntry,
+    task: Task | None = None,
+    settings: Settings | None = None,
+    *,
+    served: Mapping[str, object] | None = None,
+    other_settings: Iterable[str] = (),
+) -> Policy:
+    """The policy to rank with: from a name, from `name:setting=value,setting=value`, from a class, or an object as is.
+
+    `settings` are those of the policy by name, as `--set` gives them. Where they say nothing, `served` takes the place
+    of a default, for settings that the policy has: what the scorer to be served looks at. All faults are reported at
+    once; `other_settings` are names that the message on an unknown setting lists beside the policy's own.
+    """
+    texts = setting_texts(settings or {})
+    if isinstance(policy, str):
+        name, _, rest = policy.partition(":")
+        texts = {**_pairs(rest), **texts}
+        policy = find_policy(name.strip())
+    elif not is_policy(policy):
+        raise WrongTypeError(policy, "policy", "the name of a policy or a policy object")
+    faults = Collected()
+    entry = policy
+    faults.check(lambda: _check_task(entry, task))
+    made = faults.check(lambda: _with_settings(entry, texts, served or {}, other_settings))
+    if made is not None and task is not None:
+        faults.add(task_faults(made, task))
+    faults.raise_any()
+    assert made is not None
+    return made
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def setting_names(policy: str | PolicyEntry) -> frozenset[str]:
+    """Names of the settings that a policy takes; none for an unknown name, and for an object."""
+    entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
+    return (
+        frozenset(field.name for field in fields(entry))
+        if isinstance(entry, type) and is_dataclass(entry)
+        else frozenset()
+    )
+
+
+def _with_settings(
+    entry: PolicyEntry, texts: Mapping[str, str], served: Mapping[str, object], other_settings: Iterable[str]
+) -> Policy:
+    if not isinstance(entry, type):
+        if texts:
+            raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
+        return entry
+    faults, names = Collected(), setting_names(entry)
+    choices = [*sorted(names), *sorted(set(other_settings) - names)]
+    faults.add(str(UnknownNameError("setting", name, choices)) for name in texts if name not in names)
+    own = {name: text for name, text in texts.items() if name in names}
+    defaults = {name: value for name, value in served.items() if name in names}
+    made = faults.check(lambda: make_settings(entry, own, defaults) if is_dataclass(entry) else entry())
+    faults.raise_any()
+    assert made is not None
+    return made
 
 
 def task_faults(policy: Policy, task: Task) -> Iterator[str]:
@@ -82,8 +162,9 @@ def task_faults(policy: Policy, task: Task) -> Iterator[str]:
                 yield f"{policy.name}: {name}: {error}"
 
 
-def describe_policy(owner: type[Policy]) -> dict[str, Any]:
+def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
     """The facts of a policy as plain data, for lists and documentation."""
+    settings: list[Setting] = describe_settings(owner) if isinstance(owner, type) and is_dataclass(owner) else []
     return {
         "name": owner.name,
         "tasks": list(owner.tasks),
@@ -96,12 +177,12 @@ def describe_policy(owner: type[Policy]) -> dict[str, Any]:
                 "allowed": setting.allowed,
                 "explanation": setting.explanation,
             }
-            for setting in describe_settings(owner)
+            for setting in settings
         ],
-        "paper_runs": list(owner.paper_runs),
+        "paper_runs": list(getattr(owner, "paper_runs", ())),
         "run_settings": dict(getattr(owner, "run_settings", {})),
         "near_runs": list(getattr(owner, "near_runs", ())),
         "near_because": str(getattr(owner, "near_because", "")),
         "reconstructed": bool(getattr(owner, "reconstructed", False)),
-        "citation": owner.citation,
+        "citation": str(getattr(owner, "citation", "")),
     }

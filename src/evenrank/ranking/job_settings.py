@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 
 from evenrank.core.allowed import setting_faults
 from evenrank.core.exposure import check_attention
 from evenrank.core.groups import Dimension, GroupSpace
-from evenrank.core.records import Task
-from evenrank.core.settings import Settings, make_settings, parse_each, setting_texts
+from evenrank.core.settings import Settings, parse_each, setting_texts
 from evenrank.errors import Collected, UnknownNameError
 from evenrank.policies.policy import Policy
-from evenrank.policies.registry import POLICIES, policy_class, task_faults
+from evenrank.policies.registry import setting_names
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.groups import is_within
 from evenrank.ranking.undisclosed import parse_undisclosed
@@ -27,15 +25,15 @@ NO_ROWS = np.empty(0, np.intp)
 
 def divide_settings(settings: Settings, policy: str | Policy) -> tuple[dict[str, str], dict[str, str]]:
     """Settings of the candidates and of the policy, as text; one that both have is the policy's, if that is a name."""
-    owner = POLICIES.get(policy) if isinstance(policy, str) else None
-    of_candidates = _names(BuildSettings) - (_names(owner) if owner else frozenset())
+    of_candidates = candidate_setting_names() - setting_names(policy)
     texts = setting_texts(settings)
     of_build = {name: text for name, text in texts.items() if name in of_candidates}
     return of_build, {name: text for name, text in texts.items() if name not in of_candidates}
 
 
-def _names(owner: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(owner))
+def candidate_setting_names() -> frozenset[str]:
+    """Names of the settings of candidates."""
+    return frozenset(field.name for field in fields(BuildSettings))
 
 
 def candidate_settings(
@@ -94,29 +92,3 @@ def _odds_faults(settings: BuildSettings, space: GroupSpace) -> Iterator[str]:
         of = " and ".join(settings.information)
         wanted = f"one for each of the {space.n_groups} groups of {of}, none below 0 and not all 0"
         yield f"odds: {len(odds)} given, but give {wanted} (the record beside a run lists them)"
-
-
-def configure_policy(
-    policy: str | Policy, task: Task, texts: Mapping[str, str], wanted: Mapping[str, object]
-) -> Policy:
-    """The policy with its settings: what is set, else what the protocol asks for (`wanted`)."""
-    faults = Collected()
-    if not isinstance(policy, str):
-        if texts:
-            faults.add([f"settings of a policy object cannot be set again: {', '.join(texts)}"])
-        faults.check(lambda: policy_class(policy.name, task))
-        faults.raise_any()
-        return policy
-    owner = policy_class(policy)
-    faults.check(lambda: policy_class(policy, task))
-    names = _names(owner)
-    choices = [*sorted(names), *sorted(_names(BuildSettings) - names)]
-    faults.add(str(UnknownNameError("setting", name, choices)) for name in texts if name not in names)
-    own = {name: text for name, text in texts.items() if name in names}
-    served = {name: value for name, value in wanted.items() if name in names}
-    made = faults.check(lambda: make_settings(owner, own, served))
-    if made is not None:
-        faults.add(task_faults(made, task))
-    faults.raise_any()
-    assert made is not None
-    return made

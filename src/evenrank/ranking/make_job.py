@@ -14,9 +14,10 @@ from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
 from evenrank.policies.policy import Policy, Request
+from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Length, RankingJob, forget_collection
-from evenrank.ranking.job_settings import candidate_settings, configure_policy, divide_settings
+from evenrank.ranking.job_settings import candidate_setting_names, candidate_settings, divide_settings
 from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
 from evenrank.retrieval.engine.engines import index_folder
@@ -60,7 +61,9 @@ def make_job(
         of_build["attention"] = model_text
     n_ranks = served.request.length
     build = faults.check(lambda: candidate_settings(collection, of_build, target, served.candidates, n_ranks))
-    configured = faults.check(lambda: configure_policy(policy, task, of_policy, served.policy))
+    configured = faults.check(
+        lambda: make_policy(policy, task, of_policy, served=served.policy, other_settings=candidate_setting_names())
+    )
     faults.raise_any()
     assert build is not None
     assert configured is not None

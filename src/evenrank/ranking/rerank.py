@@ -15,7 +15,6 @@ from evenrank.core.alignment import Alignment
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
-from evenrank.core.settings import make_settings, setting_texts
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.columns import LARGEST, SHOWN_PER_KIND, Faults, check_count
@@ -27,7 +26,7 @@ from evenrank.io.rankings import ITEMS, RankedItems, read_rankings, source_name
 from evenrank.io.vocabulary import Vocabulary
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
-from evenrank.policies.registry import POLICIES
+from evenrank.policies.registry import POLICIES, find_policy, make_policy
 from evenrank.ranking.reranked import Id, QueryCertificates, QueryRankings, Reranked
 from evenrank.retrieval.relevance import probability_by_rank
 
@@ -221,7 +220,7 @@ def rerank(
     items: object,
     groups: object,
     target: object | None = None,
-    policy: str = "optimal",
+    policy: str | Policy = "optimal",
     k: int | None = None,
     n_rankings: int = 1,
     *,
@@ -237,9 +236,9 @@ def rerank(
     `relevance="rank"`, or without scores, it is estimated from the rank. `groups` and `target` are as for `score`;
     by default, groups should get attention as they share in the expected relevance of the query's items.
 
-    `policy` is a name of `POLICIES`. `k` is the length of a ranking, by default all items. With `n_rankings` above 1,
-    the rankings of a query are fair together: a group that one of them neglects is made up for by the others. The same
-    seed gives the same rankings.
+    `policy` is a name of `POLICIES` or a policy object. `k` is the length of a ranking, by default all items. With
+    `n_rankings` above 1, the rankings of a query are fair together: a group that one of them neglects is made up for by
+    the others. The same seed gives the same rankings.
     """
     check_count("k", k)
     check_count("n_rankings", n_rankings, MAX_RANKINGS)
@@ -248,8 +247,7 @@ def rerank(
         raise WrongTypeError(settings, "settings", "a dict such as {'fairness': 2.0}")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise WrongTypeError(seed, "seed", "a whole number")
-    owner = _policy_of(policy, n_rankings)
-    chosen = make_settings(owner, setting_texts(settings or {}))
+    chosen = _policy_of(policy, n_rankings, settings or {})
     given = read_inputs(items, groups, target, relevance)
     refuse_large_queries(given)
     parts = given.groupings.parts
@@ -260,22 +258,24 @@ def rerank(
     rankings, certificates = _result(given, _rank_all(job, queries, len(given.queries), workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
     notes = [f"queries without a target: {', '.join(without)}"] if without else []
-    return Reranked(rankings, certificates, policy, (*given.notes, *notes))
+    return Reranked(rankings, certificates, chosen.name, (*given.notes, *notes))
 
 
-def _policy_of(name: str, n_rankings: int) -> type[Policy]:
-    """The policy of that name; an error that lists those that serve where it does not."""
+def _policy_of(policy: str | Policy, n_rankings: int, settings: Mapping[str, object]) -> Policy:
+    """The policy asked for, with its settings; an error that lists those that serve where it does not."""
     task: Task = 1 if n_rankings == 1 else 2
     usable = [other for other, one in POLICIES.items() if not getattr(one, "needs_text", False)]
-    if name not in POLICIES:
+    name = policy.partition(":")[0].strip() if isinstance(policy, str) else ""
+    if isinstance(policy, str) and name not in POLICIES:
         raise UnknownNameError("policy", name, usable)
-    if name not in usable:
+    entry = find_policy(name) if isinstance(policy, str) else policy
+    if getattr(entry, "needs_text", False):
         raise EvenrankError(f"policy {name} compares texts, and items have none (choose another policy)")
-    if task not in POLICIES[name].tasks:
+    if task not in getattr(entry, "tasks", (task,)):
         makes, wanted = ("several rankings", "one") if task == 1 else ("one ranking", "several")
         serving = ", ".join(other for other in usable if task in POLICIES[other].tasks)
-        raise EvenrankError(f"policy {name} makes {makes} of each query; these make {wanted}: {serving}")
-    return POLICIES[name]
+        raise EvenrankError(f"policy {entry.name} makes {makes} of each query; these make {wanted}: {serving}")
+    return make_policy(policy, task, settings)
 
 
 def _full(target: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from evenrank.errors import EvenrankError
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy
 from evenrank.policies.precision_floor import LEAST_FAIRNESS
-from evenrank.policies.registry import POLICIES
+from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
 from evenrank.retrieval.query.topic_query import subject_words
@@ -107,7 +107,7 @@ class Question:
     def ranker(self) -> Policy:
         """The policy that is asked for, with its strength."""
         if self.policy != Optimal.name:
-            return POLICIES[self.policy]()
+            return make_policy(self.policy)
         return replace(QUICK, fairness=self.fairness)
 
     def to_json(self) -> bytes:
