@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
+    from evenrank.measures.measure import Measure, measure
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
@@ -97,6 +98,8 @@ _HOME_OF = {
     "score": "scoring.score",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
+    "Measure": "measures.measure",
+    "measure": "measures.measure",
     "POLICIES": "policies.registry",
     "PROTOCOLS": "core.protocol",
     "Pool": "trec.assessment.pool",
@@ -164,6 +167,7 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "Measure",
     "Pool",
     "Protocol",
     "Publication",
@@ -194,6 +198,7 @@ __all__ = [
     "information",
     "iter_calc",
     "learn",
+    "measure",
     "oracle_run",
     "pareto",
     "parse_measure",

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import evenrank
 from evenrank.cli.metrics import command as metrics_command
 from evenrank.core.alignment import Alignment
 from evenrank.core.problem import QueryBatch, QueryView, single_view
@@ -24,10 +25,12 @@ from evenrank.measures.registry import MAIN, MEASURES, as_measure, chosen_measur
 from evenrank.scoring.compare import compare
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.results import measure_interval
+from evenrank.testing import check_measure
 
 from .conftest import Relevant
 
-CASES = [pytest.param(m, task, id=f"{m.name} task {task}") for m in MEASURES for task in m.tasks]
+BUILT_IN = tuple(MEASURES.builtin.values())
+CASES = [pytest.param(m, task, id=f"{m.name} task {task}") for m in BUILT_IN for task in m.tasks]
 N_GROUPS = 5
 
 
@@ -89,7 +92,7 @@ def test_a_depth_that_cuts_nothing_changes_nothing(measure: Measure, task: int, 
     assert measure.at(view.depth)(view) == pytest.approx(measure(view), nan_ok=True)
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", BUILT_IN, ids=lambda measure: measure.name)
 def test_every_measure_states_its_facts(measure: Measure) -> None:
     assert measure.low < measure.high
     assert measure.tasks
@@ -103,7 +106,7 @@ def test_every_measure_has_a_case_worked_by_hand() -> None:
     """A measure is called by its name in the tests of values; a new one without such a case fails here."""
     cases = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*_measures.py"))
     names = {measure: name for name, measure in vars(registry).items() if isinstance(measure, Measure)}
-    assert [measure.name for measure in MEASURES if f"{names[measure]}(" not in cases] == []
+    assert [measure.name for measure in BUILT_IN if f"{names[measure]}(" not in cases] == []
 
 
 @settings(max_examples=30)
@@ -113,7 +116,7 @@ def test_a_batch_gives_what_its_views_give(data: st.DataObject, task: int) -> No
     common = {"protocol": PROTOCOLS["paper-2021"], "is_ordered": True, "drops_unknown": task == 1}
     found = [replace(data.draw(views(task)).batch, **common, relevant_only=False) for _ in range(3)]
     batch = joined(found)
-    for measure in (one for one in MEASURES if task in one.tasks):
+    for measure in (one for one in BUILT_IN if task in one.tasks):
         if "item" in measure.name or measure.name in ("L2UEXP", "TotUEXP", "Gini"):
             continue  # these need the judged items of each query, which a batch of topics does not hold
         for variant in (measure, measure.at(3)):
@@ -145,7 +148,7 @@ def joined(batches: list[QueryBatch]) -> QueryBatch:
 
 
 def test_names_are_unique_and_main_measures_are_official() -> None:
-    assert len({measure.name.casefold() for measure in MEASURES}) == len(MEASURES)
+    assert len({measure.name.casefold() for measure in BUILT_IN}) == len(BUILT_IN)
     assert all(task in measure.official_in for task, measure in MAIN.items())
 
 
@@ -155,7 +158,7 @@ def test_measures_by_name() -> None:
     assert [m.key for m in chosen_measures("P@5, nDCG", 1)] == ["P@5", "nDCG", "Score"]
     assert [m.key for m in chosen_measures(["EE-D", "AWRF"], 2)] == ["EE-D", "EE-L"]
     assert chosen_measures((), 1) == measures_of(1)
-    assert set(chosen_measures("all", 2)) == {m for m in MEASURES if 2 in m.tasks}
+    assert set(chosen_measures("all", 2)) == {m for m in BUILT_IN if 2 in m.tasks}
 
 
 @pytest.mark.parametrize(
@@ -164,6 +167,40 @@ def test_measures_by_name() -> None:
 def test_unknown_names_and_depths_are_refused(name: str, said: str) -> None:
     with pytest.raises(EvenrankError, match=said):
         chosen_measures([name], 1)
+
+
+@pytest.mark.parametrize("measure", BUILT_IN, ids=lambda measure: measure.name)
+def test_built_in_measures_pass_the_checks_that_others_can_run(measure: Measure) -> None:
+    check_measure(measure)
+
+
+def test_a_function_becomes_a_measure() -> None:
+    @evenrank.measure("FirstRelevant", tasks=(1, 2), higher_is_better=True, low=0.0, high=1.0)
+    def first_relevant(view: QueryView) -> float:
+        """The reciprocal of the first rank that has a relevant page."""
+        ranks = view.ranks[view.is_relevant]
+        return 1.0 / (1 + ranks.min()) if len(ranks) else 0.0
+
+    check_measure(first_relevant)
+    assert as_measure(first_relevant, 2) is first_relevant
+    assert first_relevant.facts()["label"] == "The reciprocal of the first rank that has a relevant page"
+    rankings = {"q": ["a", "b", "c"], "r": ["b", "a"]}
+    found = evenrank.score(rankings, relevance={"q": ["b"], "r": ["b"]}, measures=[first_relevant, "MRR"])
+    assert found.scores == {"FirstRelevant": 0.75, "MRR": 0.75}
+    with pytest.raises(EvenrankError, match="a word without @"):
+        evenrank.measure("a@b")
+    with pytest.raises(EvenrankError, match="gave str"):
+        evenrank.score(rankings, relevance={"q": ["b"]}, measures=evenrank.measure("odd")(lambda view: "no"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [({"low": 0.5}, "is not from 0.5 to inf"), ({"if_empty": 0.3}, "if_empty says 0.3"), ({"high": 0.2}, "to 0.2")],
+)
+def test_checks_fail_for_a_careless_measure(facts: dict, said: str) -> None:
+    careless = evenrank.measure("careless", **facts)(lambda view: float(view.is_relevant.sum()))
+    with pytest.raises(AssertionError, match=said):
+        check_measure(careless)
 
 
 def test_headings(make_view: Callable[..., QueryView]) -> None:
@@ -190,8 +227,7 @@ def test_one_line_brings_a_new_measure_everywhere(
         citation="reciprocal rank",
         compute=lifted(lambda view: 1.0 / (1 + int(view.is_relevant.argmax())) if view.is_relevant.any() else 0.0),
     )
-    monkeypatch.setattr(registry, "MEASURES", [*MEASURES, first])
-    monkeypatch.setattr("evenrank.cli.metrics.MEASURES", registry.MEASURES)
+    monkeypatch.setitem(MEASURES.builtin, "RR", first)
     results = evaluate(golden_collection, golden_runs[:2], n_resamples=99)
     assert all(0.0 < run.scores["RR"] <= 1.0 for run in results.runs)
     interval = measure_interval(results.runs[0], "RR", results.protocol)

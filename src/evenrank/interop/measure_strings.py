@@ -17,7 +17,7 @@ from evenrank.scoring.results import RunResult
 from evenrank.trec.collection import Collection
 
 _FORM = re.compile(r"(?P<name>[A-Za-z][\w/-]*?)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<depth>[1-9]\d*))?")
-_SPELLINGS = {measure.name.replace("-", "").replace("/", "").casefold(): measure.name for measure in MEASURES}
+_SPELLINGS = {name.replace("-", "").replace("/", "").casefold(): name for name in MEASURES.builtin}
 ARGUMENTS = ("protocol", "groups")
 
 

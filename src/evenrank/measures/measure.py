@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
 from evenrank.core.types import Floats
+from evenrank.errors import EvenrankError
 
 Compute = Callable[[QueryBatch], Floats]
 
@@ -21,9 +23,17 @@ def lifted(function: Callable[[QueryView], float]) -> Compute:
     """A plain function of one view as a function of a batch: how a plug-in's function becomes a measure."""
 
     def compute(batch: QueryBatch) -> Floats:
-        return np.array([float(function(batch.view(pair))) for pair in range(batch.n_pairs)], np.float64)
+        return np.array([_number(function(batch.view(pair)), function) for pair in range(batch.n_pairs)], np.float64)
 
     return compute
+
+
+def _number(value: object, function: Callable[[QueryView], float]) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise EvenrankError(f"measure {name}: gave {type(value).__name__} (give a number, or NaN)") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +54,8 @@ class Measure:
     """Smallest possible value."""
     high: float = math.inf
     """Largest possible value."""
-    if_empty: float | Callable[[QueryView], float] = math.nan
-    """Value of a ranking without items; a function where the query or the protocol decides."""
+    if_empty: float | Callable[[QueryView], float] | None = None
+    """Value of a ranking without items; a function where the query or the protocol decides. None to compute it."""
     citation: str = ""
     official_in: tuple[Task, ...] = ()
     """Tasks of the track whose published tables have it; in the others it is a companion, which shows relevance."""
@@ -100,7 +110,7 @@ class Measure:
             "higher_is_better": self.higher_is_better,
             "low": self.low if math.isfinite(self.low) else None,
             "high": self.high if math.isfinite(self.high) else None,
-            "if_empty": None if callable(self.if_empty) else self.if_empty,
+            "if_empty": self.if_empty if isinstance(self.if_empty, float) else None,
             "citation": self.citation,
             "official_in": list(self.official_in),
             "on_request": self.on_request,
@@ -108,4 +118,49 @@ class Measure:
 
     def empty_value(self, view: QueryView) -> float:
         """Value of a ranking without items on the query of `view`."""
+        if self.if_empty is None:
+            return self(view.emptied())
         return self.if_empty(view) if callable(self.if_empty) else self.if_empty
+
+
+def measure(
+    name: str,
+    tasks: tuple[Task, ...] = (1, 2),
+    higher_is_better: bool = True,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    if_empty: float | None = None,
+    label: str = "",
+    formula: str = "",
+    citation: str = "",
+) -> Callable[[Callable[[QueryView], float]], Measure]:
+    """Turn a function `(view) → float` of one query into a measure.
+
+    The view has `is_relevant`, `grades`, `ranks` (from 0), `rankings` and `attention` of the ranked items, `exposure`
+    and `target` of the groups, `n_relevant`, `n_rankings`, `depth` and more; see `QueryView`. NaN says that the measure
+    is undefined for a query, which is then left out of means. The result is taken wherever the name of a measure is: by
+    `score`, `evaluate`, `compare` and others; an entry point of the group `evenrank.measures` makes it known by name.
+    """
+    if not tasks or not set(tasks) <= {1, 2}:
+        raise EvenrankError(f"measure {name!r}: tasks is {tasks!r} (give 1, 2 or both)")
+    if not name or any(mark in name for mark in "@, "):
+        raise EvenrankError(f"measure {name!r}: a name is a word without @ and commas")
+
+    def make(function: Callable[[QueryView], float]) -> Measure:
+        said = inspect.getdoc(function) or f"A measure of {function.__module__}."
+        return Measure(
+            name=name,
+            compute=lifted(function),
+            tasks=tuple(tasks),
+            higher_is_better=higher_is_better,
+            label=label or said.split("\n\n")[0].replace("\n", " ").rstrip("."),
+            formula=formula or f"{function.__module__}.{function.__qualname__}",
+            low=low,
+            high=high,
+            if_empty=if_empty,
+            citation=citation or f"{function.__module__}.{function.__qualname__}",
+            on_request=True,
+        )
+
+    return make

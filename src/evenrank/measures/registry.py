@@ -35,8 +35,9 @@ from evenrank.measures.relevance import (
     RECIPROCAL_RANK,
     SHOWN,
 )
+from evenrank.plugins import Registry, instances
 
-MEASURES: list[Measure] = [
+_BUILT_IN = (
     EE_LOSS,
     EE_DISPARITY,
     EE_RELEVANCE,
@@ -69,8 +70,11 @@ MEASURES: list[Measure] = [
     RND,
     MIN_SKEW,
     MAX_SKEW,
-]
-"""In table order; `register` adds to it."""
+)
+MEASURES: Registry[Measure] = Registry(
+    "measures", {measure.name: measure for measure in _BUILT_IN}, instances(Measure, lambda measure: measure.name)
+)
+"""Measures by name, in table order, those of plug-ins last."""
 MAX_DEPTH = 1_000_000
 MAIN: dict[Task, Measure] = {1: SCORE, 2: EE_LOSS}
 """The official measure of each task, on which runs are ordered and intervals are made."""
@@ -78,18 +82,9 @@ Named = str | Measure
 """A measure, or its name with a depth after `@` if there is one."""
 
 
-def register(measure: Measure) -> None:
-    """Adds a measure to the list; EvenrankError when its name is taken by another one."""
-    taken = {one.name.casefold(): one for one in MEASURES}.get(measure.name.casefold())
-    if taken is None:
-        MEASURES.append(measure)
-    elif taken is not measure:
-        raise EvenrankError(f"measure {measure.name!r}: there is a measure of this name (choose another name)")
-
-
 def measures_of(task: Task) -> tuple[Measure, ...]:
-    """The measures of one task that are computed by default, in table order."""
-    return tuple(measure for measure in MEASURES if task in measure.tasks and not measure.on_request)
+    """The measures of one task that are computed by default, in table order; those of plug-ins never are."""
+    return tuple(one for one in MEASURES.builtin.values() if task in one.tasks and not one.on_request)
 
 
 def listed_measures(given: Named | Iterable[Named] | None) -> list[Named]:
@@ -113,7 +108,7 @@ def chosen_measures(given: Named | Iterable[Named], task: Task) -> tuple[Measure
     if not listed:
         return measures_of(task)
     if listed == ["all"]:
-        return tuple(measure for measure in MEASURES if task in measure.tasks)
+        return tuple(measure for measure in MEASURES.values() if task in measure.tasks)
     named = [found for one in listed if (found := _find(one, task)) is not None]
     main = [] if any(measure.key == MAIN[task].key for measure in named) else [MAIN[task]]
     return tuple({measure.key: measure for measure in [*named, *main]}.values())
@@ -136,20 +131,25 @@ def as_measure(given: Named, task: Task | None = None) -> Measure:
 
     Whatever takes the name of a measure takes it through this function, and so takes an object, too.
     """
-    kind = "measure" if task is None else f"measure of Task {task}"
-    known = {one.name.casefold(): one for one in MEASURES if task is None or task in one.tasks}
-    if isinstance(given, Measure):
-        if task is not None and task not in given.tasks:
-            raise UnknownNameError(kind, given.name, [measure.name for measure in known.values()])
-        return given
-    if not isinstance(given, str):
+    if not isinstance(given, (str, Measure)):
         raise WrongTypeError(given, "measure", "a name such as nDCG@10, or a measure")
-    plain, at, depth = given.partition("@")
-    found = known.get(plain.strip().casefold())
-    if found is None:
-        raise UnknownNameError(kind, plain, [measure.name for measure in known.values()])
+    plain, at, depth = given.partition("@") if isinstance(given, str) else (given.name, "", "")
+    found = _named(plain) if isinstance(given, str) else given
+    if found is None or (task is not None and task not in found.tasks):
+        kind = "measure" if task is None else f"measure of Task {task}"
+        known = [measure.name for measure in MEASURES.values() if task is None or task in measure.tasks]
+        raise UnknownNameError(kind, plain, known)
     if not at:
         return found
     if not (depth.isascii() and depth.isdigit() and 0 < int(depth) <= MAX_DEPTH):
         raise EvenrankError(f"measure {given!r}: the depth after @ is not a whole number from 1 to {MAX_DEPTH:,}")
     return found.at(int(depth))
+
+
+def _named(name: str) -> Measure | None:
+    """The measure of a name, whatever its capitals; a built-in one is found without looking for plug-ins."""
+    wanted = name.strip().casefold()
+    for known in (MEASURES.builtin, MEASURES.plugins):
+        if found := next((measure for one, measure in known.items() if one.casefold() == wanted), None):
+            return found
+    return None

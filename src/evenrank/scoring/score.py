@@ -110,7 +110,7 @@ def _chosen(measures: Named | Iterable[Named] | None, problem: ItemProblem) -> l
         usual = [as_measure(name) for name in USUAL if problem.has_sequences or not name.startswith("EE")]
         return [measure for measure in usual if not problem.lacks(measure)]
     if named == ["all"]:
-        return [measure for measure in _ordered(MEASURES) if not problem.lacks(measure)]
+        return [measure for measure in _ordered(MEASURES.values()) if not problem.lacks(measure)]
     chosen = {measure.key: measure for measure in map(as_measure, named)}
     for measure in chosen.values():
         if lacking := problem.lacks(measure):
@@ -356,10 +356,14 @@ class ItemProblem:
                 notes.append(f"{system}: {found}: {self._listed(lacking)}")
 
     def _note_undefined(self, notes: list[str], columns: dict[str, Floats], is_scored: NDArray[np.bool_]) -> None:
+        """A note for measures that are undefined on the same queries."""
+        undefined: dict[bytes, list[str]] = {}
         for name, values in columns.items():
-            is_undefined = np.isnan(values) & is_scored
-            if is_undefined.any():
-                self._note(notes, is_undefined, f"{name} is undefined and left out of the mean")
+            if (is_undefined := np.isnan(values) & is_scored).any():
+                undefined.setdefault(is_undefined.tobytes(), []).append(name)
+        for places, names in undefined.items():
+            verb = "is" if len(names) == 1 else "are"
+            self._note(notes, np.frombuffer(places, bool), f"{', '.join(names)} {verb} undefined, left out of the mean")
 
     def _note(self, notes: list[str], chosen: NDArray[np.bool_], text: str) -> None:
         queries = np.unique(self.query[chosen])
