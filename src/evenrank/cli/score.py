@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -32,9 +33,22 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 @click.option(
     "--target", metavar="WORD|FILE", help="relevant, population, equal, or CSV: [query,grouping,]group,share."
 )
-@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compute; by default all that can be.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure to compute, such as nDCG@10, or all; may be repeated.  [default: the usual ones]",
+)
 @click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
 @click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
+@click.option(
+    "--missing",
+    type=click.Choice(["skip", "empty"]),
+    default="skip",
+    show_default=True,
+    help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
+)
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 def command(
@@ -45,6 +59,7 @@ def command(
     measures: tuple[str, ...],
     attention: str,
     depth: int | None,
+    missing: Literal["skip", "empty"],
     per_query: bool,
     form: str,
 ) -> None:
@@ -57,9 +72,8 @@ def command(
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
-    found = evenrank.score(
-        {name: str(path) for name, path in named.items()}, groups, qrels, target, measures or None, attention, depth
-    )
+    paths = {name: str(path) for name, path in named.items()}
+    found = evenrank.score(paths, groups, qrels, target, measures or None, attention, depth, missing=missing)
     write_text(render_scores(found, form, per_query), STDOUT, force=True)
     for note in found.notes:
         say(f"note: {note}")

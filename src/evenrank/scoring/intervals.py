@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from evenrank.core.protocol import Protocol
 
 _NORMAL = NormalDist()
+DRAWS_AT_ONCE = 1 << 24
+"""Values drawn together: all resamples of a hundred thousand queries at once would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ def bca_interval(
     mean = float(values.mean()) if n_values else float("nan")
     if n_values < 2 or np.ptp(values) == 0.0:
         return Interval(mean, mean, 0.0)
-    draws = rng.integers(0, n_values, (n_resamples, n_values))
-    means = np.sort(values[draws].mean(axis=-1))
+    step = max(1, DRAWS_AT_ONCE // n_values)
+    sizes = [min(step, n_resamples - first) for first in range(0, n_resamples, step)]
+    means = np.sort(np.concatenate([values[rng.integers(0, n_values, (n, n_values))].mean(axis=-1) for n in sizes]))
     bias = _NORMAL.inv_cdf(_share_below(means, mean))
     acceleration = _acceleration(values)
     tail = (1.0 - confidence) / 2
