@@ -19,7 +19,8 @@ from evenrank.core.settings import Setting, describe_settings
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
 from evenrank.policies.registry import POLICIES
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
+from evenrank.trec.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
@@ -103,7 +104,22 @@ def protocols_page() -> str:
         if setting.name not in ("name", "summary"):
             values = " | ".join(_shown(getattr(protocol, setting.name)) for protocol in PROTOCOLS.values())
             lines.append(f"| `{setting.name}` | {values} | {_one_line(setting.explanation)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_campaigns()])
+
+
+def _campaigns() -> Iterator[str]:
+    yield "\n## Other campaigns\n"
+    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are no protocols of"
+    yield "`evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
+    for campaign in CAMPAIGNS.values():
+        yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
+    yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"
+    for campaign in CAMPAIGNS.values():
+        for setting in campaign.described_settings():
+            choices = ", ".join(map(str, setting.choices)) or setting.allowed
+            is_list = isinstance(setting.default, tuple)
+            default = ", ".join(map(str, setting.default)) if is_list else _shown(setting.default)
+            yield f"| `{campaign.name}` | `{setting.name}` | {default} | {choices} | {_one_line(setting.explanation)} |"
 
 
 def policies_page() -> str:

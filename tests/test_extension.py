@@ -24,8 +24,8 @@ LINES = {
         "    PRECISION,\n",
     ),
     "policies/registry.py": ("policies/shuffle.py", "Shuffle", "    Shuffle,\n", "    Optimal,\n"),
-    "trec/dimensions/dimensions.py": (
-        "trec/dimensions/period.py",
+    "trec/dimensions.py": (
+        "trec/period.py",
         "PERIOD",
         "        PERIOD,\n",
         "        TOPIC_AGE,\n",

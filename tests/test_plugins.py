@@ -110,7 +110,7 @@ def test_every_group_has_a_registry() -> None:
     from evenrank.app.exports.formats import FORMATS
     from evenrank.measures.registry import MEASURES
     from evenrank.retrieval.engine.engines import ENGINES
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
+    from evenrank.trec.dimensions import DIMENSIONS
 
     registries = (POLICIES, MEASURES, DIMENSIONS, ENGINES, FORMATS, PROTOCOLS)
     assert tuple(registry.group for registry in registries) == GROUPS

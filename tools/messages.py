@@ -28,7 +28,7 @@ from evenrank.app.pages.i18n import LANGUAGES
 from evenrank.app.sources.brought import NOT_ARTICLE, NOT_HERE
 from evenrank.app.sources.source import KINDS, PASTED, ROLES
 from evenrank.app.storage.kept import WORDS as MODEL_WORDS
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE
 
 WEB = Path(__file__).parents[1] / "src/evenrank/app"
@@ -78,7 +78,7 @@ def _in_code() -> Iterator[str]:
 
 def _in_python() -> Iterator[str]:
     """Texts of `Message`, and texts that errors for visitors are made of."""
-    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wiki").glob("*.py"))]:
+    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wikipedia/mediawiki").glob("*.py"))]:
         if path.parent.name in ("api", "middleware"):
             continue  # programs read English, and guards answer before there is a language
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

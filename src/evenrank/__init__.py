@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
+    from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
     from evenrank.ranking.rerank import rerank
     from evenrank.ranking.reranked import Reranked
-    from evenrank.retrieval.encode.encode_index import encode_index
+    from evenrank.ranking.stream import Stream
+    from evenrank.ranking.stream_log import StreamRanking, read_requests
+    from evenrank.ranking.stream_state import StreamState
+    from evenrank.retrieval.encode.dense import encode_index
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -49,21 +53,28 @@ if TYPE_CHECKING:
     from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
+    from evenrank.scoring.stream_measures import (
+        StreamMeasures,
+        StreamRun,
+        hindsight_gap,
+        measure_stream,
+        plot_streams,
+        run_stream,
+    )
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
-    from evenrank.trec.assessment.pool import Pool
+    from evenrank.scoring.trust import Trust, trust
+    from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
-    from evenrank.trec.assessment.pool_runs import pool
     from evenrank.trec.collection import Collection
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
-    from evenrank.trec.dimensions.own_dimension import read_dimension
+    from evenrank.trec.dimensions import DIMENSIONS
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
-    from evenrank.wikipedia.annotate.labeller import annotate
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
 
@@ -71,12 +82,14 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "policy": "policies.function_policy",
+    "Trust": "scoring.trust",
+    "trust": "scoring.trust",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
     "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
     "AnnotateSettings": "wikipedia.annotate.settings",
-    "annotate_wikis": "wikipedia.annotate.many_wikis",
+    "annotate_wikis": "wikipedia.annotate.labeller",
     "Article": "core.records",
     "AttributeResults": "scoring.attributes",
     "DepthCurves": "scoring.depth_curves",
@@ -84,7 +97,7 @@ _HOME_OF = {
     "sensitivity": "scoring.sensitivity",
     "Collection": "trec.collection",
     "Comparisons": "scoring.compare",
-    "DIMENSIONS": "trec.dimensions.dimensions",
+    "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
@@ -108,7 +121,18 @@ _HOME_OF = {
     "Results": "scoring.results",
     "Run": "core.records",
     "RunResult": "scoring.results",
+    "STREAM_POLICIES": "policies.stream_policies",
     "SearchResults": "retrieval.find",
+    "Stream": "ranking.stream",
+    "StreamMeasures": "scoring.stream_measures",
+    "StreamRanking": "ranking.stream_log",
+    "StreamRun": "scoring.stream_measures",
+    "StreamState": "ranking.stream_state",
+    "hindsight_gap": "scoring.stream_measures",
+    "measure_stream": "scoring.stream_measures",
+    "plot_streams": "scoring.stream_measures",
+    "read_requests": "ranking.stream_log",
+    "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
     "TopicTargets": "scoring.topic_targets",
@@ -116,7 +140,7 @@ _HOME_OF = {
     "calc_aggregate": "interop.measure_strings",
     "compare": "scoring.compare",
     "depth_curves": "scoring.depth_curves",
-    "encode_index": "retrieval.encode.encode_index",
+    "encode_index": "retrieval.encode.dense",
     "evaluate": "scoring.evaluate",
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
@@ -126,12 +150,12 @@ _HOME_OF = {
     "oracle_run": "scoring.oracle",
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
-    "pool": "trec.assessment.pool_runs",
+    "pool": "trec.assessment.pool",
     "Publication": "app.exports.publish_list",
     "publish": "app.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
-    "read_dimension": "trec.dimensions.own_dimension",
+    "read_dimension": "trec.own_dimension",
     "read_pool": "trec.assessment.pool_file",
     "read_run": "io.runs",
     "report": "scoring.report.make",
@@ -152,6 +176,7 @@ __all__ = [
     "MEASURES",
     "POLICIES",
     "PROTOCOLS",
+    "STREAM_POLICIES",
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
@@ -179,9 +204,15 @@ __all__ = [
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
+    "Stream",
+    "StreamMeasures",
+    "StreamRanking",
+    "StreamRun",
+    "StreamState",
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Trust",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -194,14 +225,17 @@ __all__ = [
     "evaluate",
     "evaluate_attributes",
     "generate_collection",
+    "hindsight_gap",
     "import_collection",
     "information",
     "iter_calc",
     "learn",
     "measure",
+    "measure_stream",
     "oracle_run",
     "pareto",
     "parse_measure",
+    "plot_streams",
     "policy",
     "pool",
     "publish",
@@ -209,10 +243,12 @@ __all__ = [
     "rank",
     "read_dimension",
     "read_pool",
+    "read_requests",
     "read_run",
     "report",
     "rerank",
     "run_from_frame",
+    "run_stream",
     "run_to_frame",
     "score",
     "search",
@@ -222,6 +258,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "trust",
     "write_pool",
     "write_report",
     "write_run",

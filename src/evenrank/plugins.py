@@ -9,6 +9,7 @@ does not affect the others.
 from __future__ import annotations
 
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -45,6 +46,10 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self.builtin) + len(self.plugins)
+
+    def with_more(self, more: Mapping[str, T]) -> Mapping[str, T]:
+        """This registry with further objects, which are found first; it looks for plug-ins no sooner than this one."""
+        return ChainMap(dict(more), self)  # type: ignore[arg-type]  # nothing writes to it
 
     @cached_property
     def plugins(self) -> dict[str, T]:

@@ -29,7 +29,7 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.measures.registry import Named, as_measure
 from evenrank.policies.policy import Candidates, Request
 from evenrank.policies.registry import PolicyEntry, make_policy
-from evenrank.trec.estimated_target import estimated_target
+from evenrank.trec.target_choice import estimated_target
 
 REGION = Dimension(
     name="region",

@@ -18,7 +18,7 @@ from evenrank.app.app import app_of
 from evenrank.app.desk import Desk, open_desk
 from evenrank.app.listen import LOGGERS
 from evenrank.app.settings import WebSettings
-from evenrank.trec.assessment.store import Store, open_store
+from evenrank.trec.assessment.votes import Store, open_store
 from evenrank.trec.collection import Collection
 from tests.desk_collections import QUESTION, make_hostile, shared_generated
 from tests.judging_files import JudgingFiles, make_judging

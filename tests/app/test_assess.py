@@ -16,12 +16,10 @@ pytest.importorskip("starlette", reason="needs the extra web")
 from starlette.testclient import TestClient
 
 from evenrank.app.desk import open_desk
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import assign_pages, load_pool
+from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import all_votes, current_votes
+from evenrank.trec.assessment.votes import Store, all_votes, create_store, current_votes
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles, make_judging

@@ -17,9 +17,9 @@ from evenrank.app.assess.judging import Judging, open_judging
 from evenrank.app.assess.late_texts import LateTexts
 from evenrank.app.assess.texts import Absence, Texts, add_texts, keys_of, open_texts, unread
 from evenrank.app.desk import open_desk
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.assessors import Overlap, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles, make_judging

@@ -14,8 +14,7 @@ from evenrank.app.desk import open_desk
 from evenrank.app.storage.backup import read_contents, restore_backup, write_backup
 from evenrank.cli.main import cli
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted

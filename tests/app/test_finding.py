@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError
 from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.learn.model_file import save
+from evenrank.retrieval.learn.learned_model import save
 from evenrank.retrieval.learn.training import train_on_topics
 from evenrank.retrieval.model_choice import choose_model
 from evenrank.retrieval.relevance import LexicalModel

@@ -14,7 +14,7 @@ from evenrank.app.pages.i18n import percent
 from evenrank.app.request.conditions import conditions
 from evenrank.app.request.question import Question
 from evenrank.measures.awrf import awrf
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 

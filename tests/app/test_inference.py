@@ -19,8 +19,7 @@ from evenrank.app.fairness.comparison import changes, compare_lists
 from evenrank.app.lists.work_list import WorkList, load_list
 from evenrank.app.request.question import Question
 from evenrank.core.groups import GroupSpace
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions import DIMENSIONS, GENDER
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 

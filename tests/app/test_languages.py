@@ -193,7 +193,7 @@ def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
 @pytest.mark.parametrize("name", ["style.css", "assess.css"])
 def test_styles_follow_the_direction_of_the_language(name: str) -> None:
     """Start and end, never left and right: what is on the left in English is on the right in Arabic."""
-    text = (Path(__file__).parents[2] / "src/evenrank/web/static" / name).read_text()
+    text = (Path(__file__).parents[2] / "src/evenrank/app/static" / name).read_text()
     wrong = r"(?:margin|padding|border)-(?:left|right)\b|(?:float|text-align):\s*(?:left|right)\b"
     assert re.findall(wrong, text) == []
 

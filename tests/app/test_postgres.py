@@ -28,11 +28,10 @@ from evenrank.app.storage.store import desk_schema
 from evenrank.cli.main import cli
 from evenrank.database.database import open_database, shown_location
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_draws import (  # the same tests on the other store

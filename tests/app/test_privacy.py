@@ -14,7 +14,7 @@ from evenrank.app.fairness.balance import list_balance
 from evenrank.app.request.question import Question
 from evenrank.core.groups import GroupSpace
 from evenrank.core.withheld import hide_people, reveal_people
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from tests.app.conftest import posted
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)

@@ -20,7 +20,7 @@ from evenrank.app.middleware.headers import HEADERS
 from evenrank.app.middleware.limits import BURST_SECONDS, MAX_ADDRESSES, Buckets
 from evenrank.app.storage.store import new_token, open_desk_store, server_secret
 from evenrank.errors import InputError
-from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.votes import create_store
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 

@@ -13,10 +13,9 @@ import evenrank
 from evenrank.app.articles.article_facts import open_facts, save_facts
 from evenrank.app.desk import open_desk
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import assign_pages, load_pool
-from evenrank.trec.assessment.exports import export_qrels
-from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.files import export_qrels
+from evenrank.trec.assessment.votes import create_store
 from tests.app.conftest import UNLIMITED, client_of
 from tests.own_data import import_news, story, write_news
 

@@ -24,6 +24,7 @@ COMPLETE = (
     "tutorial/fair-list.md",
     "how-to/install.md",
     "how-to/your-data.md",
+    "how-to/campaigns.md",
     "how-to/python.md",
     "how-to/interop.md",
     "how-to/runs.md",
@@ -55,6 +56,8 @@ NEEDS = {"how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-20170
 """Pages that need a file which is not part of the project: they are run where it is at hand."""
 
 
+BESIDE = {"how-to/campaigns.md": ("golden_2019", "golden_2020", "golden_fairweb")}
+"""Folders of `tests/` that the commands of a page find beside them."""
 COMPILED = "how-to/with-ranx.md"
 """A page whose package compiles itself for a minute when it is first used."""
 EVERY = [pytest.param(name, marks=[pytest.mark.long] * (name == COMPILED)) for name in (*COMPLETE, *NEEDS)]
@@ -66,6 +69,8 @@ def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
         if not NEEDS[name].exists():
             pytest.skip(f"{NEEDS[name].name} is not here")
         (tmp_path / NEEDS[name].name).symlink_to(NEEDS[name])
+    for folder in BESIDE.get(name, ()):
+        (tmp_path / folder).symlink_to(ROOT / "tests" / folder)
     text = (ROOT / "docs" / name).read_text("utf-8")
     found = examples.differences(text, examples.Session(tmp_path))
     assert not found, "\n\n".join([*found, f"run: python docs/fill_examples.py docs/{name}"])

@@ -6,8 +6,7 @@ from evenrank.core.groups import GroupSpace
 from evenrank.testing import AGE, TASK1, TASK2
 from evenrank.testing import make_candidates as make_candidates_of
 from evenrank.testing import make_target as make_target_of
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 __all__ = ["AGE", "GEOGRAPHY_AND_GENDER", "TASK1", "TASK2", "make_candidates", "target_of"]
 

@@ -24,8 +24,7 @@ from evenrank.policies.optimisation import nested_list
 from evenrank.policies.optimisation.certificate import BoundError
 from evenrank.policies.optimisation.upper_bound import BandBounds
 from evenrank.policies.policy import Candidates, Rankings, Request
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting

@@ -21,7 +21,7 @@ from evenrank.ranking.run_source import RunSource
 from evenrank.ranking.sources import NOTHING, Found
 from evenrank.retrieval.learn.relevant_count import RelevantCount
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 TOPICS = [101, 102, 103, 105, 107]
 

@@ -16,7 +16,7 @@ from evenrank.database.database import Database
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import run

@@ -13,27 +13,26 @@ from evenrank.app.signin.settings import read_sign_in
 from evenrank.app.sources.entries import EntriesError, SourceEntry, parse_entries
 from evenrank.app.storage.backup import restore_backup
 from evenrank.core.exposure import parse_attention
+from evenrank.core.groups import named_dimension
 from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
 from evenrank.io.articles import open_articles, read_articles
 from evenrank.io.content import RawBatch, read_batches
-from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import read_records
 from evenrank.io.metadata import read_metadata
 from evenrank.io.name_lists import NameLists
-from evenrank.io.qrels import read_qrels
 from evenrank.io.runs import read_run, record_path
-from evenrank.io.topics import read_topics
+from evenrank.io.topics import read_qrels, read_topics
 from evenrank.ranking.rerank import rerank
-from evenrank.retrieval.learn.model_file import load
+from evenrank.retrieval.learn.learned_model import load
 from evenrank.scoring.score import score
-from evenrank.trec.assessment.imports import import_topics, parse_vote
+from evenrank.trec.assessment.files import import_topics, parse_vote
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.dimensions.banded import named_dimension
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.own_dimension import read_dimension
+from evenrank.trec.assessment.votes import Store, create_store
+from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.own_dimension import read_dimension
 from evenrank.trec.target_choice import read_target_table
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
 from evenrank.wikipedia.annotate.entities import annotate_entities

@@ -24,11 +24,9 @@ import orjson
 from evenrank.core.records import Run
 from evenrank.database.sqlite import SqliteFile
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.trec.assessment.pool import build_pool
-from evenrank.trec.assessment.store import create_store, open_store
-from evenrank.trec.assessment.tiers import parse_tier
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.pool import build_pool, parse_tier
+from evenrank.trec.assessment.votes import create_store, open_store
 from evenrank.trec.import_files import import_collection
 from tests.robustness.server import QUESTION, get, memory_mib, n_descriptors, open_files, post, raw, serving
 from tests.robustness.small_files import small_files

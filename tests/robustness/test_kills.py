@@ -23,9 +23,8 @@ import orjson
 import pytest
 
 from evenrank.app.storage.store import open_desk_store
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages
+from evenrank.trec.assessment.votes import open_store
 from tests.robustness.commands import leftovers
 from tests.robustness.kill_cases import CASES, listing, make_place
 from tests.robustness.server import QUESTION, get, post, wait_until_ready
@@ -199,7 +198,7 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
 
 SYNCS = """
 import ctypes, sys
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.database.sqlite import SqliteFile
 from evenrank.app.storage.store import open_desk_store
 calls = ctypes.CDLL(sys.argv[1])

@@ -16,8 +16,8 @@ from evenrank.app.storage.store import open_desk_store
 from evenrank.io.runs import read_run
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.retrieval.learn.model_file import load
-from evenrank.trec.assessment.store import open_store
+from evenrank.retrieval.learn.learned_model import load
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import leftovers, run, start

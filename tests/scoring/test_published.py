@@ -19,8 +19,7 @@ from evenrank.io.metadata import read_metadata
 from evenrank.measures.awrf import awrf
 from evenrank.measures.relevance import ndcg
 from evenrank.scoring.topic_targets import topic_targets
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 from evenrank.trec.import_files import ImportFiles, import_collection
 
 from .csv_rows import read_csv

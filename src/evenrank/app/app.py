@@ -42,6 +42,7 @@ from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
 from evenrank.app.pages.monitoring import routes as monitoring
 from evenrank.app.reload import follow_collection
+from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
 from evenrank.app.signin.pages import RecognizePerson
@@ -124,6 +125,7 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
     app.state.desk = desk
     app.state.judging = open_judging(desk)
     app.state.counts = shared.counts
+    app.state.capacity = Capacity(desk.settings.n_expensive, desk.settings.n_waiting)
     return app
 
 

@@ -61,6 +61,10 @@ class WebSettings:
     """Requests that one address may make in the long run; five times as many at once."""
     writes_per_second: float = 10.0
     """The same for requests that change something, which includes making a list."""
+    n_expensive: int = 4
+    """Expensive requests (previews, new lists and searches, trade-offs) that each worker answers at once."""
+    n_waiting: int = 32
+    """Expensive requests that may wait for their turn; further ones are asked to come back."""
     list_length: int = 1000
     """Articles in a work list."""
     rows_per_page: int = 100

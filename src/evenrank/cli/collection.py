@@ -8,10 +8,10 @@ import click
 import orjson
 
 import evenrank
-from evenrank.cli.option_types import SEED, InputFile, NamedPath
+from evenrank.cli.options import SEED, InputFile, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
-from evenrank.trec.dimensions.own_dimension import OPTION_FORM
+from evenrank.trec.own_dimension import OPTION_FORM
 
 FILE = NamedPath(path_type=Path)
 INPUT = InputFile()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
-from evenrank.cli.spark_options import asked_session, spark_options
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, asked_session, encoder_settings, spark_options
 from evenrank.cli.talk import say
 
 
@@ -63,7 +62,7 @@ def command(
     )
     settings = encoder_settings(encoder, pooling, device)
     if dense or settings is not None:
-        from evenrank.retrieval.encode.encode_index import encode_index
+        from evenrank.retrieval.encode.dense import encode_index
 
         vectors = encode_index(collection, settings)
         click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")

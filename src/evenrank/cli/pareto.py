@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.options import chosen_model, model_options
 from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.core.records import Task

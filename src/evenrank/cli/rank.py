@@ -9,11 +9,9 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED, asked_session, chosen_model, model_options, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
 from evenrank.cli.scoring_options import PROTOCOL_NAME
-from evenrank.cli.spark_options import asked_session, spark_options
 from evenrank.cli.talk import say, warn
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task

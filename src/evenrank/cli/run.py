@@ -9,7 +9,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import echo_json
-from evenrank.cli.option_types import SEED, FiniteRange
+from evenrank.cli.options import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
 from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from evenrank.cli.option_types import NameIn
+from evenrank.cli.options import NameIn
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import NEW_STORE, STORE, FiniteRange
+from evenrank.cli.options import NEW_STORE, STORE, FiniteRange, chosen_model, model_options
 from evenrank.cli.talk import is_quiet, say
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -14,8 +14,7 @@ from evenrank.core.text_ids import ALL_OF_A_KIND, loaded_text_ids
 from evenrank.errors import input_error
 from evenrank.io.compressed import BYTE_ORDER_MARK
 from evenrank.io.content import BATCH, START, ParsedBatch, Position, RawBatch, read_batches, read_head
-from evenrank.io.corpus import parse_corpus
-from evenrank.io.dump import PAGE_END, Site, parse_dump, read_site
+from evenrank.io.corpus import PAGE_END, Site, parse_corpus, parse_dump, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.parallel import map_batches
 from evenrank.progress import progress_bar

@@ -44,11 +44,11 @@ def read_run(path: str | os.PathLike[str], ids: TextIds | None = None) -> Run:
 
 
 def run_name(path: str | os.PathLike[str]) -> str:
-    """A run's name: its file name without `.gz`, `.tsv`, `.txt` and `.run`."""
+    """A run's name: its file name without `.gz`, `.tsv`, `.txt`, `.json` and `.run`."""
     name = Path(path).name
     if name == "-":
         return "stdin"
-    for ending in (".gz", ".tsv", ".csv", ".txt", ".run", ".trec"):
+    for ending in (".gz", ".tsv", ".csv", ".txt", ".json", ".jsonl", ".run", ".trec"):
         name = name.removesuffix(ending)
     return name or Path(path).name
 

@@ -25,7 +25,7 @@ from evenrank.policies.optimisation.expected_loss import (
 from evenrank.policies.optimisation.permutohedron import best_ranking, support
 from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
 from evenrank.policies.policy import Candidates, Rankings, Request
-from evenrank.trec.estimated_target import soft_exposure
+from evenrank.trec.target_choice import soft_exposure
 
 WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""

@@ -169,8 +169,8 @@ class CheckedPolicy:
             raise EvenrankError("\n".join(f"{self.name}: {fault}" for fault in faults))
 
 
-def settings_of(policy: Policy) -> dict[str, Any]:
-    """The settings of a policy, by name."""
+def settings_of(policy: object) -> dict[str, Any]:
+    """The settings of a policy, by name; none of one that is no dataclass."""
     from dataclasses import asdict, is_dataclass
 
     return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}

@@ -24,8 +24,7 @@ from evenrank.ranking.sources import Found
 from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.trec.collection import Collection
-from evenrank.trec.estimated_target import TRACK_TARGET, estimated_target, page_mass
-from evenrank.trec.target_choice import TargetChoice
+from evenrank.trec.target_choice import TRACK_TARGET, TargetChoice, estimated_target, page_mass
 
 FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected

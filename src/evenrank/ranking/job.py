@@ -32,7 +32,7 @@ from evenrank.ranking.subject import DividedPages, divide_by_subject
 from evenrank.ranking.target_learning import learn_target
 from evenrank.spark import map_on_spark
 from evenrank.trec.collection import Collection
-from evenrank.trec.estimated_target import group_mass
+from evenrank.trec.target_choice import group_mass
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

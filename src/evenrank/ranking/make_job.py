@@ -22,8 +22,7 @@ from evenrank.ranking.run_source import calibrate_run
 from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_run
+from evenrank.trec.collection import Collection, as_run
 from evenrank.trec.target_choice import Target
 
 
@@ -134,7 +133,7 @@ def open_source(
     has_index = index_folder(collection).exists()
     if model != UNTRAINED and not has_index:
         raise NoIndexError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
-    from_run = calibrate_run(replace(given_run(collection, run), ids=None), collection.topics)
+    from_run = calibrate_run(replace(as_run(collection, run), ids=None), collection.topics)
     if not has_index:
         return from_run
     return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)

@@ -25,8 +25,7 @@ from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import make_job
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def pareto(
     Relevance and fairness are the policy's own estimates: no judgment is looked at. `weights` are numbers, or a text
     that joins them by commas; `protocol`, `target` and `attention` are those of `rank`.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     faults = Collected()
     topic_ids = faults.check(lambda: choose_topics(opened, topics)) or []
     swept = faults.check(lambda: check_weights(weights)) or ()

@@ -24,8 +24,7 @@ from evenrank.ranking.notes import ranking_notes
 from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
 from evenrank.ranking.setting_notes import setting_notes
 from evenrank.retrieval.model_choice import ModelChoice
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def rank(
     policy; `command` is kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank
     the topics, with the same result; they see the collection under the same path.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     faults = Collected()
     asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
     of_query = [topic.id for topic in asked]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from evenrank.core.records import Task
 from evenrank.policies.policy import TrainingTopic
 from evenrank.ranking.build import BuildSettings, target_of
-from evenrank.trec.estimated_target import group_mass
+from evenrank.trec.target_choice import group_mass
 
 SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(46))
 """Powers of the probabilities that are tried: 0.5 to 5."""

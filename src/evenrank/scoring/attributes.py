@@ -14,8 +14,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 OVERALL = "all"
 """Heading of all dimensions together."""
@@ -61,8 +60,8 @@ def evaluate_attributes(
     **settings: Unpack[ProtocolSettings],
 ) -> AttributeResults:
     """The scores of runs on each dimension of the protocol alone, on each of its sets, and on all of them."""
-    opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in given_runs(runs)]
+    opened = as_collection(collection)
+    loaded = [as_run(opened, run) for run in given_runs(runs)]
     chosen = settle_protocol(protocol, **settings)
     listed = measures if isinstance(measures, str) else tuple(measures)
     overall = evaluate(opened, loaded, chosen, measures=listed)

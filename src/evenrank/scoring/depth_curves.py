@@ -16,8 +16,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs
 from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,8 +96,8 @@ def depth_curves(
     At each depth the ideal ranking of nDCG has that depth too, so a curve says how good the first ranks are, not how
     much of everything relevant they hold.
     """
-    opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in given_runs(runs)]
+    opened = as_collection(collection)
+    loaded = [as_run(opened, run) for run in given_runs(runs)]
     chosen = settle_protocol(protocol, **settings)
     wrong = [run.name for run in loaded if run.task != 1]
     if wrong:

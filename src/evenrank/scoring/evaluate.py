@@ -30,10 +30,9 @@ from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.run_notes import run_notes, value_notes
 from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
-from evenrank.trec.assessment.judged import judged_only as without_unjudged
-from evenrank.trec.assessment.judged import judged_pages
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.assessment.unjudged import judged_only as without_unjudged
+from evenrank.trec.assessment.unjudged import judged_pages
+from evenrank.trec.collection import Collection, as_collection, as_run
 from evenrank.trec.published_target import PublishedLayout, published_layout
 
 MOST_TOPICS_WITH_TIES = 14
@@ -63,8 +62,8 @@ def evaluate(
     changed by name; `depth` and `rankings` set the scored depth of both tasks.
     """
     given, named = given_runs(runs), joined_groups(groups)
-    opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in given]
+    opened = as_collection(collection)
+    loaded = [as_run(opened, run) for run in given]
     loaded.sort(key=lambda run: run.name)
     _check_names(loaded)
     chosen = settle_protocol(protocol, **settings)
@@ -261,7 +260,7 @@ def score_files(
 
     Topics whose judgments do not say what was judged keep all their pages.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     runs = read_runs(paths, opened.text_ids)
     if judged_only:
         runs = [judged_part(run, opened) for run in runs]

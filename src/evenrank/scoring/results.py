@@ -287,6 +287,8 @@ class ItemScores(Results):
 
     shares: tuple[GroupShare, ...] = ()
     """Attention and target of each group; empty without groups."""
+    campaign: Mapping[str, Any] | None = None
+    """Name and settings of a campaign's protocol, where files of one were scored."""
     _kind = "system"
 
     @property
@@ -302,6 +304,7 @@ class ItemScores(Results):
         """The contract of `score --format json`."""
         return {
             "schema": ITEMS_SCHEMA,
+            **({} if self.campaign is None else {"protocol": dict(self.campaign)}),
             "systems": [
                 {"system": one.system, "n_queries": len(one.queries), "scores": one.scores} for one in self.systems
             ],

@@ -14,7 +14,8 @@ from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import Attention, Cascade, parse_attention
 from evenrank.core.problem import JudgedItems, QueryBatch
 from evenrank.core.protocol import PAPER_2021, Protocol
-from evenrank.core.types import Floats
+from evenrank.core.settings import Settings
+from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, UnknownNameError
 from evenrank.io.columns import Faults, check_count
 from evenrank.io.group_targets import WantedGroups, joint_target, read_target
@@ -59,10 +60,13 @@ def score(
     relevance: object | None = None,
     target: object | None = None,
     measures: Named | Sequence[Named] | None = None,
-    attention: str | Sequence[float] | Floats | Attention = "log",
+    attention: str | Sequence[float] | Floats | Attention | None = None,
     k: int | None = None,
     *,
     missing: Missing = "skip",
+    protocol: str | None = None,
+    sequences: FilePath | None = None,
+    settings: Settings | None = None,
 ) -> ItemScores:
     """How relevant and how fair rankings are, by query and in the mean.
 
@@ -74,18 +78,39 @@ def score(
     relevance), `population` (as all items with groups, the default without), `equal`, or shares by group, for all
     queries or for each query. `measures`: names of `MEASURES`, with a depth as in `nDCG@10`, objects, or `all`.
     `attention`: how people read, as a text (`log`, `dcg`, `rbp:0.8`, `reciprocal`, `uniform`, `table:FILE`) or a list
-    of weights, rank 1 first; nDCG uses it as well. `missing`: whether a query that a system does not answer is left out
-    of its means (`skip`) or counts as an empty ranking (`empty`); a note says which.
+    of weights, rank 1 first; nDCG uses it as well; `log` by default. `missing`: whether a query that a system does not
+    answer is left out of its means (`skip`) or counts as an empty ranking (`empty`); a note says which.
 
     Several groupings are measured over the intersections of their groups, and AWRF of each alone as well. The unknown
     group counts neither in exposure nor in the target. All faults of all inputs are reported at once, with their rows.
+
+    `protocol` scores files of a campaign as its organisers do: `trec-2019`, `trec-2020` or `fairweb-1`. Rankings,
+    relevance and, where the campaign has them, groups, targets and `sequences` are then paths of its files (groups and
+    targets may be dicts of grouping → path); `settings` changes a choice of the protocol.
     """
+    check_count("k", k, MAX_DEPTH)
+    if protocol is not None:
+        from evenrank.scoring.campaigns.score_campaign import score_campaign
+
+        return score_campaign(
+            protocol,
+            rankings,
+            relevance,
+            groups=groups,
+            target=target,
+            sequences=sequences,
+            measures=[one.key if isinstance(one, Measure) else one for one in listed_measures(measures)],
+            attention=attention,
+            k=k,
+            settings=settings or {},
+        )
+    if sequences is not None or settings:
+        raise EvenrankError("sequences and settings belong to a protocol of a campaign (name one with protocol)")
     if groups is None and relevance is None:
         raise EvenrankError("nothing to score by (give groups, relevance or both)")
     if missing not in ("skip", "empty"):
         raise UnknownNameError("way to score missing queries", missing, ("skip", "empty"))
-    check_count("k", k, MAX_DEPTH)
-    model = parse_attention(attention)
+    model = parse_attention("log" if attention is None else attention)
     if isinstance(model, Cascade):
         raise EvenrankError(f"attention {str(model)!r} depends on relevance (score takes models of the rank alone)")
     faults = Faults()

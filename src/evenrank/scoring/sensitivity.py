@@ -21,8 +21,7 @@ from evenrank.measures.registry import MAIN
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
 from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
 from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 BASE = "as scored"
 BLENDS = (0.0, 0.25, 0.75, 1.0)
@@ -77,8 +76,8 @@ def sensitivity(
 
     `seed` draws the half of each topic's relevant pages that the last variant keeps.
     """
-    opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in given_runs(runs)]
+    opened = as_collection(collection)
+    loaded = [as_run(opened, run) for run in given_runs(runs)]
     base = settle_protocol(settle_protocol(protocol, **settings), n_resamples=2, operation_order="any")
     scores: dict[Task, dict[str, dict[str, float]]] = {}
     for task in sorted({run.task for run in loaded}):

@@ -19,8 +19,7 @@ from evenrank.errors import EvenrankError
 from evenrank.scoring.evaluate import joined_groups
 from evenrank.scoring.protocol_settings import ProtocolSettings, protocol_space, settle_protocol
 from evenrank.scoring.topic_truth import TopicTruth
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +104,7 @@ def topic_targets(
 
     The fully unknown group is left out where the protocol leaves it out: in Task 1 of 2021.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     chosen = settle_protocol(protocol, **settings)
     space = protocol_space(opened, chosen, joined_groups(groups))
     truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]

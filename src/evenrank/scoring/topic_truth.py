@@ -20,9 +20,8 @@ from evenrank.core.target import TrueTarget
 from evenrank.errors import EvenrankError
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
-from evenrank.trec.published_arithmetic import single_sum
 from evenrank.trec.published_groups import PublishedView
-from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target
+from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target, single_sum
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
 
 DENSE_TARGET = 1 << 16

@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from evenrank.errors import EvenrankError, UnknownNameError, input_error, reason_of
 from evenrank.progress import progress_bar
-from evenrank.trec.official import OfficialFile, base_url, md5_of, official_files
+from evenrank.trec.sources import OfficialFile, base_url, md5_of, official_files
 
 BLOCK = 1 << 18
 TIMEOUT = 60.0

@@ -9,8 +9,7 @@ import numpy as np
 
 from evenrank.core.problem import QueryBatch
 from evenrank.core.sparse_alignment import SparseVector
-from evenrank.trec.published_arithmetic import Values, block_sum, dot, shared_cells
-from evenrank.trec.published_target import PublishedPages
+from evenrank.trec.published_target import PublishedPages, Values, block_sum, dot, shared_cells
 
 
 @dataclass(frozen=True)

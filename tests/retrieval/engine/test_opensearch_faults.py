@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tools.fleet.processes import Server
 
-from evenrank.retrieval.engine import opensearch_client
+from evenrank.retrieval.engine import opensearch_index
 from evenrank.retrieval.engine.engines import engine_kind
 from evenrank.retrieval.engine.opensearch_engine import OpenSearchEngine
 from evenrank.retrieval.engine.protocol import EngineUnavailableError, IndexLayout, IndexPage, WeightedTerm
@@ -100,10 +100,10 @@ def test_loading_waits_while_the_cluster_is_short_of_memory(
 
     limit("2kb")
     try:
-        monkeypatch.setattr(opensearch_client, "PATIENCE_SECONDS", 0.0)
+        monkeypatch.setattr(opensearch_index, "PATIENCE_SECONDS", 0.0)
         with pytest.raises(EngineUnavailableError, match="circuit_breaking_exception"):
             engine.add(pages(11, 511))
-        monkeypatch.setattr(opensearch_client, "PATIENCE_SECONDS", 300.0)
+        monkeypatch.setattr(opensearch_index, "PATIENCE_SECONDS", 300.0)
         relief = threading.Timer(2.0, limit, [None])
         relief.start()
         engine.add(pages(11, 511))

@@ -121,9 +121,9 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, in
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_session, tmp_path, monkeypatch):
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate_wikis
+    from evenrank.wikipedia.annotate.spark import annotate
     from evenrank.wikipedia.annotate.spark import annotate as module
-    from evenrank.wikipedia.annotate.spark import many_wikis
 
     inputs = Inputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
@@ -142,10 +142,10 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
         return module.annotate_on_spark(out, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(many_wikis, "annotate_on_spark", stop_at_german)
+        patch.setattr(annotate, "annotate_on_spark", stop_at_german)
         with pytest.raises(KeyboardInterrupt):
-            many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
-    reports = many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
+            annotate.annotate_wikis_on_spark(there, both, session=spark_session)
+    reports = annotate.annotate_wikis_on_spark(there, both, session=spark_session)
     assert set(reports) == {"dewiki"}
     assert sorted(read) == sorted([inputs.wikidata.name, inputs.dump.name, german.name])
     contents = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (here, there)]

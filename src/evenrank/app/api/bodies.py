@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text
+from evenrank.app.request.budget import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many
+from evenrank.app.request.forms import clean_text
 
 QUESTION = {
     "title": "text",

@@ -11,26 +11,28 @@ from typing import Any
 from evenrank.app.api.bodies import MAX_EDITOR
 from evenrank.app.articles.groups import address_name
 from evenrank.app.lists.filters import MAX_TEXT, filter_choices
+from evenrank.app.request.budget import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, MAX_WORDS
 from evenrank.app.request.choices import goal_choices, policy_choices
 from evenrank.app.request.field_values import MAX_FAIRNESS
-from evenrank.app.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
+from evenrank.app.request.forms import NOT_TEXT
 from evenrank.app.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
 from evenrank.app.searches.marks import MARKS
 from evenrank.app.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import DIMENSIONS, GEOGRAPHY
 
 Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
+    "403": "This link can only read.",
     "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",
     "409": "Every article of the search is done, or not for this editor.",
     "413": "The body is too long.",
     "415": "The body is not application/json.",
     "429": "Too many requests from this address.",
+    "503": "The server is busy and stored nothing; `Retry-After` says when to try again.",
 }
 
 
@@ -73,7 +75,7 @@ def document(
 def _operation(entry: dict[str, Any], dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
     is_post = entry["method"] == "post"
     status = "201" if entry.get("creates") else "200"
-    codes = ["404", "429", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
+    codes = ["404", "429", "503", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
     made: dict[str, Any] = {
         "operationId": entry["id"],
         "summary": entry["summary"],
@@ -156,7 +158,12 @@ _HAS_TEXT = rf"[^\s{NOT_TEXT}]"
 _TYPES: Types = {
     "text": {"type": "string"},
     "title": {"type": "string", "minLength": 1, "maxLength": MAX_TITLE, "pattern": _HAS_TEXT},
-    "keywords": {"type": "array", "items": {"type": "string", "maxLength": MAX_KEYWORD}, "maxItems": MAX_KEYWORDS},
+    "keywords": {
+        "type": "array",
+        "items": {"type": "string", "maxLength": MAX_KEYWORD},
+        "maxItems": MAX_KEYWORDS,
+        "description": f"Title and keywords may have {MAX_WORDS} words together.",
+    },
     "scope": {"type": "string", "maxLength": MAX_SCOPE},
     "editor": {"type": "string", "maxLength": MAX_EDITOR},
     "number": {"type": "number"},

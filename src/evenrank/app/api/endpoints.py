@@ -27,6 +27,7 @@ from evenrank.app.lists.work_list import make_list, save_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
 from evenrank.app.request.address import draw_path, list_path, search_path
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import policy_choices
 from evenrank.app.request.forms import with_json
 from evenrank.app.searches.draws import (
@@ -206,11 +207,11 @@ def routes() -> list[BaseRoute]:
         Route("/api", show_guide),
         Route("/api/openapi.json", show_document),
         Route("/api/collection", show_collection),
-        Route("/api/lists", with_json(post_list), methods=["POST"]),
+        Route("/api/lists", with_json(post_list, is_expensive=True), methods=["POST"]),
         Route("/api/lists/{token:token}", get_list),
         Route("/api/lists/{token:token}/fairness", get_fairness),
-        Route("/api/lists/{token:token}/trade-off", get_trade_off),
-        Route("/api/searches", with_json(post_search), methods=["POST"]),
+        Route("/api/lists/{token:token}/trade-off", expensive(get_trade_off)),
+        Route("/api/searches", with_json(post_search, is_expensive=True), methods=["POST"]),
         Route(search, get_search),
         Route(f"{search}/draws", with_json(post_draw), methods=["POST"]),
         Route(f"{search}/draws/{{number:number}}", get_draw),

@@ -93,7 +93,7 @@ def count_articles(collection: Collection, n_workers: int | None = None) -> NDAr
 
 def count_batch(articles: tuple[Record, ...], language: str = "en") -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Page ids and counts of a batch; a pure function, for any process."""
-    from evenrank.wikipedia.annotate.links import Namespaces
+    from evenrank.wikipedia.annotate.inline import Namespaces
     from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
     names, found = Namespaces.local(language=language), []

@@ -12,9 +12,8 @@ from evenrank.core.records import Run, Task, Topic
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.rejudged import scorer
-from evenrank.trec.assessment.exports import judged_topics
-from evenrank.trec.assessment.judged import judged_at, judged_only, judged_pages
-from evenrank.trec.assessment.leave_one_out import LeftOut, leave_one_out
+from evenrank.trec.assessment.files import judged_topics
+from evenrank.trec.assessment.unjudged import LeftOut, judged_at, judged_only, judged_pages, leave_one_out
 
 DEPTHS = (5, 10, 20)
 """judged@k is shown for these k."""

@@ -18,8 +18,17 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.trec.assessment.assessors import Assessor
-from evenrank.trec.assessment.discussion import MAX_REMARK, add_remark, discussed_pages, remarks_on
-from evenrank.trec.assessment.queues import QueueItem, TopicQueue, assessor_progress, next_item, topic_queue
+from evenrank.trec.assessment.queues import (
+    MAX_REMARK,
+    QueueItem,
+    TopicQueue,
+    add_remark,
+    assessor_progress,
+    discussed_pages,
+    next_item,
+    remarks_on,
+    topic_queue,
+)
 from evenrank.trec.assessment.votes import Vote, last_vote, undo_last, votes_on
 
 NOT_YOURS = Message("This page was not given to you. Go back to your topics: your link, without anything behind it.")

@@ -25,11 +25,18 @@ from evenrank.core.records import Run, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.io.small_files import read_small_text
-from evenrank.trec.assessment.page_ids import pages_in, shown_id, text_ids_of
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.store import Store, max_grade_of, open_store
-from evenrank.trec.assessment.votes import Vote, cast_or_change
+from evenrank.trec.assessment.votes import (
+    Store,
+    Vote,
+    cast_or_change,
+    max_grade_of,
+    open_store,
+    pages_in,
+    shown_id,
+    text_ids_of,
+)
 
 T = TypeVar("T")
 

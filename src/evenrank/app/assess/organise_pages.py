@@ -22,8 +22,8 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.trec.assessment.agreement import Disagreement, adjudication_queue, measure_agreement
-from evenrank.trec.assessment.discussion import discussed_pages
-from evenrank.trec.assessment.exports import EXPORTS
+from evenrank.trec.assessment.files import EXPORTS
+from evenrank.trec.assessment.queues import discussed_pages
 from evenrank.trec.assessment.votes import ADJUDICATION, reopen_page, undo_last, votes_on, withdraw_rulings
 
 FILE_NAMES = {"qrels": "qrels.txt", "topics": "eval-topics-with-qrels.json.gz", "votes": "votes.jsonl.gz"}

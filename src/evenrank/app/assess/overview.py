@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from evenrank.app.assess.judging import Judging
-from evenrank.trec.assessment.agreement import adjudication_queue, graded_pages, overall_agreement
-from evenrank.trec.assessment.agreement_coefficients import Bootstrap, Estimate
+from evenrank.trec.assessment.agreement import Bootstrap, Estimate, adjudication_queue, graded_pages, overall_agreement
 from evenrank.trec.assessment.coverage import Pace, TierCoverage, coverage, max_tiers, pace
-from evenrank.trec.assessment.exports import count_left_out
+from evenrank.trec.assessment.files import count_left_out
 from evenrank.trec.assessment.queues import TopicProgress, assessor_progress
 from evenrank.trec.assessment.votes import current_votes
 

@@ -19,12 +19,19 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.errors import InputError
-from evenrank.trec.assessment.assessors import Assessor, add_assessor, assessors, withdraw_link
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, hand_over, load_pool
+from evenrank.trec.assessment.assessors import (
+    Assessor,
+    Overlap,
+    add_assessor,
+    assessors,
+    assign_pages,
+    hand_over,
+    load_pool,
+    withdraw_link,
+)
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.queues import assessor_progress
-from evenrank.trec.assessment.store import Store, max_grade_of, set_max_grade
-from evenrank.trec.assessment.votes import reopen_answers
+from evenrank.trec.assessment.votes import Store, max_grade_of, reopen_answers, set_max_grade
 
 MAX_JUDGES = 10
 

@@ -13,7 +13,7 @@ from evenrank.app.assess.ballot import MAX_COMMENT, new_nonce
 from evenrank.app.assess.content import ArticleContent, ContentPart
 from evenrank.app.assess.judging import Judging
 from evenrank.app.assess.marking import SHOWN_WORDS, Marker, marker
-from evenrank.trec.assessment.discussion import MAX_REMARK, remarks_on
+from evenrank.trec.assessment.queues import MAX_REMARK, remarks_on
 
 FIRST_CHARACTERS = 30_000
 """Text that is shown at once; the rest follows on request."""

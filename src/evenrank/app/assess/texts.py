@@ -13,8 +13,7 @@ from evenrank.core.records import Article
 from evenrank.core.text_ids import TextIds
 from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.faults import FaultLog

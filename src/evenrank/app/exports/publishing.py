@@ -19,10 +19,9 @@ from evenrank.database.database import is_database_address
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
-from evenrank.wikipedia.mediawiki.block import find_block
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.idiom import PLAIN, WikiIdiom, idiom_of
-from evenrank.wikipedia.mediawiki.publish import Draft, Published, RefusedError, draft, publish_draft
+from evenrank.wikipedia.mediawiki.publish import Draft, Published, RefusedError, draft, find_block, publish_draft
+from evenrank.wikipedia.mediawiki.titles import PLAIN, WikiIdiom, idiom_of
 
 UPDATED = re.compile(r"Last updated [-0-9: ]+ UTC")
 MAX_ATTEMPTS = 3

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from evenrank.app.articles.article import CLASSES, ListedArticle
 from evenrank.app.exports.listing import Listing
-from evenrank.wikipedia.mediawiki.idiom import IMPORTANCES, PLAIN, WikiIdiom
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
 
 ROWS_PER_SECTION = 100
 """Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""

@@ -27,6 +27,7 @@ from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.choices import strength_choices
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.visitor import remember, visitor_of
@@ -106,7 +107,7 @@ def show_list(request: Request) -> Response:
         newest=newest if newest.number > work_list.number else None,
         has_newer_data=bool(work_list.data) and work_list.data != desk.data,
         **_before_and_after(desk, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
         full_address=desk.base_url(request) + list_path(work_list.token) + query,
         read_address=desk.base_url(request) + list_path(work_list.reader) + query,
     )
@@ -176,7 +177,7 @@ def show_fairness(request: Request) -> Response:
         certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
         **_before_and_after(desk, work_list),
         role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -191,20 +192,20 @@ def show_trade_off(request: Request) -> Response:
         work_list=work_list,
         curve=curve,
         strengths={choice.value: choice.label for choice in strength_choices()},
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/lists/new", ask_for_list),
-        Route("/lists/check", with_form(check_list), methods=["POST"]),
-        Route("/lists/preview", show_preview),
-        Route("/lists/goal", with_form(show_goal), methods=["POST"]),
-        Route("/lists", with_form(create_list), methods=["POST"]),
+        Route("/lists/new", expensive(ask_for_list)),
+        Route("/lists/check", with_form(check_list, is_expensive=True), methods=["POST"]),
+        Route("/lists/preview", expensive(show_preview)),
+        Route("/lists/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/lists", with_form(create_list, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),
-        Route("/lists/{token:token}/again", with_form(make_again), methods=["POST"]),
+        Route("/lists/{token:token}/again", with_form(make_again, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}/fairness", show_fairness),
-        Route("/lists/{token:token}/trade-off", show_trade_off),
+        Route("/lists/{token:token}/trade-off", expensive(show_trade_off)),
     ]

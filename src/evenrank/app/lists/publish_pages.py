@@ -17,7 +17,7 @@ from evenrank.app.lists.pages import list_listing
 from evenrank.app.lists.work_list import WorkList
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_others, role_of
+from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own
 from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of
@@ -25,10 +25,9 @@ from evenrank.app.signin.pages import access_token
 from evenrank.app.sources.wiki_sources import wiki_fault
 from evenrank.app.storage.store import now
 from evenrank.database.database import Database
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError
+from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
 
 MAX_NAME = 255
 FORMS = ("table", "list")
@@ -41,7 +40,6 @@ _REMEMBER = (
 def ask_to_publish(request: Request) -> Response:
     """The form: which page, which summary."""
     work_list = requested_list(request)
-    refuse_others(request, work_list)
     return publish_page(request, work_list, remembered_place(desk_of(request).store, work_list))
 
 
@@ -63,7 +61,6 @@ def publish_page(request: Request, work_list: WorkList, fields: Fields, status: 
 def publish_list(request: Request, fields: Fields) -> Response:
     """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
     work_list = requested_list(request)
-    refuse_others(request, work_list)
     place = place_of(fields)
     listing = list_listing(request, work_list, Filters())
     summary = clean_text(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"

@@ -71,9 +71,10 @@ def load_list(store: Database, token: str) -> WorkList | None:
 
 
 def versions_of(store: Database, work_list: WorkList) -> list[WorkList]:
-    """All versions of a list, the oldest first."""
+    """All versions of a list, the oldest first; whoever may only read it gets their reading links."""
     query = "SELECT *, 0 AS is_read_only FROM work_list WHERE series = ? ORDER BY number"
-    return [list_of_row(row) for row in store.connection.execute(query, (work_list.series,))]
+    versions = [list_of_row(row) for row in store.connection.execute(query, (work_list.series,))]
+    return [version.for_reader() for version in versions] if work_list.is_read_only else versions
 
 
 def list_of_row(row: Any) -> WorkList:

@@ -16,8 +16,9 @@ from evenrank.app.lists.refresh import Difference, difference, newest_version, p
 from evenrank.app.lists.work_list import WorkList
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_others, refuse_readers, role_of
+from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own, see_other
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.question import QuestionError
 from evenrank.app.request.visitor import name_of, remember, visitor_of
@@ -27,7 +28,6 @@ from evenrank.core.records import WORK_ORDER
 def mark_in_list(request: Request, fields: Fields) -> Response:
     """Keeps the state of an article; answers with its buttons, or goes back to its row without script."""
     desk, work_list = desk_of(request), requested_list(request)
-    refuse_readers(request, work_list)
     page_id, kind = whole_number(fields.get("page_id", "")), fields.get("mark", "")
     if kind == NONE and role_of(request, work_list) in ("owner", "editor"):
         release(desk.store, work_list, page_id)
@@ -37,7 +37,7 @@ def mark_in_list(request: Request, fields: Fields) -> Response:
         return remember(request, list_mark_buttons(request, work_list, page_id, kind))
     at = fields.get("at", "1")
     query = f"?page={at}" if at.isascii() and at.isdecimal() and at != "1" else ""
-    return remember(request, see_other(request, f"{list_path(work_list.link)}{query}#page-{page_id}"))
+    return remember(request, see_other(request, f"{list_path(work_list.token)}{query}#page-{page_id}"))
 
 
 def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
@@ -52,7 +52,7 @@ def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind:
         at=1,
         is_swapped=True,
         was_undone=kind == NONE,
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -65,18 +65,17 @@ def ask_to_refresh(request: Request) -> Response:
         "refresh.html",
         work_list=work_list,
         newest=newest,
-        newest_address=own(request, list_path(newest.reader if work_list.is_read_only else newest.token)),
+        newest_address=own(request, list_path(newest.token)),
         has_newer_data=newest.data != desk.data,
         n_off_topic=len(list_feedback(desk.store, work_list).not_relevant),
         role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
 def make_version(request: Request, _: Fields) -> Response:
     """Makes the next version of a list and goes to what changed."""
     desk, work_list = desk_of(request), requested_list(request)
-    refuse_others(request, work_list)
     try:
         token = refresh(desk, newest_version(desk, work_list))
     except QuestionError as error:
@@ -100,7 +99,7 @@ def show_changes(request: Request) -> Response:
         groups=_titled(request, found, before),
         role=role_of(request, work_list),
         improved=_by_class(found),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -139,7 +138,7 @@ def show_missing(request: Request) -> Response:
         found=found,
         wikitext="\n".join(lines),
         role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -153,7 +152,7 @@ def show_campaign(request: Request) -> Response:
         campaign=campaign_of(desk, work_list),
         classes=WORK_ORDER,
         role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        address=own(request, list_path(work_list.token)),
     )
 
 
@@ -162,8 +161,8 @@ def routes() -> list[BaseRoute]:
     return [
         Route(f"{start}/marks", with_form(mark_in_list), methods=["POST"]),
         Route(f"{start}/refresh", ask_to_refresh),
-        Route(f"{start}/refresh", with_form(make_version), methods=["POST"]),
+        Route(f"{start}/refresh", with_form(make_version, is_expensive=True), methods=["POST"]),
         Route(f"{start}/changes", show_changes),
-        Route(f"{start}/campaign", show_campaign),
-        Route(f"{start}/missing", show_missing),
+        Route(f"{start}/campaign", expensive(show_campaign)),
+        Route(f"{start}/missing", expensive(show_missing)),
     ]

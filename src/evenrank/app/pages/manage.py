@@ -11,9 +11,10 @@ from evenrank.app.desk import desk_of
 from evenrank.app.lists.listing import requested_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_others, role_of
+from evenrank.app.request.access import role_of
 from evenrank.app.request.address import list_path, own, search_path, see_other
-from evenrank.app.request.forms import MAX_TITLE, Fields, clean_text, with_form
+from evenrank.app.request.budget import MAX_TITLE
+from evenrank.app.request.forms import Fields, clean_text, with_form
 from evenrank.app.request.visitor import person_of, visitor_of
 from evenrank.app.searches.draws import requested_search
 from evenrank.app.storage.kept import Kept
@@ -63,7 +64,6 @@ def path_of(request: Request, kept: Kept) -> str:
 def show_manage(request: Request) -> Response:
     """The page on which an owner changes what a list or search is called and who may see it."""
     kept = requested_thing(request)
-    refuse_others(request, kept)
     desk = desk_of(request)
     return page(
         request,
@@ -83,7 +83,6 @@ def show_manage(request: Request) -> Response:
 def manage(request: Request, fields: Fields) -> Response:
     """Does what the owner asked for; deleting and sharing are for the owner alone."""
     kept, store = requested_thing(request), desk_of(request).store
-    refuse_others(request, kept)
     action = fields.get("action", "")
     is_owner = role_of(request, kept) == "owner"
     if action in ("delete", "share", "unshare", "private", "public") and not is_owner:

@@ -1,14 +1,20 @@
-"""What an address names, and what the visitor may do with it: read, work on it, or change what it is."""
+"""Who may do what with a list or search: one table of routes with the least role that each asks for.
+
+Pages and the JSON interface get lists and searches from `requested` alone, which reads the table. What it gives to a
+reader has no token but that of the reading link, so that no answer can carry a stronger one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.routing import Match, Route
 
 from evenrank.app.desk import desk_of
+from evenrank.app.pages.i18n import Message
 from evenrank.app.request.visitor import visitor_of
 from evenrank.app.storage.kept import Kept
 from evenrank.app.storage.shares import role_in
@@ -16,15 +22,61 @@ from evenrank.database.database import Database
 
 Role = Literal["owner", "editor", "worker", "reader", ""]
 """Owner; somebody it is shared with; whoever has the link; whoever has the link that can only read; nobody."""
+RANKS: tuple[Role, ...] = ("", "reader", "worker", "editor", "owner")
+"""Roles, each of which may do all that those before it may do."""
+LEAST_ROLES: Mapping[str, Mapping[str, Role]] = {
+    "/lists/{token:token}": {"GET": "reader"},
+    "/lists/{token:token}.{suffix}": {"GET": "reader"},
+    "/lists/{token:token}/again": {"POST": "reader"},
+    "/lists/{token:token}/campaign": {"GET": "reader"},
+    "/lists/{token:token}/changes": {"GET": "reader"},
+    "/lists/{token:token}/fairness": {"GET": "reader"},
+    "/lists/{token:token}/marks": {"POST": "worker"},
+    "/lists/{token:token}/missing": {"GET": "reader"},
+    "/lists/{token:token}/publish": {"GET": "editor", "POST": "editor"},
+    "/lists/{token:token}/refresh": {"GET": "reader", "POST": "editor"},
+    "/lists/{token:token}/trade-off": {"GET": "reader"},
+    "/searches/{token:token}": {"GET": "reader"},
+    "/searches/{token:token}/draws": {"POST": "worker"},
+    "/searches/{token:token}/draws/{number:number}": {"GET": "reader"},
+    "/searches/{token:token}/draws/{number:number}.{suffix}": {"GET": "reader"},
+    "/searches/{token:token}/marks": {"POST": "worker"},
+    "/{area:area}/{token:token}/manage": {"GET": "editor", "POST": "editor"},
+    "/api/lists/{token:token}": {"GET": "reader"},
+    "/api/lists/{token:token}/fairness": {"GET": "reader"},
+    "/api/lists/{token:token}/trade-off": {"GET": "reader"},
+    "/api/searches/{token:token}": {"GET": "reader"},
+    "/api/searches/{token:token}/draws": {"POST": "worker"},
+    "/api/searches/{token:token}/draws/{number:number}": {"GET": "reader"},
+    "/api/searches/{token:token}/marks": {"POST": "worker"},
+}
+"""Of every route that names a list or search, the least role by method. `again` makes a list of the visitor's own."""
+READS_ONLY = Message("This link can only read. Ask the owner for the link that lets you work on it.")
+OWNERS_ONLY = Message("Only the owner, and editors the owner named, may do this.")
 K = TypeVar("K", bound=Kept)
 
 
 def requested(load: Callable[[Database, str], K | None], request: Request) -> K:
-    """What the token in the address names; 404 when there is none, or when it is another's private one."""
+    """What the token in the address names, as the visitor may know it.
+
+    404 when there is none, or when it is another's private one; 403 when the route asks for more than the visitor is.
+    """
     kept = load(desk_of(request).store, request.path_params["token"])
-    if kept is None or not role_of(request, kept):
+    role = "" if kept is None else role_of(request, kept)
+    if kept is None or not role:
         raise HTTPException(404)
-    return kept
+    least = least_role(request)
+    if RANKS.index(role) < RANKS.index(least):
+        raise HTTPException(403, READS_ONLY if least == "worker" else OWNERS_ONLY)
+    return kept.for_reader() if role == "reader" else kept
+
+
+def least_role(request: Request) -> Role:
+    """The least role that the route of a request asks for; KeyError for a route that the table does not have."""
+    method = "GET" if request.method == "HEAD" else request.method
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    path = next(route.path for route in routes if route.matches(request.scope)[0] is Match.FULL)
+    return LEAST_ROLES[path][method]
 
 
 def role_of(request: Request, kept: Kept) -> Role:
@@ -38,15 +90,3 @@ def role_of(request: Request, kept: Kept) -> Role:
     if kept.is_private:
         return "reader" if shared or kept.owner == visitor else ""
     return "reader" if kept.is_read_only else "worker"
-
-
-def refuse_readers(request: Request, kept: Kept) -> None:
-    """An error when the visitor may only read."""
-    if role_of(request, kept) == "reader":
-        raise HTTPException(403, "This link can only read. Ask the owner for the link that lets you work on it.")
-
-
-def refuse_others(request: Request, kept: Kept) -> None:
-    """An error when the visitor is neither the owner nor an editor."""
-    if role_of(request, kept) not in ("owner", "editor"):
-        raise HTTPException(403, "Only the owner, and editors the owner named, may do this.")

@@ -14,8 +14,8 @@ from evenrank.app.pages.templating import page
 from evenrank.app.request.access import role_of
 from evenrank.app.request.address import see_other
 from evenrank.app.request.choices import attention_choices, goal_choices, policy_choices, strength_choices
-from evenrank.app.request.forms import Fields
-from evenrank.app.request.preview import BroughtPreview, make_preview, preview_brought, preview_goal
+from evenrank.app.request.forms import Fields, query_fields
+from evenrank.app.request.preview import BroughtPreview, Preview, make_preview, preview_brought, preview_goal
 from evenrank.app.request.question import IMPORTANCES, OFFERED, QuestionError
 from evenrank.app.request.visitor import remember
 from evenrank.app.sources.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
@@ -36,13 +36,15 @@ def ask(
 ) -> Response:
     """The form, filled with what is known; with a preview of what the words find."""
     desk = desk_of(request)
+    preview, too_much = _preview(desk, fields)
+    faults = {**too_much, **(faults or {})}
     response = page(
         request,
         "ask.html",
         400 if faults else 200,
         kind=kind,
         fields=fields,
-        faults=faults or {},
+        faults=faults,
         policies=policy_choices().values(),
         strengths=strength_choices(),
         goals=goal_choices().values(),
@@ -54,12 +56,20 @@ def ask(
         kinds={name: label for name, label in KINDS.items() if name != "file" and can_read(desk, name)},
         roles=ROLES,
         n_rows=N_ROWS,
-        preview=make_preview(desk, fields) if fields.get("title") else None,
+        preview=preview,
         goal=preview_goal(desk, fields, TASKS[kind]) if fields.get("title") else None,
         brought=brought,
     )
     response.headers.update(KEPT_BY_BROWSER)
     return response
+
+
+def _preview(desk: Desk, fields: Mapping[str, str]) -> tuple[Preview | None, Mapping[str, str]]:
+    """The preview of a form that has a title, and what of its words is too much to look up."""
+    try:
+        return (make_preview(desk, fields) if fields.get("title") else None), {}
+    except QuestionError as error:
+        return None, error.by_field
 
 
 def can_read(desk: Desk, kind: str) -> bool:
@@ -75,7 +85,7 @@ def _chosen_dimensions(desk: Desk, fields: Mapping[str, str]) -> tuple[str, ...]
 
 def initial_fields(request: Request, load: Callable[[str], Kept | None]) -> dict[str, str]:
     """What the form starts with: the fields in the address, over the question of the list that `from` names."""
-    query = dict(request.query_params)
+    query = query_fields(request)
     token = query.pop("from", "")
     if not token:
         return query
@@ -109,7 +119,7 @@ def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callabl
 
 def show_preview(request: Request) -> Response:
     """The preview alone, for the page that is open."""
-    return page(request, "preview.html", preview=make_preview(desk_of(request), request.query_params))
+    return page(request, "preview.html", preview=make_preview(desk_of(request), query_fields(request)))
 
 
 def show_goal(request: Request, fields: Fields) -> Response:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from evenrank.app.articles.article import ArticleList, ListedArticle
 from evenrank.app.articles.candidates import bring_articles, build_settings, find_for
 from evenrank.app.desk import Desk
-from evenrank.app.request.forms import MAX_SCOPE, MAX_TITLE, clean_text, split_keywords
+from evenrank.app.request.budget import question_faults
+from evenrank.app.request.forms import clean_text, split_keywords
 from evenrank.app.request.question import Question, QuestionError
 from evenrank.app.sources.brought import Brought, SourceReport
 from evenrank.core.concentration import Concentration
@@ -90,14 +91,16 @@ class BroughtPreview:
 
 
 def make_preview(desk: Desk, fields: Mapping[str, str]) -> Preview | None:
-    """The preview of a form as far as it is filled in; None while it is empty."""
+    """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much."""
     topic = Topic(
         0,
-        clean_text(fields.get("title", ""))[:MAX_TITLE],
-        split_keywords(fields.get("keywords", ""))[:100],
-        clean_text(fields.get("scope", ""))[:MAX_SCOPE],
+        clean_text(fields.get("title", "")),
+        split_keywords(fields.get("keywords", "")),
+        clean_text(fields.get("scope", "")),
     )
     engine = desk.source.model().engine
+    if faults := question_faults(topic.title, topic.keywords, topic.scope, engine.layout.language):
+        raise QuestionError(faults)
     words = topic_words(topic, language=engine.layout.language)
     if not words.weights:
         return None

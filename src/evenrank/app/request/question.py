@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from evenrank.app.articles.groups import restricts_people
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
+from evenrank.app.request.budget import question_faults
 from evenrank.app.request.choices import TABLE, attention_choices, goal_choices, policy_choices
 from evenrank.app.request.field_values import parse_classes, parse_fairness, parse_whole
-from evenrank.app.request.forms import KEYWORDS_ALLOWED, MAX_SCOPE, MAX_TITLE, are_too_many, clean_text, split_keywords
+from evenrank.app.request.forms import clean_text, split_keywords
 from evenrank.app.sources.source import (
     Source,
     source_fields,
@@ -35,7 +36,7 @@ from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
 from evenrank.retrieval.query.topic_query import subject_words
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 MAX_SIZE, MAX_LENGTH, MAX_VIEWS = 10_000_000, 1000, 2_000_000_000
 OWN_WEIGHTS = "table"
@@ -175,11 +176,7 @@ def parse_question(
     fairness = parse_fairness(fields.get("fairness", 1.0), faults)
     if not title:
         faults["title"] = "Give the project a title."
-    for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
-        if len(text) > most:
-            faults[name] = Message("This has %(n)s characters; %(most)s are allowed.", n=len(text), most=most)
-    if are_too_many(keywords):
-        faults["keywords"] = KEYWORDS_ALLOWED
+    faults |= question_faults(title, keywords, scope, language)
     if policy not in policy_choices():
         faults["policy"] = Message("Choose a way of ranking: %(names)s.", names=", ".join(policy_choices()))
     sources = (

@@ -11,9 +11,10 @@ from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_readers, role_of
+from evenrank.app.request.access import role_of
 from evenrank.app.request.address import draw_path, own, search_path, see_other
 from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
 from evenrank.app.request.visitor import name_of, remember, visitor_of
 from evenrank.app.searches.draws import (
@@ -69,7 +70,7 @@ def show_search(request: Request) -> Response:
         marks=count_marks(desk.store, search),
         progress=search_progress(desk, search),
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
+        address=own(request, search_path(search.token)),
         full_address=desk.base_url(request) + search_path(search.token),
         read_address=desk.base_url(request) + search_path(search.reader),
     )
@@ -79,7 +80,6 @@ def show_search(request: Request) -> Response:
 def create_draw(request: Request, _: Fields) -> Response:
     """Makes the next draw and goes to its link."""
     search = requested_search(request)
-    refuse_readers(request, search)
     try:
         draw = make_draw(desk_of(request), search, visitor_of(request), name_of(request))
     except NothingLeftError:
@@ -101,8 +101,8 @@ def show_draw(request: Request) -> Response:
         no_mark=NO_MARK,
         formats=FORMATS.values(),
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
-        draw_address=own(request, draw_path(search.link, draw.number)),
+        address=own(request, search_path(search.token)),
+        draw_address=own(request, draw_path(search.token, draw.number)),
     )
 
 
@@ -128,7 +128,6 @@ def export_draw(request: Request) -> Response:
 def mark_in_draw(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
     desk, search = desk_of(request), requested_search(request)
-    refuse_readers(request, search)
     number, page_id = (whole_number(fields.get(name, "")) for name in ("draw", "page_id"))
     kind = fields.get("mark", "")
     if kind == NONE and role_of(request, search) in ("owner", "editor"):
@@ -152,17 +151,17 @@ def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, numbe
         is_swapped=True,
         was_undone=kind == NONE,
         role=role_of(request, search),
-        address=own(request, search_path(search.link)),
+        address=own(request, search_path(search.token)),
     )
 
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/searches/new", ask_for_search),
-        Route("/searches/check", with_form(check_search), methods=["POST"]),
-        Route("/searches/preview", show_preview),
-        Route("/searches/goal", with_form(show_goal), methods=["POST"]),
-        Route("/searches", with_form(create_search), methods=["POST"]),
+        Route("/searches/new", expensive(ask_for_search)),
+        Route("/searches/check", with_form(check_search, is_expensive=True), methods=["POST"]),
+        Route("/searches/preview", expensive(show_preview)),
+        Route("/searches/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/searches", with_form(create_search, is_expensive=True), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
         Route("/searches/{token:token}/draws/{number:number}", show_draw),

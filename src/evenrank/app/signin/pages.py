@@ -24,7 +24,7 @@ from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.visitor import cookie_of
 from evenrank.app.signin.provider import OAuthTokens, Provider
 from evenrank.app.signin.sessions import LIFETIME, end_session, find_person, keep_tokens, start_session, tokens_of
-from evenrank.wikipedia.mediawiki.errors import WikiError
+from evenrank.wikipedia.mediawiki.settings import WikiError
 
 LOG = logging.getLogger("evenrank.app")
 COOKIE = "session"

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 import orjson
 
 from evenrank.app.signin.settings import SignInSettings
-from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiError, WikiSettings
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 
 MAX_NAME = 255

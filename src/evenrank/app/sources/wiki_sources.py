@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from evenrank.app.pages.i18n import Message
 from evenrank.app.sources.brought import SourceError, WikiArticles
 from evenrank.app.sources.source import Source
-from evenrank.wikipedia.mediawiki.banners import banner_pages
-from evenrank.wikipedia.mediawiki.categories import category_members
+from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.pages import WikiPage
 from evenrank.wikipedia.mediawiki.publish import ADVICE
-from evenrank.wikipedia.mediawiki.titles import page_links, resolve_titles
+from evenrank.wikipedia.mediawiki.settings import WikiError
+from evenrank.wikipedia.mediawiki.titles import WikiPage, page_links, resolve_titles
 
 MAX_RESOLVED = 1000
 """Titles that are looked up on the wiki because the collection does not have them; 50 take one request."""

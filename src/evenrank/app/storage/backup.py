@@ -22,11 +22,10 @@ from evenrank.app.storage.store import desk_schema, now
 from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
 from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import find_damage
-from evenrank.database.sqlite_connection import read_only
+from evenrank.database.sqlite_connection import find_damage, read_only
 from evenrank.errors import DamagedStoreError, EvenrankError, input_error, reason_of
 from evenrank.io.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
 
 FORMAT = 1
 CONTENTS = "contents.json"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import orjson
@@ -87,6 +87,7 @@ class Kept:
     number: int = 0
     """Number in the store; the topic number in run files."""
     token: str = ""
+    """Token of the link to it: the one to work on it, or for readers the one that can only read."""
     reader: str = ""
     """Token of the link that can only read."""
     owner: str = ""
@@ -104,10 +105,9 @@ class Kept:
     def title(self) -> str:
         return self.name or self.question.title
 
-    @property
-    def link(self) -> str:
-        """The token of the link by which it was opened."""
-        return self.reader if self.is_read_only else self.token
+    def for_reader(self) -> Self:
+        """The same as its reading link gives it: without the token of the link to work on it."""
+        return replace(self, token=self.reader, is_read_only=True)
 
     @cached_property
     def reports(self) -> tuple[SourceReport, ...]:
@@ -175,7 +175,7 @@ def fields_of(row: Any) -> dict[str, Any]:
         "brought": row["brought"],
         "data": row["data"] or "",
         "number": row["number"],
-        "token": row["token"],
+        "token": row["reader"] if row["is_read_only"] else row["token"],
         "reader": row["reader"],
         "owner": row["owner"],
         "created": row["created"],

@@ -6,12 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from evenrank.database.postgres import PostgresDatabase
-from evenrank.database.postgres_tables import create_or_upgrade, open_postgres
+from evenrank.database.postgres import PostgresDatabase, create_or_upgrade, open_postgres
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
 from evenrank.errors import ExistingFileError
 
 BATCH = 500

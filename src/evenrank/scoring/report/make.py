@@ -15,8 +15,7 @@ from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
 from evenrank.scoring.protocol_settings import ALL, ProtocolSettings
 from evenrank.scoring.report.report import refuse_other_folder, write_report
 from evenrank.scoring.results import Results
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 
 def report(
@@ -38,9 +37,9 @@ def report(
     `commands` says by run name which command makes each row again, `report_command` which one makes the report.
     """
     refuse_other_folder(Path(folder))
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     listed = given_runs(runs)
-    loaded = [given_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
     loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]

@@ -10,7 +10,7 @@ from evenrank.trec.collection import Collection
 from evenrank.trec.generate.files import generate_files
 from evenrank.trec.generate.settings import GenerateSettings, split_topics
 from evenrank.trec.import_files import ImportFiles, import_locked
-from evenrank.trec.lock import locked_folder
+from evenrank.trec.manifest import locked_folder
 
 SOURCE = "source"
 """Folder of the official-format files, inside the collection."""

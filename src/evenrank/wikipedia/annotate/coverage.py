@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.io.figures import clean_axes, figure_style, new_figure, save_figure_as
-from evenrank.wikipedia.annotate import gender, geography
+from evenrank.wikipedia.annotate import geography
+from evenrank.wikipedia.annotate.attributes import gender_category
 from evenrank.wikipedia.annotate.record import Page
 
 SMALL = 10
@@ -57,7 +58,7 @@ def _groups(page: Page, record: Mapping[str, Any], is_human: bool) -> Iterator[t
 
 
 def _category(label: str) -> str:
-    return label if label == "unknown" else gender.gender_category(label)
+    return label if label == "unknown" else gender_category(label)
 
 
 class CoverageRow(NamedTuple):
