@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evenrank.measures.awrf import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
+from evenrank.measures.awrf import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, L2_UNFAIRNESS
 from evenrank.measures.expected_exposure import (
     EXPOSURE_RATIO,
     GINI,
@@ -19,11 +19,12 @@ from evenrank.measures.expected_exposure import (
     TOTAL_UNDEREXPOSURE,
     gini,
 )
-from evenrank.measures.prefix import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
 from evenrank.measures.relevance import (
     AVERAGE_PRECISION,
     DISTINCT,
     EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
     RANK_BIASED_PRECISION,
     RECALL,
     RECIPROCAL_RANK,
@@ -78,6 +79,15 @@ def test_ordinal_distance(make_view: ViewMaker) -> None:
     assert math.isnan(AWRF_ORDINAL(make_view([1, 1], target=[0, 0.5, 0.5])))
 
 
+def test_measures_of_campaigns(make_view: ViewMaker) -> None:
+    """Both items are relevant: half of the readers stop at the first, a quarter at the second."""
+    view = make_view([1, 2], target=[0, 0.5, 0.5])
+    alone = 1.0 - ((1.0 * math.log2(1 / 0.75) + 0.5 * math.log2(0.5 / 0.75) + 0.5) / 2)
+    assert GROUP_FAIRNESS(view) == pytest.approx(0.5 * alone + 0.25 * 1.0)
+    assert L2_UNFAIRNESS(view) == pytest.approx(0.0)
+    assert L2_UNFAIRNESS(make_view([1, 1], target=[0, 0.5, 0.5])) == pytest.approx(math.sqrt(0.5))
+
+
 def test_ndkl(make_view: ViewMaker) -> None:
     """The first page alone is one bit off, the first two are as wanted."""
     view = make_view([1, 2], target=[0, 0.5, 0.5])
@@ -130,4 +140,6 @@ def test_relevance_by_hand(make_view: ViewMaker) -> None:
     assert RECIPROCAL_RANK(view) == pytest.approx((1 / 2 + 1) / 2)
     assert RANK_BIASED_PRECISION(view) == pytest.approx((0.2 * (0.8 + 0.64) + 0.2) / 2)
     assert EXPECTED_RECIPROCAL_RANK(view) == pytest.approx(((1 / 2) / 2 + (1 / 4) / 3 + 1 / 2) / 2)
+    served = ((1 / 2) * 0.99**2 + (1 / 4) * 0.99**3 + (1 / 2) * 0.99) / 2
+    assert INTENTWISE_UTILITY(view) == pytest.approx(served)
     assert RECALL.at(2)(view) == pytest.approx((1 / 5 + 1 / 5) / 2)

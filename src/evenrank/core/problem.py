@@ -215,15 +215,16 @@ class QueryBatch:
         return self.gains if self.gains.dtype == np.bool_ else self.gains > 0.0  # type: ignore[return-value]
 
     @cached_property
+    def ranking_offsets(self) -> Ints:
+        """First row of each ranking that has any, and the number of rows."""
+        return np.append(np.flatnonzero(np.diff(self.rankings, prepend=-1)), len(self.rankings))
+
+    @cached_property
     def n_relevant_above(self) -> Ints:
         """Relevant rows above each row in its ranking."""
-        return self.above(self.is_relevant.astype(np.float64)).astype(np.intp)
-
-    def above(self, values: Floats) -> Floats:
-        """The sum of a value over the rows above each row in its ranking."""
-        before: Floats = np.cumsum(values) - values
-        starts = np.flatnonzero(np.diff(self.rankings, prepend=-1))
-        return np.asarray(before - np.repeat(before[starts], np.diff(np.append(starts, len(values)))))
+        before: Ints = np.cumsum(self.is_relevant) - self.is_relevant
+        offsets = self.ranking_offsets
+        return np.asarray(before - np.repeat(before[offsets[:-1]], np.diff(offsets)))
 
     @cached_property
     def is_scored(self) -> NDArray[np.bool_]:

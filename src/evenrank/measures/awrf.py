@@ -104,6 +104,11 @@ def hellinger(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:
     return np.asarray(np.sqrt(np.maximum(0.0, 1.0 - np.sqrt(p * q).sum(axis=1))))
 
 
+def euclidean(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:
+    """Euclidean distance of each row; groups that are not listed count as one."""
+    return np.asarray(np.sqrt(((p - q) ** 2).sum(axis=1) + np.square(rest)))
+
+
 def total_variation(p: Floats, q: Floats, rest: Floats | float = 0.0) -> Floats:
     """Half the sum of the differences, 0 to 1; `rest` is what q has in groups that are not listed."""
     return np.asarray(0.5 * (np.abs(p - q).sum(axis=1) + rest))
@@ -154,6 +159,20 @@ SCORE = Measure(
     compute=lambda batch: NDCG.over(batch) * AWRF.over(batch),
     official_in=(1,),
     needs_relevance=True,
+    needs_groups=True,
+)
+L2_UNFAIRNESS = Measure(
+    name="L2",
+    tasks=(1, 2),
+    label="amortised unfairness: distance of the groups' shares of exposure from their shares of the target",
+    formula="‖ε / Σε − ε* / Σε*‖",
+    higher_is_better=False,
+    low=0.0,
+    high=math.sqrt(2.0),
+    if_empty=math.nan,
+    citation="Biega et al. 2018, 2020 (TREC 2019), with the target as merit",
+    compute=lambda batch: _distance(batch, euclidean),
+    on_request=True,
     needs_groups=True,
 )
 KL = Measure(

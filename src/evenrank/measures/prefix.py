@@ -1,4 +1,4 @@
-"""Parity of the groups among the first items: NDKL, rND, rKL, and the skew of single groups."""
+"""Parity of the groups among the first items: NDKL, rND, rKL, GF, and the skew of single groups."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from evenrank.core.problem import QueryView
+from evenrank.core.sparse_alignment import SparseAlignment
 from evenrank.core.types import Floats
 from evenrank.measures.awrf import kl_divergence
+from evenrank.measures.cascade import jensen_shannon, running_shares
 from evenrank.measures.measure import Measure, lifted
+from evenrank.measures.relevance import stops
 
 STEP = 10
 """rND and rKL look at the first 10, 20, 30, … items, as their authors do."""
@@ -74,6 +77,16 @@ def _max_skew(view: QueryView) -> float:
     return float(np.log(shares[has_any] / target[has_any]).max()) if has_any.any() else math.nan
 
 
+def _group_fairness(view: QueryView) -> float:
+    """1 − JSD of the groups down to the rank at which a reader stops, in expectation; undefined without a target."""
+    if view.wants_nothing or isinstance(view.alignment, SparseAlignment):
+        return math.nan
+    shares = view.batch.counted(view.alignment.dense())
+    down_to = running_shares(shares, view.batch.ranking_offsets)
+    divergence = jensen_shannon(down_to, view.target / view.target.sum())
+    return float(view.batch.mean(stops(view.batch) * (1.0 - divergence))[0])
+
+
 NDKL = Measure(
     name="NDKL",
     tasks=(1,),
@@ -114,6 +127,21 @@ RND = Measure(
     citation="Yang and Stoyanovich 2017; protected are all groups but the most wanted one",
     compute=lifted(lambda view: _weighted_mean(view, STEP, _difference)),
     on_request=True,
+    needs_groups=True,
+)
+GROUP_FAIRNESS = Measure(
+    name="GF",
+    tasks=(1, 2),
+    label="group fairness of the pages down to the one at which a reader is satisfied",
+    formula="Σ s_r · Π_{i<r} (1 − s_i) · (1 − JSD(groups of the first r pages, target)), s as for ERR",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=lambda view: math.nan if view.wants_nothing else 0.0,
+    citation="Sakai et al. 2023, as in NTCIR FairWeb-1; a page without a group leaves part of the shares empty",
+    compute=lifted(_group_fairness),
+    on_request=True,
+    needs_relevance=True,
     needs_groups=True,
 )
 MIN_SKEW = Measure(

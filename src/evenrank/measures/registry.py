@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from evenrank.core.records import Task
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.measures.awrf import AWRF, AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, SCORE
+from evenrank.measures.awrf import AWRF, AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, L2_UNFAIRNESS, SCORE
 from evenrank.measures.expected_exposure import (
     EE_DISPARITY,
     EE_LOSS,
@@ -23,11 +23,12 @@ from evenrank.measures.expected_exposure import (
     TOTAL_UNDEREXPOSURE,
 )
 from evenrank.measures.measure import Measure
-from evenrank.measures.prefix import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
 from evenrank.measures.relevance import (
     AVERAGE_PRECISION,
     DISTINCT,
     EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
     NDCG,
     PRECISION,
     RANK_BIASED_PRECISION,
@@ -50,6 +51,7 @@ _BUILT_IN = (
     AVERAGE_PRECISION,
     RECIPROCAL_RANK,
     EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
     RANK_BIASED_PRECISION,
     ITEM_LOSS,
     ITEM_DISPARITY,
@@ -62,12 +64,14 @@ _BUILT_IN = (
     EXPOSURE_RATIO,
     IMPACT_RATIO,
     KL,
+    L2_UNFAIRNESS,
     AWRF_HELLINGER,
     AWRF_TOTAL_VARIATION,
     AWRF_ORDINAL,
     NDKL,
     RKL,
     RND,
+    GROUP_FAIRNESS,
     MIN_SKEW,
     MAX_SKEW,
 )

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from evenrank.core.exposure import PERSISTENCE, discounts
 from evenrank.core.problem import QueryBatch
 from evenrank.core.types import Floats
+from evenrank.measures.cascade import IRBU_PERSISTENCE, stopping_chances
 from evenrank.measures.measure import Measure
 
 
@@ -53,7 +54,7 @@ def _rank_biased_precision(batch: QueryBatch) -> Floats:
     return batch.mean((1.0 - PERSISTENCE) * PERSISTENCE**batch.ranks * _hits(batch))
 
 
-def satisfaction(batch: QueryBatch) -> Floats:
+def _satisfaction(batch: QueryBatch) -> Floats:
     """Chance that a row is all that a reader wanted: (2^grade − 1) / 2^(largest grade); ½ where there are no grades."""
     if batch.gains.dtype == np.bool_:
         return np.where(batch.gains, 0.5, 0.0)
@@ -62,10 +63,17 @@ def satisfaction(batch: QueryBatch) -> Floats:
     return np.asarray(np.exp2(grades - largest) - np.exp2(-largest))
 
 
+def stops(batch: QueryBatch) -> Floats:
+    """The chance that a reader gets as far as each row and stops there, satisfied."""
+    return stopping_chances(_satisfaction(batch) * batch.is_scored, batch.ranking_offsets)
+
+
+def _intentwise_utility(batch: QueryBatch) -> Floats:
+    return batch.mean(stops(batch) * IRBU_PERSISTENCE ** (batch.ranks + 1.0))
+
+
 def _expected_reciprocal_rank(batch: QueryBatch) -> Floats:
-    satisfied = satisfaction(batch) * batch.is_scored
-    continues = np.exp(batch.above(np.log1p(-satisfied)))
-    return batch.mean(continues * satisfied / (batch.ranks + 1.0))
+    return batch.mean(stops(batch) / (batch.ranks + 1.0))
 
 
 def _distinct(batch: QueryBatch, is_counted: NDArray[np.bool_] | None = None) -> Floats:
@@ -158,6 +166,20 @@ EXPECTED_RECIPROCAL_RANK = Measure(
     if_empty=0.0,
     citation="Chapelle et al. 2009",
     compute=_expected_reciprocal_rank,
+    on_request=True,
+    needs_relevance=True,
+)
+INTENTWISE_UTILITY = Measure(
+    name="iRBU",
+    tasks=(1, 2),
+    label="utility of the page at which a reader is satisfied, less the further down it is",
+    formula="Σ p^r · s_r · Π_{i<r} (1 − s_i), p = 0.99, s as for ERR",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=0.0,
+    citation="Amigó et al. 2018; Sakai and Zeng 2019",
+    compute=_intentwise_utility,
     on_request=True,
     needs_relevance=True,
 )
