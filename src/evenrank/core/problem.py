@@ -32,7 +32,7 @@ class RelevantItems(Interface):
     """The relevant items of one query that have groups, by ascending number."""
 
     @property
-    def page_ids(self) -> Ints: ...
+    def page_ids(self) -> NDArray[np.integer]: ...
     @property
     def ideal_exposure(self) -> Floats:
         """Exposure of each item under an ideal policy."""
@@ -145,7 +145,7 @@ class QueryBatch:
     protocol: Protocol
     attention_model: Attention
     """How people read, which decides exposure."""
-    items: Ints
+    items: NDArray[np.integer]
     """Ranked items by number, pair after pair, ranking after ranking, rank by rank."""
     pairs: Ints
     """Pair of each row, ascending."""
@@ -389,7 +389,7 @@ class QueryView:
         return self.batch.protocol
 
     @property
-    def pages(self) -> Ints:
+    def pages(self) -> NDArray[np.integer]:
         """Ranked items by number, ranking after ranking."""
         return self.batch.items
 
@@ -492,7 +492,7 @@ class QueryView:
 def single_view(
     *,
     protocol: Protocol,
-    pages: Ints,
+    pages: NDArray[np.integer],
     ranks: NDArray[np.intp],
     rankings: Ints,
     n_rankings: int,

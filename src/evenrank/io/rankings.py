@@ -246,8 +246,8 @@ def _is_system(value: object) -> bool:
 
 def _from_table(table: ItemTable, system: str, items: Vocabulary, faults: Faults) -> RankedItems:
     if table.columns.keys() == set(QRELS_COLUMNS):
-        found = f"{table.name}: judgments (query, iteration, item, grade), where rankings are expected"
-        raise EvenrankError(f"{found} (are the run and the qrels swapped?)")
+        problem = f"{table.name}: judgments (query, iteration, item, grade), where rankings are expected"
+        raise EvenrankError(f"{problem} (are the run and the qrels swapped?)")
     ids = ids_of(table.need("item"), table, "item", faults)
     column = table.get("query")
     queries = Vocabulary.empty()

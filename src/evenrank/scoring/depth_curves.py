@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
@@ -13,7 +13,7 @@ from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, clean_axes, direction_label, new_figure
 from evenrank.measures.registry import as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
-from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -89,7 +89,7 @@ def depth_curves(
     depths: Sequence[int] = (),
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> DepthCurves:
     """nDCG, AWRF and Score of Task 1 runs on their first ranks, at several depths (by default 5, 10, 20, … 1000).
 

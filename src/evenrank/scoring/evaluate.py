@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenrank.core.distinct import distinct
 from evenrank.core.groups import GroupSpace
 from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
@@ -33,7 +34,9 @@ from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
 from evenrank.trec.assessment.unjudged import judged_only as without_unjudged
 from evenrank.trec.assessment.unjudged import judged_pages
 from evenrank.trec.collection import Collection, as_collection, as_run
-from evenrank.trec.published_target import PublishedLayout, published_layout
+
+if TYPE_CHECKING:
+    from evenrank.trec.published_target import PublishedLayout
 
 MOST_TOPICS_WITH_TIES = 14
 """Topics up to which a resample may be all of them in another order; with more, one set of 9,999 in fifty has any."""
@@ -53,7 +56,7 @@ def evaluate(
     groups: str | Iterable[str] = "intersection",
     *,
     measures: Named | Iterable[Named] = (),
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
@@ -107,7 +110,7 @@ class _Evaluation:
     def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
         """The layout of the published code, where the last bit of a score can decide an interval."""
         is_whole = tuple(dimension.name for dimension in self.space.dimensions) == self.protocol.dimensions
-        n_topics = max(len(np.unique(run.topic_ids)) for run in runs)
+        n_topics = max(len(distinct(run.topic_ids)) for run in runs)
         if (
             self.protocol.operation_order != "published"
             or self.protocol.blend != 0.5
@@ -115,7 +118,11 @@ class _Evaluation:
             or n_topics > MOST_TOPICS_WITH_TIES
         ):
             return None
-        return published_layout(self.collection, self.space) if self.space.n_groups > DENSE_TARGET else None
+        if self.space.n_groups <= DENSE_TARGET:
+            return None
+        from evenrank.trec.published_target import published_layout
+
+        return published_layout(self.collection, self.space)
 
     def _notes(self, runs: Sequence[Run]) -> tuple[str, ...]:
         """Notes on all runs together."""

@@ -71,8 +71,16 @@ def bca_interval(
     acceleration = _acceleration(values)
     tail = (1.0 - confidence) / 2
     low, high = (_adjusted(share, bias, acceleration) for share in (tail, 1.0 - tail))
-    ends = np.percentile(means, [100 * low, 100 * high])
-    return Interval(float(ends[0]), float(ends[1]), float(means.std(ddof=1)))
+    return Interval(_quantile(means, low), _quantile(means, high), float(means.std(ddof=1)))
+
+
+def _quantile(ordered: NDArray[np.float64], share: float) -> float:
+    """The value that a share of ordered values is below, in proportion between two; `np.percentile` to the last bit."""
+    place = (100 * share / 100) * (len(ordered) - 1)
+    before = math.floor(place)
+    low, high = float(ordered[before]), float(ordered[min(before + 1, len(ordered) - 1)])
+    part = place - before
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
 
 
 def _share_below(ordered: NDArray[np.float64], value: float) -> float:

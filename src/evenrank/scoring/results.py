@@ -226,12 +226,10 @@ class Results:
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per run and topic."""
-        pd = _pandas()
-
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
-            return pd.DataFrame(rows)
-        return pd.DataFrame(
+            return _frame(rows)
+        return _frame(
             [
                 {
                     "run": r.run,
@@ -300,7 +298,7 @@ class ItemScores(Results):
         """All that were computed."""
         return list(self.measures_of(task))
 
-    def to_json(self, with_queries: bool = True) -> dict[str, Any]:  # type: ignore[override]
+    def to_json(self, with_queries: bool = True) -> dict[str, Any]:
         """The contract of `score --format json`."""
         return {
             "schema": ITEMS_SCHEMA,
@@ -321,10 +319,9 @@ class ItemScores(Results):
             for query, scores in _pairs(one.queries)
         )
 
-    def to_pandas(self, per_query: bool = False) -> pd.DataFrame:  # type: ignore[override]
+    def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
         """A pandas frame: a row per system, or per system and query."""
-        pd = _pandas()
-        return pd.DataFrame(list(self._rows(per_query)))
+        return _frame(list(self._rows(per_query)))
 
     def to_polars(self, per_query: bool = False) -> Any:
         """A polars frame: a row per system, or per system and query."""
@@ -389,12 +386,12 @@ def _pairs(topics: Mapping[Any, dict[str, float]]) -> Iterator[tuple[Any, dict[s
     return topics.pairs() if isinstance(topics, QueryScores) else iter(topics.items())
 
 
-def _pandas() -> Any:
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError("a data frame", "pandas") from error
-    return pd
+    return pd.DataFrame(rows)
 
 
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:

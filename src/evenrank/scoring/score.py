@@ -243,7 +243,7 @@ class ItemProblem:
             return None
         order = np.lexsort([-self.relevance.grade, self.relevance.query])
         query = self.relevance.query[order]
-        first, end = (np.searchsorted(query, self.query, side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+        first, end = (np.searchsorted(query, self.query, side=side) for side in ("left", "right"))
         joint = None if self.wanted is None else self._joint
         return JudgedItems(self.relevance.item[order], self.relevance.grade[order], first, end, joint)
 

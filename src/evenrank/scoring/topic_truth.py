@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,11 @@ from evenrank.core.target import TrueTarget
 from evenrank.errors import EvenrankError
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
-from evenrank.trec.published_groups import PublishedView
-from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target, single_sum
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
+
+if TYPE_CHECKING:
+    from evenrank.trec.published_groups import PublishedView
+    from evenrank.trec.published_target import PublishedLayout, PublishedPages
 
 DENSE_TARGET = 1 << 16
 """Largest number of groups over which a target is kept as a dense array."""
@@ -79,12 +82,16 @@ class TopicTruth:
         dtype, attention = self.protocol.discount_type, self.attention
         if self.protocol.target_sum == "one":
             return task2_target(self._alignment, self._classes, self.space, dtype, attention, self.protocol.blend)
+        from evenrank.trec.published_target import single_sum
+
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
         return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
 
     def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
         """The target of pages with those weights: of the space itself, or the margin of the protocol's full target."""
         if self.layout is not None and divisor:
+            from evenrank.trec.published_target import published_target
+
             mass = published_pages(self.collection, self._rows, self.protocol, self.layout).total(weights.astype(float))
             return published_target(SparseVector(mass.cells, mass.values / divisor), self.layout)
         names = {dimension.name for dimension in self.space.dimensions}
@@ -195,6 +202,8 @@ def published_pages(
     collection: Collection, rows: NDArray[np.intp], protocol: Protocol, layout: PublishedLayout
 ) -> PublishedPages:
     """The groups of the pages in `rows` of a collection, in the published layout; rows of −1 have none."""
+    from evenrank.trec.published_target import PublishedPages
+
     left, right = (
         align_pages_sparsely(collection, rows, part, protocol)
         for part in (blended_part(layout.space), unblended_part(layout.space))
@@ -229,9 +238,11 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
 
 
 def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> PublishedView | None:
-    target = truth.placed_target(task)
+    target = None if truth.layout is None else truth.placed_target(task)
     if truth.layout is None or target is None:
         return None
+    from evenrank.trec.published_groups import PublishedView
+
     rows = truth.collection.rows_of(ranked.pages)
     return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
 
