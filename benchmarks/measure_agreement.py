@@ -26,8 +26,8 @@ from evenrank.core.exposure import Cascade, Geometric
 from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import WORK_ORDER
-from evenrank.scoring.score import score
 from evenrank.measures.registry import as_measure
+from evenrank.scoring.score import score
 from evenrank.trec.true_target import work_exposure
 from peers import PEERS, Peer, python_of
 

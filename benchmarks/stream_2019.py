@@ -39,9 +39,9 @@ READING = {"attention": "gerr:0.5,0.7", "exposure": "impact"}
 SETTINGS = {
     "relevance": ("relevance",),
     "random": ("random",),
-    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.001, 0.01, 0.1, 1.0)),
-    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.99)),
-    "optimal": tuple(f"optimal:fairness={weight}" for weight in (1, 10, 100, 1000)),
+    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.0001, 0.001, 0.01, 0.1, 1.0)),
+    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.98, 0.99)),
+    "optimal": tuple(f"optimal:fairness={weight}" for weight in (0.1, 1, 10, 100, 1000)),
 }
 MAX_LOSS = 0.01
 """Utility that a chosen setting may lose on the queries that settings are chosen on."""
@@ -132,21 +132,20 @@ def choose(outcomes: dict[str, list[Outcome]], settings: Sequence[str]) -> str:
 
 
 def rows_of(chosen: dict[str, str], outcomes: dict[str, list[Outcome]], relevance: str) -> list[list[str]]:
-    """A row per policy: means over the sequences, and on how many of them it is below FairCo in unfairness."""
+    """A row per setting: means over the sequences, and on how many of them it is below the chosen FairCo."""
     fairco = outcomes[chosen["fairco"]]
     rows = []
-    for policy, setting in chosen.items():
-        found = outcomes[setting]
+    for setting, found in outcomes.items():
         lower = sum(one.unfairness < other.unfairness for one, other in zip(found, fairco, strict=True))
         spread = [one.unfairness for one in found]
         rows.append(
             [
                 relevance,
-                setting,
+                f"* {setting}" if setting in chosen.values() else f"  {setting}",
                 f"{mean(one.utility for one in found):.4f}",
                 f"{mean(spread):.5f}",
                 f"{min(spread):.5f}–{max(spread):.5f}",
-                "–" if policy == "fairco" else f"{lower} of {len(found)}",
+                "–" if found is fairco else f"{lower} of {len(found)}",
             ]
         )
     return rows
@@ -175,7 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--requests", type=int, default=2500)
-    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--figure", type=Path, action="append", default=[])
     options = parser.parse_args()
     if not options.data.exists():
         sys.exit("skipped: ../shared/golden-2019 is not there")
@@ -192,13 +191,13 @@ def main() -> None:
         found = {p: over_sequences(p, second, queries, relevance) for many in SETTINGS.values() for p in many}
         panels[relevance] = chosen, found
         rows += rows_of(chosen, found, relevance)
-    heading = ["relevance", "policy", "utility", "unfairness", "least–most of 5", "below fairco"]
+    heading = ["relevance", "  policy (* chosen)", "utility", "unfairness", "least–most of 5", "below fairco *"]
     print(aligned([heading, *rows]))
     n_first = sum(map(is_first_half, queries))
     print(f"{n_first} queries to choose settings, {len(queries) - n_first} to report; {len(second[0]):,} requests each")
     print(f"{time.process_time() - started:.0f} s of processor time")
-    if options.figure:
-        draw(panels, options.figure)
+    for path in options.figure:
+        draw(panels, path)
 
 
 if __name__ == "__main__":

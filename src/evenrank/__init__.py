@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
+    from evenrank.app.exports.formats import Format as ExportFormat
     from evenrank.app.exports.publish_list import Publication, publish
+    from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
+    from evenrank.experiments.data import OwnData
+    from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
     from evenrank.retrieval.encode.dense import encode_index
+    from evenrank.retrieval.engine.engines import EngineKind
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -84,6 +90,10 @@ _HOME_OF = {
     "policy": "policies.function_policy",
     "Trust": "scoring.trust",
     "trust": "scoring.trust",
+    "Dimension": "core.groups",
+    "EngineKind": "retrieval.engine.engines",
+    "ExportFormat": "app.exports.formats:Format",
+    "named_dimension": "core.groups",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
@@ -99,6 +109,11 @@ _HOME_OF = {
     "Comparisons": "scoring.compare",
     "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
+    "Experiment": "experiments.experiment",
+    "OwnData": "experiments.data",
+    "Tuned": "experiments.tune",
+    "experiment": "experiments.experiment",
+    "tune": "experiments.tune",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
     "information": "scoring.information",
@@ -184,7 +199,11 @@ __all__ = [
     "Collection",
     "Comparisons",
     "DepthCurves",
+    "Dimension",
+    "EngineKind",
     "EvenrankError",
+    "Experiment",
+    "ExportFormat",
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
@@ -193,6 +212,7 @@ __all__ = [
     "ItemScores",
     "Learned",
     "Measure",
+    "OwnData",
     "Pool",
     "Protocol",
     "Publication",
@@ -213,6 +233,7 @@ __all__ = [
     "Topic",
     "TopicTargets",
     "Trust",
+    "Tuned",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -224,6 +245,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluate_attributes",
+    "experiment",
     "generate_collection",
     "hindsight_gap",
     "import_collection",
@@ -232,6 +254,7 @@ __all__ = [
     "learn",
     "measure",
     "measure_stream",
+    "named_dimension",
     "oracle_run",
     "pareto",
     "parse_measure",
@@ -259,6 +282,7 @@ __all__ = [
     "topic_targets",
     "topics_frame",
     "trust",
+    "tune",
     "write_pool",
     "write_report",
     "write_run",

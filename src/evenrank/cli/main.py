@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "learn": "Train a relevance model on the training topics of a collection.",
     "search": "Find articles by words, for all groups or for one.",
     "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
+    "tune": "Settings of a policy that do best on training queries, within a budget.",
+    "experiment": "A study from a TOML file: data, policies, tests, tables, figures, one report.",
     "pareto": "The trade-off between relevance and fairness of a topic or topic set.",
     "information": "What it costs policies not to know an attribute that the scorer knows.",
     "run": "Check, convert and make run files.",

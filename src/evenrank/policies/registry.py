@@ -15,11 +15,13 @@ from evenrank.policies.controller import Controller
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.det_const_sort import DetConstSort
 from evenrank.policies.epsilon_greedy import EpsilonGreedy
+from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
 from evenrank.policies.exposure_disparity import ExposureDisparity
 from evenrank.policies.exposure_lp import ExposureLP
 from evenrank.policies.fa_ir import FaIr
 from evenrank.policies.filter import Filter
 from evenrank.policies.fusion import Fusion
+from evenrank.policies.greedy_measure import Greedy
 from evenrank.policies.inferred import Inferred
 from evenrank.policies.inner import inner_policies
 from evenrank.policies.mmr import MMR
@@ -46,9 +48,13 @@ _ALL: tuple[type[Policy], ...] = (
     FaIr,
     DetConstSort,
     EpsilonGreedy,
+    Greedy,
     Controller,
     PlackettLuce,
     ExposureLP,
+    FrankWolfe,
+    Expohedron,
+    PLRank,
     Fusion,
     Inferred,
     Optimal,

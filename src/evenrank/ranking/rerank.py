@@ -24,7 +24,7 @@ from evenrank.io.item_groups import read_groups
 from evenrank.io.item_relevance import RelevantItems
 from evenrank.io.rankings import ITEMS, RankedItems, read_rankings, source_name
 from evenrank.io.vocabulary import Vocabulary
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.registry import POLICIES, find_policy, make_policy
 from evenrank.ranking.reranked import Id, QueryCertificates, QueryRankings, Reranked
@@ -171,8 +171,6 @@ QUERIES_AT_ONCE = 8
 """Queries sent to a process together."""
 MAX_RANKINGS = 100_000
 """Rankings of one query, at most: a thousand times those of the track."""
-N_IN_PARALLEL = 32
-"""Fewer queries are ranked in this process."""
 CELLS_AT_ONCE = 1_000_000
 """Shares of groups in the targets of queries that are held at once."""
 
@@ -238,7 +236,8 @@ def rerank(
 
     `policy` is a name of `POLICIES` or a policy object. `k` is the length of a ranking, by default all items. With
     `n_rankings` above 1, the rankings of a query are fair together: a group that one of them neglects is made up for by
-    the others. The same seed gives the same rankings.
+    the others. The same seed gives the same rankings on any number of `workers`: processes, by default this
+    one alone.
     """
     check_count("k", k)
     check_count("n_rankings", n_rankings, MAX_RANKINGS)
@@ -255,7 +254,7 @@ def rerank(
     job = _Job(chosen, n_rankings, k, shape, tuple((part.name, part.groups) for part in parts), seed)
     has_target = np.ones(len(given.queries), bool)
     queries = _queries(given, shape, has_target)
-    rankings, certificates = _result(given, _rank_all(job, queries, len(given.queries), workers))
+    rankings, certificates = _result(given, _rank_all(job, queries, workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
     notes = [f"queries without a target: {', '.join(without)}"] if without else []
     return Reranked(rankings, certificates, chosen.name, (*given.notes, *notes))
@@ -304,11 +303,10 @@ def _queries(given: RerankInputs, shape: tuple[int, ...], has_target: NDArray[np
 
 
 def _rank_all(
-    job: _Job, queries: Iterator[_Query], n_queries: int, workers: int | None
+    job: _Job, queries: Iterator[_Query], workers: int | None
 ) -> Iterator[tuple[NDArray[np.intp], dict[str, float]]]:
-    n_workers = workers or (n_cores() if n_queries >= N_IN_PARALLEL else 1)
     parts = iter(lambda: list(islice(queries, QUERIES_AT_ONCE)), [])
-    return chain.from_iterable(map_batches(_rank_part, ((job, part) for part in parts), n_workers))
+    return chain.from_iterable(map_batches(_rank_part, ((job, part) for part in parts), workers))
 
 
 def _rank_part(part: tuple[_Job, Sequence[_Query]]) -> list[tuple[NDArray[np.intp], dict[str, float]]]:

@@ -72,15 +72,17 @@ def import_collection(
     files: ImportFiles,
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
+    workers: int | None = None,
 ) -> Collection:
     """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
 
-    `settings` says how generated files were made; `warn` receives what is odd but not wrong.
+    `settings` says how generated files were made; `warn` receives what is odd but not wrong. `workers` are processes
+    that read a large corpus, by default this one alone.
     """
     folder = Path(folder)
     refuse_pipes(files)
     with locked_folder(folder), rare_collections():
-        return import_locked(folder, files, settings, warn)
+        return import_locked(folder, files, settings, warn, workers)
 
 
 def import_locked(
@@ -88,6 +90,7 @@ def import_locked(
     files: ImportFiles,
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
+    workers: int | None = None,
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
@@ -104,7 +107,7 @@ def import_locked(
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
-        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn)
+        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn, workers)
         _save_extras(fresh, files, metadata, language, warn)
         if ids is not None:
             save_text_ids(fresh, ids)
@@ -204,10 +207,11 @@ def _save_corpus_facts(
     corpus: Path | None,
     ids: TextIds | None,
     warn: Callable[[str], object],
+    workers: int | None,
 ) -> dict[str, int]:
     if corpus is None:
         return {}
-    facts = read_corpus_facts(corpus, metadata.page_ids, ids)
+    facts = read_corpus_facts(corpus, metadata.page_ids, ids, workers)
     if facts.faults.is_cut_off or not facts.n_pages:
         facts.faults.add(corpus, 0, f"{facts.n_pages:,} articles could be read", "nothing was imported")
         facts.faults.raise_if_any()

@@ -123,10 +123,6 @@ def list_judged(topic: Topic, page_ids: NDArray[np.int32]) -> Topic:
     return replace(topic, assessed_docs=np.union1d(judged, topic.rel_docs).astype(np.int32), judged_up_to=None)
 
 
-READ_BY_ONE = 100_000_000
-"""Bytes of a corpus that one process reads about as soon as several have started."""
-
-
 @dataclass(frozen=True)
 class CorpusFacts:
     """Titles and sizes beside the page ids of the metadata."""
@@ -143,8 +139,10 @@ class CorpusFacts:
     """Records that could not be read."""
 
 
-def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds | None = None) -> CorpusFacts:
-    """Facts of each page in `page_ids` (ascending), from one pass over the corpus by all cores.
+def read_corpus_facts(
+    path: Path, page_ids: NDArray[np.int32], text_ids: TextIds | None = None, workers: int | None = None
+) -> CorpusFacts:
+    """Facts of each page in `page_ids` (ascending), from one pass over the corpus.
 
     With `text_ids` ids are text, and those that are not there yet are added.
     """
@@ -154,8 +152,7 @@ def read_corpus_facts(path: Path, page_ids: NDArray[np.int32], text_ids: TextIds
     n_pages = n_unlisted = n_repeated = 0
     is_seen = np.zeros(len(page_ids), bool)
     source = open_articles(path, has_text_ids=text_ids is not None)
-    n_workers = 1 if source.size_bytes <= READ_BY_ONE else None
-    for batch in map_articles(article_facts, source, faults, label="corpus", n_workers=n_workers):
+    for batch in map_articles(article_facts, source, faults, label="corpus", n_workers=workers):
         ids, size_bytes, names, keys = batch.result
         if text_ids is not None:
             ids = text_ids.numbers(keys)
