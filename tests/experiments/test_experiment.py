@@ -15,7 +15,7 @@ import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.experiments import trials
-from evenrank.experiments.experiment import Cell, Experiment, PooledData
+from evenrank.experiments.experiment import Cell, Experiment, PooledData, run_study
 from evenrank.experiments.study import Study, read_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -214,9 +214,30 @@ def test_the_study_of_worlds_is_valid_and_wide() -> None:
     assert {"greedy", "exposure-disparity", "swap", "deficit", "fa-ir", "det-const-sort", "exposure-lp"} <= tuned
 
 
-def test_a_policy_that_fails_is_reported_and_the_others_are_scored(own_data: evenrank.OwnData, tmp_path: Path) -> None:
-    from evenrank.experiments.experiment import run_study
+def test_policies_of_plug_ins_and_of_ones_own(
+    own_data: evenrank.OwnData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is found by its name, as if installed; the other is given as it is. Both are tuned."""
 
+    @evenrank.policy("strong-first", tasks=(1,))
+    def strong_first(candidates: Any, target: Any, request: Any, rng: Any, *, power: float = 1.0) -> Any:
+        return np.argsort(-(candidates.relevance**power), kind="stable")
+
+    monkeypatch.setitem(evenrank.POLICIES.builtin, "strong-first", strong_first)
+    own = evenrank.policy("weak-first", tasks=(1,))(lambda c, t, r, g: np.argsort(c.relevance))
+    policies = [{"name": "strong-first", "tune": True}, {"name": own}, {"name": "relevance"}]
+    study: dict[str, Any] = {"data": [{"world": "usual"}], "policies": policies, "tuning": {"budget": 2}}
+    found = run_study(read_study(study), [own_data], tmp_path, 1)
+    assert [cell.policy for cell in found.cells] == ["strong-first (tuned)", "weak-first", "relevance"]
+    assert found.cells[0].scores["nDCG"] == found.cells[2].scores["nDCG"]
+    assert found.cells[1].mean("nDCG") < found.cells[2].mean("nDCG")
+    found.write(tmp_path)
+    assert json.loads((tmp_path / "results.json").read_text())["study"]["policies"][1] == {"name": "weak-first"}
+    tuned = evenrank.tune(own_data, strong_first, budget=3)
+    assert {name for one in tuned.tried for name, _ in one.settings} == {"power"}
+
+
+def test_a_policy_that_fails_is_reported_and_the_others_are_scored(own_data: evenrank.OwnData, tmp_path: Path) -> None:
     table: dict[str, Any] = {"data": [{"world": "usual"}], "policies": [{"name": "relevance"}, {"name": "mmr"}]}
     found = run_study(read_study(table), [own_data], tmp_path, 1)
     assert "compares texts" in found.cells[1].error

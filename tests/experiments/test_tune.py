@@ -35,7 +35,7 @@ def test_every_policy_accepts_what_is_drawn_for_it(policy: str) -> None:
 
 def test_values_are_drawn_by_type_limits_and_default() -> None:
     space = policy_space("deficit")
-    assert space["order"] == Choices(("column", "row"))
+    assert space["order"] == Choices(("row",))
     weight, window = space["weight"], space["window"]
     assert isinstance(weight, Interval)
     assert isinstance(window, Interval)

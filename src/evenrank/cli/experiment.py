@@ -36,7 +36,7 @@ def command(study: Path, output: Path | None, workers: int | None, check: bool) 
     asked = read_study(study)
     if check:
         counts = f"{len(asked.data)} data sets, {len(asked.policies)} policies"
-        click.echo(f"{asked.title}: {counts}, of which {sum(p.is_tuned for p in asked.policies)} are tuned")
+        click.echo(f"{asked.title}: {counts} ({sum(p.is_tuned for p in asked.policies)} tuned)")
         return
     folder = output or study.with_suffix("")
     found = evenrank.experiment(asked, folder, workers=workers)

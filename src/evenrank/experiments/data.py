@@ -17,15 +17,17 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.items.rerank import rerank
-from evenrank.items.rerank_inputs import read_inputs
-from evenrank.items.score import score
+from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.prepared import PreparedTopics
+from evenrank.ranking.rerank import read_inputs, rerank
 from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.score import score
 from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import FILE_NAME
 
 Split = Literal["train", "eval"]
+PolicyChoice = str | PolicyEntry
+"""A policy by name, or a policy of one's own as a class or an object."""
 Scores = dict[str, dict[str, float]]
 """Values by measure and query; queries on which a measure is undefined are left out."""
 DEPTHS = (10, 20, 50, 100, 1000)
@@ -60,10 +62,20 @@ class StudyData(Protocol):
         ...
 
     def score(
-        self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
+        self,
+        policy: PolicyChoice,
+        settings: Mapping[str, object],
+        queries: Sequence[str],
+        measures: Sequence[str],
+        seed: int,
     ) -> Scores:
         """What a policy with these settings reaches on some of the queries."""
         ...
+
+
+def policy_name(policy: PolicyChoice) -> str:
+    """The name of a policy."""
+    return policy if isinstance(policy, str) else policy.name
 
 
 def checksum(*parts: object) -> str:
@@ -100,7 +112,12 @@ class CollectionData:
         return checksum(manifest, self.task, self.protocol, self.target, self.model)
 
     def score(
-        self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
+        self,
+        policy: PolicyChoice,
+        settings: Mapping[str, object],
+        queries: Sequence[str],
+        measures: Sequence[str],
+        seed: int,
     ) -> Scores:
         prepared = _prepared(self.fingerprint(), replace(self, name=""))
         run = prepared.rank(policy, settings, map(int, queries), seed)
@@ -179,17 +196,21 @@ class OwnData:
         return checksum(rows, *inputs, self.k, self.n_rankings)
 
     def score(
-        self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
+        self,
+        policy: PolicyChoice,
+        settings: Mapping[str, object],
+        queries: Sequence[str],
+        measures: Sequence[str],
+        seed: int,
     ) -> Scores:
         chosen = {self._query_of[query]: self._items[query] for query in queries}
-        found = rerank(
-            chosen, self.groups, self.target, policy, self.k, self.n_rankings, settings=settings, seed=seed, workers=1
-        )
+        made = make_policy(policy, self.task, settings)
+        found = rerank(chosen, self.groups, self.target, made, self.k, self.n_rankings, seed=seed, workers=1)
         rankings = found.to_dict()
         scores: Scores = {}
         for depth, names in _by_depth(measures).items():
             wanted = sorted(set(names.values()))
-            given = score({policy: rankings}, self.groups, self.relevance, self.target, wanted, k=depth or self.k)
+            given = score({made.name: rankings}, self.groups, self.relevance, self.target, wanted, k=depth or self.k)
             for measure, name in names.items():
                 by_query = given.systems[0].queries
                 scores[measure] = _defined({str(query): by_query[query][name] for query in by_query})

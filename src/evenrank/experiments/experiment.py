@@ -18,11 +18,11 @@ from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
-from evenrank.experiments.data import CollectionData, OwnData, Scores, Split, StudyData, checksum
+from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Scores, Split, StudyData, checksum
 from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
@@ -59,7 +59,12 @@ class PooledData:
         return checksum([part.fingerprint() for part in self.parts])
 
     def score(
-        self, policy: str, settings: Mapping[str, object], queries: Sequence[str], measures: Sequence[str], seed: int
+        self,
+        policy: PolicyChoice,
+        settings: Mapping[str, object],
+        queries: Sequence[str],
+        measures: Sequence[str],
+        seed: int,
     ) -> Scores:
         pooled: Scores = {measure: {} for measure in measures}
         for at, part in enumerate(self.parts):
@@ -167,7 +172,7 @@ class Experiment:
     def pareto(self, data: str, task: Task) -> list[str]:
         """Policies that no other one is at least as relevant and as fair as, and better in one of them."""
         cells = [cell for cell in self.of(data, task) if all(axis in cell.scores for axis in AXES[task])]
-        signs = [1.0 if measure_named(axis, task).higher_is_better else -1.0 for axis in AXES[task]]
+        signs = [1.0 if as_measure(axis, task).higher_is_better else -1.0 for axis in AXES[task]]
         points = np.array([[s * c.mean(axis) for s, axis in zip(signs, AXES[task], strict=True)] for c in cells])
         return [
             cell.policy
@@ -237,7 +242,7 @@ def _regrets(cells: Sequence[Cell], measure: str, study: Study, n_sets: int) -> 
     values = _values(cells, measure)
     if not values.size:
         return []
-    higher = measure_named(measure, cells[0].task).higher_is_better
+    higher = as_measure(measure, cells[0].task).higher_is_better
     n_queries = values.shape[1]
     rng = derive(study.seed, "regret", n_queries)
     weights = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), N_RESAMPLES) / n_queries

@@ -13,6 +13,7 @@ from evenrank.core.allowed import Range
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError
+from evenrank.experiments.data import PolicyChoice, policy_name
 from evenrank.policies.registry import find_policy, make_policy, setting_names
 
 KEPT = 0.5
@@ -63,14 +64,14 @@ class Choices:
 Space = dict[str, Interval | Choices]
 
 
-def policy_space(policy: str, given: Mapping[str, object] | None = None) -> Space:
+def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None) -> Space:
     """What can be tuned of a policy: `given` values or ranges, else every number, word and switch among its settings.
 
     A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range.
     """
     if given:
         return _given_space(policy, given)
-    entry = find_policy(policy)
+    entry = find_policy(policy) if isinstance(policy, str) else policy
     if not (isinstance(entry, type) and is_dataclass(entry)):
         return {}
     hints = get_type_hints(entry, include_extras=True)
@@ -94,23 +95,24 @@ def read_space(texts: Iterable[str]) -> dict[str, object]:
     return space
 
 
-def _given_space(policy: str, given: Mapping[str, object]) -> Space:
+def _given_space(policy: PolicyChoice, given: Mapping[str, object]) -> Space:
+    owner = policy_name(policy)
     faults, space = Collected(), Space()
     known = setting_names(policy)
     for name, values in given.items():
         if name not in known:
-            faults.add([str(UnknownNameError(f"setting of {policy}", name, sorted(known)))])
+            faults.add([str(UnknownNameError(f"setting of {owner}", name, sorted(known)))])
         elif isinstance(values, Mapping) and {"low", "high"} <= set(values) <= {"low", "high", "log"}:
             low, high, is_log = values["low"], values["high"], bool(values.get("log", False))
             if not (_is_number(low) and _is_number(high) and low < high and (low > 0 or not is_log)):
-                faults.add([f"{policy}: {name}: low must be below high, and above 0 on a logarithmic scale"])
+                faults.add([f"{owner}: {name}: low must be below high, and above 0 on a logarithmic scale"])
             else:
                 whole = isinstance(low, int) and isinstance(high, int)
                 space[name] = Interval(float(low), float(high), is_log, whole)
         elif isinstance(values, Sequence) and not isinstance(values, str) and values:
             space[name] = Choices(tuple(values))
         else:
-            faults.add([f"{policy}: {name}: give a list of values, or a range such as {{low = 0.1, high = 10}}"])
+            faults.add([f"{owner}: {name}: give a list of values, or a range such as {{low = 0.1, high = 10}}"])
     faults.raise_any()
     return space
 
@@ -120,13 +122,13 @@ def _is_number(value: object) -> bool:
 
 
 def _usual(hint: Any, default: Any) -> Interval | Choices | None:
-    """How values of a field are drawn by its type, limits and default; None for texts and lists."""
+    """How values of a field other than its default are drawn, by its type and limits; None for texts and lists."""
     limits = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Range)]
     kind = get_args(hint)[0] if limits else hint
     if kind is bool:
-        return Choices((False, True))
+        return Choices((not default,))
     if get_origin(kind) is Literal:
-        return Choices(get_args(kind))
+        return Choices(tuple(word for word in get_args(kind) if word != default))
     if kind not in (int, float) or not isinstance(default, (int, float)):
         return None
     limit = limits[0] if limits else Range()
@@ -141,7 +143,7 @@ def _usual(hint: Any, default: Any) -> Interval | Choices | None:
 
 
 def draw_settings(
-    policy: str, task: Task, space: Space, fixed: Mapping[str, object], rng: np.random.Generator
+    policy: PolicyChoice, task: Task, space: Space, fixed: Mapping[str, object], rng: np.random.Generator
 ) -> Chosen:
     """A combination that the policy accepts and that changes something; `fixed` settings are in it as they are."""
     for _ in range(MAX_DRAWS):
@@ -154,4 +156,4 @@ def draw_settings(
         except EvenrankError:
             continue
         return tuple(sorted(texts.items()))
-    raise EvenrankError(f"{policy}: no combination of the values to draw from is accepted (give other values)")
+    raise EvenrankError(f"{policy_name(policy)}: it accepts no combination of these values (give others)")

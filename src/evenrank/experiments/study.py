@@ -13,10 +13,11 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.core.records import Task
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, input_error, reason_of
+from evenrank.experiments.data import PolicyChoice
 from evenrank.experiments.search_space import policy_space
 from evenrank.experiments.tune import METHODS, Method
-from evenrank.measures.registry import measure_named
-from evenrank.policies.registry import find_policy, make_policy
+from evenrank.measures.registry import as_measure
+from evenrank.policies.registry import find_policy, is_policy, make_policy
 from evenrank.scoring.paired_tests import TESTS
 from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
 
@@ -49,7 +50,7 @@ class DataSpec:
 class PolicySpec:
     """One policy of a study."""
 
-    name: str
+    name: PolicyChoice
     label: str
     settings: Mapping[str, object]
     """Settings that stay as they are."""
@@ -168,7 +169,7 @@ def _measures(table: Mapping[str, Any]) -> dict[Task, tuple[str, ...]]:
         names = table.get(f"task{task}", [])
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             for name in names:
-                faults.check(partial(measure_named, name, task))
+                faults.check(partial(as_measure, name, task))
             if names:
                 found[task] = tuple(names)
         else:
@@ -248,11 +249,12 @@ def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where:
 
 
 def _policy(table: dict[str, Any]) -> PolicySpec:
-    name = str(table.get("name", ""))
-    where = f"policy {name}"
+    given = table.get("name", "")
+    entry = given if is_policy(given) else find_policy(str(given))
+    where = f"policy {entry.name}"
     faults = Collected()
     faults.add(_unknown(where, table, OF_POLICY))
-    entry = find_policy(name)
+    name = given if is_policy(given) else entry.name
     tasks = faults.check(lambda: _tasks(table.get("tasks"), tuple(entry.tasks), where)) or (1,)
     settings, space = table.get("settings", {}), table.get("space")
     if not isinstance(settings, Mapping) or not isinstance(space, Mapping | None):
@@ -264,5 +266,5 @@ def _policy(table: dict[str, Any]) -> PolicySpec:
     if not isinstance(is_tuned, bool):
         faults.add([f"{where}: tune is {is_tuned!r} (give true or false)"])
     faults.raise_any()
-    label = str(table.get("label", f"{name} (tuned)" if is_tuned else name))
+    label = str(table.get("label", f"{entry.name} (tuned)" if is_tuned else entry.name))
     return PolicySpec(name, label, dict(settings), is_tuned, space, tasks)

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from evenrank.errors import EvenrankError
-from evenrank.experiments.data import Scores, StudyData, checksum
+from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
 from evenrank.io.atomic import atomic_file
 from evenrank.parallel import map_batches, n_cores
 from evenrank.progress import track
@@ -27,7 +27,7 @@ class Trial:
     """What is to be scored; equal content gives equal scores."""
 
     data: StudyData = field(repr=False)
-    policy: str
+    policy: PolicyChoice
     settings: tuple[tuple[str, str], ...]
     """Settings that differ from the policy's defaults, as text."""
     queries: tuple[str, ...]
@@ -39,7 +39,7 @@ class Trial:
         """Checksum of everything that decides the scores, the version of this package included."""
         return checksum(
             self.data.fingerprint(),
-            self.policy,
+            policy_name(self.policy),
             sorted(self.settings),
             self.queries,
             sorted(self.measures),
@@ -71,7 +71,8 @@ def run_trials(
     """
     known = {trial.key: read for trial in trials if (read := _read(folder, trial)) is not None}
     missing = list({trial.key: trial for trial in trials if trial.key not in known}.values())
-    n_workers = min(workers or n_cores(), len(missing))
+    is_installed = all(isinstance(trial.policy, str) for trial in missing)  # other processes find a policy by its name
+    n_workers = min(workers or n_cores(), len(missing)) if is_installed else 1
     finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
     for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
         known[trial.key] = found
@@ -111,7 +112,7 @@ def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
         "data": trial.data.name,
-        "policy": trial.policy,
+        "policy": policy_name(trial.policy),
         "settings": dict(trial.settings),
         "n_queries": len(trial.queries),
         "seed": trial.seed,

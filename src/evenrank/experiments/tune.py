@@ -18,11 +18,11 @@ from evenrank.core.rng import derive
 from evenrank.core.settings import setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.experiments.data import CollectionData, OwnData, StudyData
+from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, StudyData, policy_name
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import atomic_file
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.policies.registry import make_policy
 from evenrank.scoring.tables.table import Cell, Column, Table, text_of
 from evenrank.trec.collection import Collection
@@ -148,7 +148,7 @@ class TuneTask:
     """One policy to tune on one data set."""
 
     data: StudyData
-    policy: str
+    policy: PolicyChoice
     measures: tuple[str, ...]
     budget: int
     method: Method
@@ -162,13 +162,13 @@ class TuneTask:
         if type(self.budget) is not int or not 1 <= self.budget <= MAX_BUDGET:
             raise EvenrankError(f"budget is {self.budget!r} (give a whole number of trials from 1 to {MAX_BUDGET:,})")
         make_policy(self.policy, self.data.task, setting_texts(self.fixed))
-        if len(directions := {measure_named(one, self.data.task).higher_is_better for one in self.measures}) != 1:
+        if len(directions := {as_measure(one, self.data.task).higher_is_better for one in self.measures}) != 1:
             found = ", ".join(self.measures) if directions else "none"
             raise EvenrankError(f"measures to tune by: {found} (give some that are all better when higher, or lower)")
 
     @property
     def higher_is_better(self) -> bool:
-        return measure_named(self.measures[0], self.data.task).higher_is_better
+        return as_measure(self.measures[0], self.data.task).higher_is_better
 
     @cached_property
     def space(self) -> Space:
@@ -185,7 +185,7 @@ class TuneTask:
     def combinations(self) -> list[Chosen]:
         """The defaults, and as many different ones as the budget pays for and the values allow."""
         n_wanted = self.budget * (ETA if len(self.rounds) > 1 else 1)
-        rng = derive(self.seed, "tune", self.policy)
+        rng = derive(self.seed, "tune", policy_name(self.policy))
         found = {tuple(sorted(setting_texts(self.fixed).items())): None}
         n_repeated = 0
         while self.space and len(found) < n_wanted and n_repeated < MAX_DRAWS:
@@ -217,11 +217,11 @@ class TuneTask:
     def result(self, tried: Sequence[Tried]) -> Tuned:
         whole = [one for one in tried if one.n_queries == len(self.queries) and not math.isnan(one.value)]
         if not whole:
-            raise EvenrankError(f"{self.policy} on {self.data.name}: every trial failed: {tried[0].error}")
+            raise EvenrankError(f"{policy_name(self.policy)} on {self.data.name}: every trial failed: {tried[0].error}")
         best = (max if self.higher_is_better else min)(whole, key=lambda one: one.value)
         return Tuned(
             data=self.data.name,
-            policy=self.policy,
+            policy=policy_name(self.policy),
             task=self.data.task,
             settings=dict(best.settings),
             measures=self.measures,
@@ -261,7 +261,7 @@ def usual_tuning_measures(data: StudyData) -> tuple[str, ...]:
 
 def tune(
     data: Collection | FilePath | OwnData,
-    policy: str = "optimal",
+    policy: PolicyChoice = "optimal",
     task: Task = 1,
     *,
     budget: int = 24,
@@ -284,7 +284,8 @@ def tune(
     by default Score at 10, 20, 50, 100 and full depth, or EE-L. `settings` are fixed; `space` says what to draw from,
     by setting: a list of values, or a range `{"low": 0.1, "high": 10, "log": True}`; by default every number, word and
     switch of the policy. Evaluation topics are never looked at. With a `folder`, finished trials are kept there, and an
-    interrupted search resumes. The same seed gives the same result on any number of workers.
+    interrupted search resumes. The same seed gives the same result on any number of workers; a policy given as a class
+    or an object is tried in this process.
     """
     if isinstance(data, OwnData):
         chosen: StudyData = data

@@ -8,7 +8,7 @@ from dataclasses import replace
 from evenrank.core.records import Run, Task
 from evenrank.core.settings import Settings
 from evenrank.policies.policy import wants_learning
-from evenrank.policies.registry import make_policy
+from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.job import Prepared, RankingJob
 from evenrank.ranking.make_job import make_job, serve_protocol
 from evenrank.ranking.record import run_from_topics
@@ -28,14 +28,14 @@ class PreparedTopics:
         self._served = serve_protocol(protocol, task, collection.known_dimensions).policy
         self._prepared: dict[tuple[int, bool, bool], Prepared | None] = {}
 
-    def rank(self, policy: str, settings: Settings, topic_ids: Iterable[int], seed: int = 0) -> Run:
+    def rank(self, policy: str | PolicyEntry, settings: Settings, topic_ids: Iterable[int], seed: int = 0) -> Run:
         """The run of a policy on some of the topics."""
         made = make_policy(policy, self._job.request.task, settings, served=self._served)
         job = replace(self._job, policy=made, seed=seed)
         if wants_learning(made):
             job = job.learned()
         prepared = (self._prepare(job, topic_id) for topic_id in topic_ids)
-        return run_from_topics(job, policy, [job.rank_prepared(one) for one in prepared if one is not None])
+        return run_from_topics(job, made.name, [job.rank_prepared(one) for one in prepared if one is not None])
 
     def _prepare(self, job: RankingJob, topic_id: int) -> Prepared | None:
         needs_text, needs_beliefs = (bool(getattr(job.policy, name, False)) for name in ("needs_text", "needs_beliefs"))
