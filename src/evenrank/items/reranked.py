@@ -13,7 +13,7 @@ from evenrank.items.query_results import Id, QueryCertificates, QueryRankings
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = (
+PRINTED_FIGURES = (
     "score",
     "upper_bound",
     "objective",
@@ -80,7 +80,7 @@ class Reranked:
 
     def __repr__(self) -> str:
         n_rankings = self.rankings.n_rankings
-        shown = {name: value for name, value in self.certificate.items() if name in SHOWN}
+        shown = {name: value for name, value in self.certificate.items() if name in PRINTED_FIGURES}
         proof = ", ".join(f"{name} {value:.4g}" for name, value in shown.items())
         queries = "1 query" if len(self.rankings) == 1 else f"{len(self.rankings):,} queries"
         rankings = "1 ranking" if n_rankings == 1 else f"{n_rankings:,} rankings"
