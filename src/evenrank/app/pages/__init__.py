@@ -1,1 +1,1 @@
-"""Pages of the whole app: landing page, sign-in, one's own lists, administration, errors; their templates and languages."""
+"""Pages of the whole app: landing page, sign-in, own lists, administration, errors; their templates and languages."""
