@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
+PRINTED_FIGURES = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
 """Numbers of a certificate that the short form names."""
 
 
@@ -74,7 +74,7 @@ class RankedTopics:
 
     def __repr__(self) -> str:
         proven = self.certificate
-        proof = ", ".join(f"{name} {proven[name]:.4g}" for name in SHOWN if name in proven)
+        proof = ", ".join(f"{name} {proven[name]:.4g}" for name in PRINTED_FIGURES if name in proven)
         return f"<RankedTopics {self.run!r}" + (f", certificate: {proof}>" if proof else ">")
 
 

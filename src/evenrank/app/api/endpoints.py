@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from hashlib import blake2b
@@ -132,12 +132,13 @@ def owner_of(request: Request) -> str:
 def post_list(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, QUESTION, ("title",))
     state = state_of(request)
-    token = save_list(
-        state.store,
-        make_list(state, state.parse_question(record)),
-        owner_of(request),
-    )
-    return json_response({"token": token, "address": state.base_url(request) + list_path(token)}, 201)
+    made = make_list(state, state.parse_question(record))
+    return _created(request, list_path, save_list(state.store, made, owner_of(request)))
+
+
+def _created(request: Request, path_of: Callable[[str], str], token: str) -> Response:
+    """The token and the address of what a bot has made."""
+    return json_response({"token": token, "address": state_of(request).base_url(request) + path_of(token)}, 201)
 
 
 def get_list(request: Request) -> Response:
@@ -166,12 +167,8 @@ def get_trade_off(request: Request) -> Response:
 def post_search(request: Request, record: dict[str, Any]) -> Response:
     check_body(record, SEARCH, ("title",))
     state = state_of(request)
-    token = save_search(
-        state.store,
-        make_search(state, state.parse_question(record)),
-        owner_of(request),
-    )
-    return json_response({"token": token, "address": state.base_url(request) + search_path(token)}, 201)
+    made = make_search(state, state.parse_question(record))
+    return _created(request, search_path, save_search(state.store, made, owner_of(request)))
 
 
 def get_search(request: Request) -> Response:

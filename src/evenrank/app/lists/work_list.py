@@ -48,7 +48,7 @@ _SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name"
 
 @dataclass(frozen=True, kw_only=True)
 class WorkList(SavedRequest):
-    """One version of a work list. It never changes: newer data or another question make another one."""
+    """One version of a work list. It is immutable: newer data or another question make another one."""
 
     table = "work_list"
     area = "lists"

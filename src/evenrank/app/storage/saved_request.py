@@ -1,4 +1,4 @@
-"""What is kept of every question, be it a work list or a saved search: the pages found, their goal, a secret link."""
+"""What is saved of every question, be it a work list or a saved search: the pages found, their goal, a secret link."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ModelUsed:
 
 
 def describe_model(choice: ModelChoice) -> ModelUsed:
-    """What is kept of the model that was chosen."""
+    """What is saved of the model that was chosen."""
     encoder = choice.encoder.fingerprint if choice.encoder else None
     return ModelUsed(choice.kind, choice.fingerprint or None, encoder, choice.cross_encoder)
 
@@ -114,7 +114,7 @@ class SavedRequest:
     user_articles: Annotated[str | None, Column("brought")] = None
     """What became of the articles that people brought, as JSON; None when they brought none."""
     data: Annotated[str, Column("data")] = ""
-    """Which data it was made from; empty in what was kept before that was recorded."""
+    """Which data it was made from; empty in what was saved before that was recorded."""
     number: Annotated[int, set_column("number")] = 0
     """Number in the store; the topic number in run files."""
     token: Annotated[str, set_column("token")] = ""
