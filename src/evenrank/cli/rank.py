@@ -53,7 +53,9 @@ ATTENTION = click.option(
     help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) "
     "or table:FILE, a weight per line.  [default: the protocol's]",
 )
-WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
+WORKERS = click.option(
+    "--workers", type=click.IntRange(min=1), default=n_cores, help="Processes.  [default: all cores]"
+)
 
 
 @click.command("rank")
@@ -109,7 +111,7 @@ def command(
     length: Length,
     pairs: tuple[str, ...],
     seed: int,
-    workers: int | None,
+    workers: int,
     spark_master: str | None,
     spark_remote: str | None,
     spark_pairs: tuple[str, ...],
@@ -147,7 +149,7 @@ def command(
         attention=attention,
         settings=read_pairs(pairs),
         seed=seed,
-        workers=workers or n_cores(),
+        workers=workers,
         command=["evenrank", *sys.argv[1:]],
         spark=asked_session(spark_master, spark_remote, spark_pairs),
     )

@@ -15,7 +15,7 @@ import orjson
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
 from evenrank.io.atomic import atomic_file
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import map_batches
 from evenrank.progress import track
 
 TRIALS = "trials"
@@ -72,7 +72,7 @@ def run_trials(
     known = {trial.key: read for trial in trials if (read := _read(folder, trial)) is not None}
     missing = list({trial.key: trial for trial in trials if trial.key not in known}.values())
     is_installed = all(isinstance(trial.policy, str) for trial in missing)  # other processes find a policy by its name
-    n_workers = min(workers or n_cores(), len(missing)) if is_installed else 1
+    n_workers = min(workers or 1, len(missing)) if is_installed else 1
     finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
     for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
         known[trial.key] = found

@@ -30,18 +30,20 @@ def generate_collection(
     n_pages: int = 20_000,
     n_topics: int = 48,
     seed: int = 0,
+    workers: int | None = None,
 ) -> Collection:
     """A synthetic collection made in `folder`; equal settings give equal bytes.
 
     Its world, size and seed are the keywords, half of the topics being for training; or `settings` says everything.
+    `workers` are processes that write the pages, by default this one alone.
     """
     if settings is None:
         settings = world_settings(world, n_pages=n_pages, n_topics=n_topics, seed=seed)
     folder = Path(folder)
     with locked_folder(folder):
-        files = generate_files(folder / SOURCE, settings)
+        files = generate_files(folder / SOURCE, settings, workers=workers)
         chosen = ImportFiles(files.metadata, files.topics, (files.eval_qrels, files.eval_topics), files.corpus)
-        return import_locked(folder, chosen, settings={"generated": settings.record()})
+        return import_locked(folder, chosen, settings={"generated": settings.record()}, workers=workers)
 
 
 def generate_files(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evenrank.core.records import WORK_ORDER
 from evenrank.io.figures import clean_axes, figure_style, new_figure, save_figure_as
 from evenrank.wikipedia.annotate import geography
-from evenrank.wikipedia.annotate.attributes import gender_category
+from evenrank.wikipedia.annotate.attributes import LANGUAGE_BANDS, gender_category
 from evenrank.wikipedia.annotate.record import Page
 
 SMALL = 10
@@ -90,7 +90,7 @@ def _row(counts: Counter[Key], kind: str, group: str) -> CoverageRow:
 
 
 _KINDS = ("all", "topic", "gender", "age of people", "languages", "quality")
-_ORDERED = (*WORK_ORDER, "English only", "2-4 languages", "5+ languages")
+_ORDERED = (*WORK_ORDER, *LANGUAGE_BANDS)
 
 
 def _report_order(key: tuple[str, ...]) -> tuple[int, int, str]:
