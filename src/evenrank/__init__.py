@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.ir_dataset import ir_dataset_files
     from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
@@ -160,6 +161,7 @@ _HOME_OF = {
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
     "import_collection": "trec.import_files",
+    "ir_dataset_files": "trec.ir_dataset",
     "iter_calc": "interop.measure_strings",
     "learn": "retrieval.learn.learn",
     "oracle_run": "scoring.oracle",
@@ -250,6 +252,7 @@ __all__ = [
     "hindsight_gap",
     "import_collection",
     "information",
+    "ir_dataset_files",
     "iter_calc",
     "learn",
     "measure",
