@@ -31,7 +31,7 @@ STUDY = Path(__file__).with_name("worlds.toml")
 REDUCED_PAGES, REDUCED_TOPICS, REDUCED_SEEDS, REDUCED_BUDGET = 5000, 24, 2, 4
 REDUCED_POLICIES = {
     *("relevance", "optimal", "greedy", "greedy (tuned)", "exposure-disparity (tuned)", "deficit (tuned)"),
-    *("swap (tuned)", "det-const-sort (tuned)"),
+    *("swap (tuned)", "det-const-sort (tuned)", "fa-ir (tuned)"),
 }
 HALVES, REDUCED_HALVES, K = 100, 30, 100
 SHOWN: dict[Task, tuple[str, ...]] = {
