@@ -5,11 +5,11 @@
 The 635 queries are cut into two halves by a hash. Settings are chosen on the five sequences without the queries of the
 second half, and reported on the five sequences without those of the first: of the settings that lose at most 1 % of the
 utility of the relevance order, the one with the least unfairness. Relevance is that of the clicks (oracle), or
-estimated from it with noise that is fixed for each query and document (noisy); measures are by the clicks in both
-cases. Attention, exposure and target are those of the track: patience 0.5, stopping with 0.7 at a relevant document,
-exposure by expected stops, target by relevance. The track's own scorer differs in one point: there a document without
-known authors does not keep readers from reading on. One sequence has 25,000 requests; `--requests` takes the first of
-each half, 0 all.
+estimated from it with noise that is fixed for each sequence, query and document (noisy); measures are by the clicks in
+both cases. Attention, exposure and target are those of the track: patience 0.5, stopping with 0.7 at a relevant
+document, exposure by expected stops, target by relevance. The track's own scorer differs in one point: there a document
+without known authors does not keep readers from reading on. One sequence has 25,000 requests; `--requests` takes the
+first of each half, 0 all.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ READING = {"attention": "gerr:0.5,0.7", "exposure": "impact"}
 SETTINGS = {
     "relevance": ("relevance",),
     "random": ("random",),
-    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.001, 0.01, 0.1, 1.0)),
-    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.99)),
-    "optimal": tuple(f"optimal:fairness={weight}" for weight in (1, 10, 100, 1000)),
+    "fairco": tuple(f"fairco:gain={gain}" for gain in (0.0001, 0.001, 0.01, 0.1, 1.0)),
+    "amortised": tuple(f"amortised:min_quality={floor}" for floor in (0.8, 0.9, 0.95, 0.98, 0.99)),
+    "optimal": tuple(f"optimal:fairness={weight}" for weight in (0.1, 1, 10, 100, 1000)),
 }
 MAX_LOSS = 0.01
 """Utility that a chosen setting may lose on the queries that settings are chosen on."""
+N_SEQUENCES = 5
 LOGIT, NOISE = 1.0, 2.0
 """Noisy relevance: the logistic function of ± LOGIT plus normal noise with this standard deviation."""
 
@@ -55,7 +56,8 @@ class Item:
 
     item: str
     clicked: float
-    noisy: float
+    noisy: tuple[float, ...]
+    """An estimate for each sequence."""
     groups: dict[str, float]
 
 
@@ -69,7 +71,7 @@ class Outcome:
 
 
 def read_queries(folder: Path) -> dict[str, list[Item]]:
-    """Query id → its candidates; noise depends on query and document alone."""
+    """Query id → its candidates."""
     with gzip.open(folder / "article-level.csv.gz", "rt") as file:
         groups = {row[0]: {g: float(n) for g, n in Counter(row[1:]).items()} for row in csv.reader(file)}
     queries = {}
@@ -83,10 +85,10 @@ def read_queries(folder: Path) -> dict[str, list[Item]]:
     return queries
 
 
-def noisy(query: str, doc_id: str, relevance: float) -> float:
-    """An estimate of relevance between 0 and 1."""
-    logit = LOGIT * (2 * relevance - 1) + derive(2019, query, doc_id).normal(0.0, NOISE)
-    return float(1.0 / (1.0 + np.exp(-logit)))
+def noisy(query: str, doc_id: str, relevance: float) -> tuple[float, ...]:
+    """An estimate of relevance between 0 and 1 for each sequence; noise depends on sequence, query and document."""
+    logits = LOGIT * (2 * relevance - 1) + derive(2019, query, doc_id).normal(0.0, NOISE, N_SEQUENCES)
+    return tuple((1.0 / (1.0 + np.exp(-logits))).tolist())
 
 
 def is_first_half(query: str) -> bool:
@@ -103,11 +105,11 @@ def read_sequences(folder: Path) -> list[list[str]]:
     return list(found.values())
 
 
-def run(policy: str, sequence: Sequence[str], queries: dict[str, list[Item]], relevance: str) -> Outcome:
+def run(policy: str, number: int, sequence: Sequence[str], queries: dict[str, list[Item]], relevance: str) -> Outcome:
     """Rank a sequence and measure it by the clicks."""
     stream = evenrank.Stream(policy, **READING)
     rows = {
-        query: [(one.item, one.clicked if relevance == "oracle" else one.noisy, one.groups) for one in items]
+        query: [(one.item, one.clicked if relevance == "oracle" else one.noisy[number], one.groups) for one in items]
         for query, items in queries.items()
     }
     rankings = [stream.rank(query, rows[query]) for query in sequence]
@@ -119,7 +121,7 @@ def run(policy: str, sequence: Sequence[str], queries: dict[str, list[Item]], re
 def over_sequences(
     policy: str, sequences: Sequence[Sequence[str]], queries: dict[str, list[Item]], relevance: str
 ) -> list[Outcome]:
-    return [run(policy, sequence, queries, relevance) for sequence in sequences]
+    return [run(policy, number, sequence, queries, relevance) for number, sequence in enumerate(sequences)]
 
 
 def choose(outcomes: dict[str, list[Outcome]], settings: Sequence[str]) -> str:
@@ -132,21 +134,20 @@ def choose(outcomes: dict[str, list[Outcome]], settings: Sequence[str]) -> str:
 
 
 def rows_of(chosen: dict[str, str], outcomes: dict[str, list[Outcome]], relevance: str) -> list[list[str]]:
-    """A row per policy: means over the sequences, and on how many of them it is below FairCo in unfairness."""
+    """A row per setting: means over the sequences, and on how many of them it is below the chosen FairCo."""
     fairco = outcomes[chosen["fairco"]]
     rows = []
-    for policy, setting in chosen.items():
-        found = outcomes[setting]
+    for setting, found in outcomes.items():
         lower = sum(one.unfairness < other.unfairness for one, other in zip(found, fairco, strict=True))
         spread = [one.unfairness for one in found]
         rows.append(
             [
                 relevance,
-                setting,
+                f"* {setting}" if setting in chosen.values() else f"  {setting}",
                 f"{mean(one.utility for one in found):.4f}",
                 f"{mean(spread):.5f}",
                 f"{min(spread):.5f}–{max(spread):.5f}",
-                "–" if policy == "fairco" else f"{lower} of {len(found)}",
+                "–" if found is fairco else f"{lower} of {len(found)}",
             ]
         )
     return rows
@@ -175,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--requests", type=int, default=2500)
-    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--figure", type=Path, action="append", default=[])
     options = parser.parse_args()
     if not options.data.exists():
         sys.exit("skipped: ../shared/golden-2019 is not there")
@@ -192,13 +193,13 @@ def main() -> None:
         found = {p: over_sequences(p, second, queries, relevance) for many in SETTINGS.values() for p in many}
         panels[relevance] = chosen, found
         rows += rows_of(chosen, found, relevance)
-    heading = ["relevance", "policy", "utility", "unfairness", "least–most of 5", "below fairco"]
+    heading = ["relevance", "  policy (* chosen)", "utility", "unfairness", "least–most of 5", "below fairco *"]
     print(aligned([heading, *rows]))
     n_first = sum(map(is_first_half, queries))
     print(f"{n_first} queries to choose settings, {len(queries) - n_first} to report; {len(second[0]):,} requests each")
     print(f"{time.process_time() - started:.0f} s of processor time")
-    if options.figure:
-        draw(panels, options.figure)
+    for path in options.figure:
+        draw(panels, path)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from evenrank.core.settings import Setting, describe_settings
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
 from evenrank.policies.registry import POLICIES
+from evenrank.policies.stream_policies import STREAM_POLICIES
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.dimensions import DIMENSIONS
 
@@ -70,7 +71,7 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
 
 def metrics_page() -> str:
     lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
-    for measure in MEASURES:
+    for measure in MEASURES.builtin.values():
         empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
         better = "higher is better" if measure.higher_is_better else "lower is better"
         lines += [
@@ -109,8 +110,8 @@ def protocols_page() -> str:
 
 def _campaigns() -> Iterator[str]:
     yield "\n## Other campaigns\n"
-    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are no protocols of"
-    yield "`evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
+    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are no protocols"
+    yield "of `evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
     for campaign in CAMPAIGNS.values():
         yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
     yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"
@@ -135,12 +136,23 @@ def policies_page() -> str:
             lines.append(
                 f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
             )
-        lines += [f"- Source: {policy.citation}", ""]
-        if settings := describe_settings(policy):
-            lines += ["| setting | default | meaning |", "|---|---|---|"]
-            lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
-            lines.append("")
+        lines += [f"- Source: {policy.citation}", "", *_settings_table(policy)]
+    lines += [
+        "## Policies for streams\n",
+        "For `evenrank stream` and `evenrank.Stream`; settings follow the name: `fairco:gain=0.1`.\n",
+    ]
+    for name, stream_policy in STREAM_POLICIES.items():
+        lines += [f"### {name} (stream)\n", f"{inspect.getdoc(stream_policy) or ''}\n"]
+        lines += [f"- Source: {stream_policy.citation}", "", *_settings_table(stream_policy)]
     return "\n".join(lines)
+
+
+def _settings_table(owner: type) -> list[str]:
+    """The settings of a policy as lines of a table; none for a policy without settings."""
+    if not (settings := describe_settings(owner)):
+        return []
+    rows = [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
+    return ["| setting | default | meaning |", "|---|---|---|", *rows, ""]
 
 
 def _allowed(setting: Setting) -> str:

@@ -20,8 +20,8 @@ def make_handler(stream: evenrank.Stream) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             try:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 if self.path == "/absorb":
                     stream.absorb(body)
                     self.answer(200, {"absorbed": True})

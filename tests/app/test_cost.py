@@ -13,11 +13,11 @@ import pytest
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.request import asking
+from evenrank.app.app import make_app
+from evenrank.app.request import question_form as asking
 from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
 from evenrank.app.request.capacity import BusyError, Capacity
+from evenrank.app.state import AppState, open_state
 from evenrank.retrieval.query import topic_query
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED
@@ -40,7 +40,7 @@ def n_looked_up(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(len(words.weights))
         return words
 
-    for place in ("evenrank.app.request.preview", "evenrank.retrieval.query.topic_query"):
+    for place in ("evenrank.app.request.question_form", "evenrank.retrieval.query.topic_query"):
         monkeypatch.setattr(f"{place}.topic_words", counted)
     return found
 
@@ -84,10 +84,10 @@ def test_words_are_counted_as_the_index_has_them() -> None:
     assert not question_faults("将棋", ["囲碁"] * 90, "", "ja")
 
 
-def test_a_question_within_the_budget_is_answered(client: TestClient, desk: Desk) -> None:
+def test_a_question_within_the_budget_is_answered(client: TestClient, state: AppState) -> None:
     keywords = ", ".join(f"chess w{n}" for n in range(99))
     assert client.get("/lists/preview", params={"title": "Chess", "keywords": keywords}).status_code == 200
-    titles = "\n".join(desk.collection.titles_of(desk.collection.page_ids.tolist()))
+    titles = "\n".join(state.collection.titles_of(state.collection.page_ids.tolist()))
     assert len(titles) > MAX_TEXT
     assert client.post("/lists/check", data={**QUESTION, "text-1": titles}).status_code == 200
 
@@ -103,9 +103,9 @@ def test_expensive_requests_leave_room_for_the_rest(
 ) -> None:
     """Sixty previews that take for ever: some wait, the others are told to come back, and everything else works."""
     may_end = threading.Event()
-    monkeypatch.setattr(asking, "make_preview", lambda desk, fields: may_end.wait(PATIENCE) and None)
+    monkeypatch.setattr(asking, "make_preview", lambda state, fields: may_end.wait(PATIENCE) and None)
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", n_expensive=2, n_waiting=8)
-    app = app_of(open_desk(generated.path, settings))
+    app = make_app(open_state(generated.path, settings))
     with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(64) as visitors:
         try:
             asked = [visitors.submit(client.get, "/lists/preview?title=Chess") for _ in range(60)]

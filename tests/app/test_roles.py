@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.request.access import LEAST_ROLES
 from evenrank.app.searches.saved_search import load_search
+from evenrank.app.state import AppState
 from evenrank.app.storage.shares import share_with
 from tests.app.conftest import client_of, posted
 from tests.app.test_ownership import person_client, reader_of
@@ -27,16 +27,16 @@ def things(client: TestClient) -> dict[str, str]:
     return {"lists": lists, "searches": searches}
 
 
-def secrets_of(desk: Desk, things: dict[str, str]) -> set[str]:
+def secrets_of(state: AppState, things: dict[str, str]) -> set[str]:
     """Tokens of the links with which the two can be worked on, of all versions."""
     numbers = {"lists": "work_list WHERE series", "searches": "saved_search WHERE number"}
     found = set()
     for area, address in things.items():
         load = load_list if area == "lists" else load_search
-        thing = load(desk.store, address.rpartition("/")[2])
+        thing = load(state.store, address.rpartition("/")[2])
         assert thing is not None
         number = getattr(thing, "series", thing.number)
-        rows = desk.store.connection.execute(f"SELECT token FROM {numbers[area]} = ?", (number,)).fetchall()
+        rows = state.store.connection.execute(f"SELECT token FROM {numbers[area]} = ?", (number,)).fetchall()
         found |= {row["token"] for row in rows}
     return found
 
@@ -58,13 +58,13 @@ def test_the_table_has_every_route_of_a_list_or_search_and_no_other() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_route_asks_for_the_role_of_the_table(
-    desk: Desk, client: TestClient, things: dict[str, str], role: str
+    state: AppState, client: TestClient, things: dict[str, str], role: str
 ) -> None:
-    visitor = {"owner": client, "editor": person_client(desk, "Edith")}.get(role, client_of(desk))
+    visitor = {"owner": client, "editor": person_client(state, "Edith")}.get(role, client_of(state))
     for area, address in things.items():
-        thing = (load_list if area == "lists" else load_search)(desk.store, address.rpartition("/")[2])
+        thing = (load_list if area == "lists" else load_search)(state.store, address.rpartition("/")[2])
         assert thing is not None
-        share_with(desk.store, thing, "wiki:Edith", "editor")
+        share_with(state.store, thing, "wiki:Edith", "editor")
         token = thing.reader if role == "reader" else thing.token
         for method, path in routes_of_things():
             if area not in path and "{area:area}" not in path:
@@ -76,9 +76,9 @@ def test_every_route_asks_for_the_role_of_the_table(
 
 
 def test_a_reading_link_never_yields_a_link_to_work_with(
-    desk: Desk, client: TestClient, things: dict[str, str]
+    state: AppState, client: TestClient, things: dict[str, str]
 ) -> None:
-    secrets, stranger = secrets_of(desk, things), client_of(desk)
+    secrets, stranger = secrets_of(state, things), client_of(state)
     for area, address in things.items():
         token = reader_of(client, address).rpartition("/")[2]
         for method, path in routes_of_things():
@@ -89,15 +89,15 @@ def test_a_reading_link_never_yields_a_link_to_work_with(
 
 
 def test_a_person_who_may_only_read_is_told_the_reading_links(
-    desk: Desk, client: TestClient, things: dict[str, str]
+    state: AppState, client: TestClient, things: dict[str, str]
 ) -> None:
     for area, address in things.items():
         token = address.rpartition("/")[2]
-        thing = (load_list if area == "lists" else load_search)(desk.store, token)
+        thing = (load_list if area == "lists" else load_search)(state.store, token)
         assert thing is not None
-        share_with(desk.store, thing, "wiki:Rita", "reader")
+        share_with(state.store, thing, "wiki:Rita", "reader")
         client.post(f"{address}/manage", data={"action": "private"})
-        answer = person_client(desk, "Rita").get(f"/api/{area}/{token}").json()
+        answer = person_client(state, "Rita").get(f"/api/{area}/{token}").json()
         assert answer["token"] == thing.reader
 
 

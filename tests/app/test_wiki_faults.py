@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.pages.i18n import LANGUAGES
-from evenrank.app.sources.wiki_sources import wiki_fault
 from evenrank.wikipedia.mediawiki.publish import ADVICE, RefusedError
 from evenrank.wikipedia.mediawiki.settings import WikiUnreachableError
 

@@ -53,7 +53,17 @@ def test_machine_formats(folder: Path, form: str) -> None:
     if form == "json":
         (stream,) = json.loads(result.stdout)["streams"]
         assert stream["name"] == "optimal"
-        assert stream["settings"] == {"target": "relevant", "attention": "log", "exposure": "position", "blocks": 20}
+        assert stream["settings"] == {
+            "policy": {"name": "optimal", "settings": {"fairness": "10.0"}},
+            "target": "relevant",
+            "seed": 0,
+            "server": "main",
+            "attention": "log",
+            "exposure": "position",
+            "window": None,
+            "half_life": None,
+            "blocks": 20,
+        }
         assert set(stream["groups"]) == {"x", "y"}
     else:
         head, row = result.stdout.splitlines()
@@ -89,6 +99,11 @@ def test_states_of_servers_are_saved_and_merged(folder: Path) -> None:
         assert run("requests.jsonl", "--groups", "groups.csv", *states, "--server", "c", "--save", name).exit_code == 0
     assert (folder / "ab").read_bytes() == (folder / "ba").read_bytes()
     assert set(StreamState.load(folder / "ab").servers) == {"a", "b", "c"}
+    for order in (("a", "b", "ab"), ("ab", "b", "a", "b")):
+        states = [part for name in order for part in ("--state", f"{name}.json" if len(name) == 1 else name)]
+        assert run(*states, "--save", "merged", "--force").exit_code == 0
+        assert (folder / "merged").read_bytes() == (folder / "ab").read_bytes()
+    assert "name a file of REQUESTS" in refused("--state", "a.json")
 
 
 def test_a_log_is_continued_and_replayed(folder: Path) -> None:

@@ -53,8 +53,11 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-NEEDS = {"how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"}
-"""Pages that need a file which is not part of the project: they are run where it is at hand."""
+NEEDS = {
+    "how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2",
+    "how-to/stream.md": ROOT.parent / "shared/golden-2019/data",
+}
+"""Pages that need a file or folder which is not part of the project: they are run where it is at hand."""
 
 
 BESIDE = {"how-to/campaigns.md": ("golden_2019", "golden_2020", "golden_fairweb")}
@@ -96,8 +99,8 @@ def test_pages_name_the_extras_that_their_examples_need(page: Path) -> None:
     text = page.read_text("utf-8")
     code = "\n".join(block for kind, block, _ in examples.BLOCK.findall(text) if kind == "python")
     named = {one for names in re.findall(r"pip install '\.\[([\w,]+)\]'", text) for one in names.split(",")}
-    brought = {"pandas"} if "interop" in named else set()
-    missing = [extra for extra, uses in EXTRAS.items() if re.search(uses, code) and extra not in named | brought]
+    user_articles = {"pandas"} if "interop" in named else set()
+    missing = [extra for extra, uses in EXTRAS.items() if re.search(uses, code) and extra not in named | user_articles]
     assert missing == [], f"say on the page: pip install '.[{','.join(missing)}]'"
     assert not re.search(r"testclient|httpx", code), "examples use what the extras bring"
 

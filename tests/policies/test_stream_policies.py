@@ -25,7 +25,7 @@ def dcg_weights(n: int) -> list[float]:
 
 
 def published_fairco(history: list[StreamRanking], items: dict[str, float], gain: float) -> dict[str, float]:
-    """Equation 14 of the paper: estimated relevance plus gain × error of the item's group, from means over time."""
+    """The controller as the paper writes it: relevance plus gain × error of the group, from means over time."""
     tau = len(history) + 1
     if tau == 1:
         return items

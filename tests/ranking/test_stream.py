@@ -66,6 +66,23 @@ def test_groups_may_repeat_have_weights_be_a_function_or_come_with_the_item() ->
     assert own.shares()["7"].target == 0.5
 
 
+def test_items_may_be_numbers_of_numpy_or_a_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert Stream().rank("q", [(np.int64(5), np.float32(0.5)), ("ø", 1)])[:] == ["ø", 5]
+    assert Stream().rank("q", pandas.Series({"a": 0.1, "b": 0.2}))[:] == ["b", "a"]
+    for time in (math.nan, math.inf, 1e300, "noon", True):
+        with pytest.raises(EvenrankError, match="time is"):
+            Stream(window=5).rank("q", {"a": 1.0}, time=time)  # type: ignore[arg-type]
+
+
+def test_attention_may_be_a_file_for_a_stream_and_never_for_a_state(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_text("1\n0.5\n")
+    assert Stream(attention=f"table:{tmp_path}/weights").accounting.attention == "table:1.0,0.5"
+    document = Stream().state.to_bytes().replace(b'"log"', f'"table:{tmp_path}/weights"'.encode())
+    with pytest.raises(InputError, match="this is not a list of weights"):
+        StreamState.from_bytes(document)
+
+
 def test_groups_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "groups.csv"
     path.write_text("item,group,share\na,x,1\na,y,0.5\na,x,1\n7,ünïcødé,1\n", "utf-8")
@@ -104,6 +121,8 @@ def test_faults_of_a_groups_file_name_their_lines(tmp_path: Path, text: str, sai
         ([("a",)], "not a pair"),
         ([(None, 1.0)], "item is a NoneType"),
         ([("\ud800", 1.0)], "surrogate"),
+        ([(1 << 70, 1.0)], "too large a number"),
+        ([(True, 1.0)], "item is a bool"),
         ([("a", 1.0, {"x": -1})], "group weights 'x': -1"),
         ([("a", 1.0, 5)], "groups are a int"),
     ],
@@ -125,11 +144,15 @@ def test_bad_set_up_is_refused() -> None:
         ({"target": {}}, "every share is 0"),
         ({"target": 3}, "target: a value of type int"),
         ({"window": 0}, "window is 0"),
+        ({"window": 1e-300}, "window is 1e-300"),
+        ({"half_life": math.inf}, "half_life is inf"),
+        ({"seed": 1 << 70}, "seed"),
         ({"window": 5, "half_life": 5}, "not both"),
         ({"exposure": "sight"}, "unknown kind of exposure"),
         ({"attention": "table:1,2"}, "more than rank"),
         ({"seed": "x"}, "seed"),
         ({"groups": 5}, "groups: int"),
+        ({"server": ""}, "server: the name is empty"),
     ):
         with pytest.raises(EvenrankError, match=said):
             Stream(**options)  # type: ignore[arg-type]
@@ -171,6 +194,19 @@ def test_replays_recoveries_and_continued_states_are_equal_byte_by_byte(
     recovered.close()
     assert len(list(read_log(log))) == 2
     assert Stream.replay(log).state == recovered.state
+
+
+def test_a_closed_stream_ranks_no_more_and_old_states_are_not_logged(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    other = Stream("relevance", GROUPS, server="other")
+    other.rank("q", {"i1": 0.5})
+    with Stream("relevance", GROUPS, log=log) as stream:
+        for _ in range(3):
+            stream.absorb(other.state)
+    assert len(list(read_log(log))) == 2
+    with pytest.raises(EvenrankError, match="the stream was closed"):
+        stream.rank("q", {"i1": 0.5})
+    assert set(stream.shares()) == {"g1"}
 
 
 def test_two_runs_write_the_same_log(tmp_path: Path) -> None:

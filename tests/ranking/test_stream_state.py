@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from evenrank import Stream, StreamState
 from evenrank.errors import EvenrankError, InputError
-from evenrank.ranking.stream_state import LARGEST_SUM, TimeSlice
+from evenrank.policies.stream_policies import GroupTotals
+from evenrank.ranking.stream_state import LARGEST_SUM, RunningTotals, TimeSlice
 
 SETUPS: tuple[dict[str, Any], ...] = ({}, {"window": 12}, {"half_life": 6}, {"exposure": "impact"})
 
@@ -86,6 +87,21 @@ def test_any_exchange_between_servers_ends_in_one_state(
         assert one.shares() == Stream("optimal", str, state=one.state, **setup).shares()
 
 
+@settings(max_examples=60)
+@given(histories(), st.sampled_from(SETUPS), st.sampled_from(["relevant", "population", "equal", "given"]))
+def test_running_totals_are_those_of_the_state(
+    steps: list[tuple[int, int, int, str]], setup: dict[str, Any], target: Any
+) -> None:
+    wanted = {"x": 1.0, "new": 2.0} if target == "given" else target
+    stream = Stream("fairco", str, wanted, **setup)
+    for number, _, time, item in steps:
+        stream.rank("q", {item: number / 4, "z": 0.25}, time=time)
+        fresh = RunningTotals(stream.state, wanted)
+        for name in ("total_exposure", "total_claims", "cross", "square", "total_relevance", "offered", "n_requests"):
+            assert getattr(stream._totals, name) == getattr(fresh, name)
+        assert stream._totals.highest_ratio() == fresh.highest_ratio() == GroupTotals.highest_ratio(fresh)
+
+
 def test_states_that_count_differently_are_refused() -> None:
     with pytest.raises(EvenrankError, match=r"attention is log and rbp:0\.8, window is None and 5"):
         Stream().state.merge(Stream(attention="rbp:0.8", window=5).state)
@@ -142,9 +158,13 @@ def test_sums_that_would_overflow_are_refused() -> None:
     time_slice = TimeSlice()
     groups, sums = np.array([0]), np.array([[LARGEST_SUM - 1], [0], [0]])
     time_slice.add(groups, sums)
+    time_slice.refuse_overflow(groups, np.zeros((3, 1), np.int64), 0)
     with pytest.raises(EvenrankError, match="use a window"):
-        time_slice.add(groups, np.ones((3, 1), np.int64))
-    assert np.array_equal(time_slice.sums[:, :1], sums)
+        time_slice.refuse_overflow(groups, np.ones((3, 1), np.int64), 0)
+    stream = Stream("relevance", lambda _: {"x": 1e6})
+    with pytest.raises(EvenrankError, match="too large to be summed"):
+        stream.rank("q", {"a": 1e6})
+    assert stream.state == Stream().state
 
 
 def test_a_window_forgets_the_names_of_providers_that_left() -> None:

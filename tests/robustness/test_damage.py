@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from evenrank.app.assess.texts import SCHEMA as TEXTS
-from evenrank.app.storage.store import desk_schema, open_desk_store
+from evenrank.app.storage.store import app_schema, open_app_store
 from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.indexing import build_index
@@ -132,7 +132,7 @@ def judgments_file(path: Path) -> Path:
 
 
 def desk_file(path: Path) -> Path:
-    with open_desk_store(path) as store, store.transaction() as connection:
+    with open_app_store(path) as store, store.transaction() as connection:
         for number in range(1, 20):
             arrays = (np.arange(500 * number, dtype="<i4").tobytes(), np.ones(50 * number).tobytes())
             columns = "number, token, owner, created, question, pages, relevance, words, matches, target, certificate"
@@ -156,7 +156,7 @@ def texts_file(path: Path) -> Path:
 
 STORES = {
     "judgments": (judgments_file, judgments_schema),
-    "desk": (desk_file, desk_schema),
+    "desk": (desk_file, app_schema),
     "texts": (texts_file, lambda: TEXTS),
 }
 """Kind of store → makes a file with something in every kind of table, and its schema."""

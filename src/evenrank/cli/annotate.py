@@ -12,6 +12,7 @@ import click
 from evenrank.cli.options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
+from evenrank.parallel import n_cores
 
 if TYPE_CHECKING:
     from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
@@ -106,7 +107,7 @@ def command(
         else:
             from evenrank.wikipedia.annotate.labeller import annotate_wikis
 
-            reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
+            reports = annotate_wikis(out, inputs, settings, n_workers=workers or n_cores(), is_fresh=fresh)
         _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
@@ -121,7 +122,7 @@ def command(
     else:
         from evenrank.wikipedia.annotate.labeller import annotate
 
-        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
+        report = annotate(out, files, settings, n_workers=workers or n_cores(), is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
     if report.n_subjects is not None:
         what = "subject" if report.n_subjects == 1 else "subjects"

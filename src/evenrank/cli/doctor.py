@@ -131,14 +131,14 @@ def _check_model(path: Path) -> Finding:
 def _check_store(path: Path) -> Finding:
     """A judgments file, a store of work lists or a file of article texts, told apart by their tables."""
     from evenrank.app.assess.texts import SCHEMA as TEXTS
-    from evenrank.app.storage.store import desk_schema
+    from evenrank.app.storage.store import app_schema
     from evenrank.database.sqlite import SqliteFile, kind_of, open_file
     from evenrank.trec.assessment.votes import judgments_schema
 
     is_made_anew = path.name.endswith(".texts.sqlite")
     restore = TEXTS.fix if is_made_anew else "restore a backup, or save what can be read: sqlite3 FILE .recover"
     try:
-        schema = kind_of(path, (judgments_schema(), desk_schema(), TEXTS))
+        schema = kind_of(path, (judgments_schema(), app_schema(), TEXTS))
         open_file(SqliteFile(path), schema).close()  # compares everything with its checksums
     except DamagedStoreError as error:
         return Finding(path, error.reason, restore, True)
@@ -149,12 +149,12 @@ def _check_store(path: Path) -> Finding:
 
 def _check_database(address: str) -> Iterator[Finding]:
     """Lists and judgments in PostgreSQL: every value is read, which finds pages that fail the server's checksums."""
-    from evenrank.app.storage.store import desk_schema
+    from evenrank.app.storage.store import app_schema
     from evenrank.trec.assessment.votes import judgments_schema
 
     shown = shown_location(address)
     try:
-        kinds = kinds_in(address, (desk_schema(), judgments_schema()))
+        kinds = kinds_in(address, (app_schema(), judgments_schema()))
         if not kinds:
             yield Finding(shown, "has no tables of evenrank", "name the database that serve or judgments uses", True)
         for schema in kinds:

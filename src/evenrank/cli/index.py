@@ -9,6 +9,7 @@ import click
 
 from evenrank.cli.options import DEVICE, ENCODER, POOLING, asked_session, encoder_settings, spark_options
 from evenrank.cli.talk import say
+from evenrank.parallel import n_cores
 
 
 @click.command("index")
@@ -51,8 +52,9 @@ def command(
     collection = Collection.open(folder)
     faults = FaultLog()
     spark = asked_session(spark_master, spark_remote, spark_pairs)
+    cores = threads or n_cores()
     start = time.monotonic()
-    opened = build_index(collection, faults, engine=engine, n_threads=threads, spark=spark)
+    opened = build_index(collection, faults, engine=engine, n_threads=cores, workers=cores, spark=spark)
     if report := faults.report():
         say(report)
     facts = opened.statistics()

@@ -17,6 +17,7 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
+from evenrank.parallel import n_cores
 from evenrank.ranking.job import Length
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -146,7 +147,7 @@ def command(
         attention=attention,
         settings=read_pairs(pairs),
         seed=seed,
-        workers=workers,
+        workers=workers or n_cores(),
         command=["evenrank", *sys.argv[1:]],
         spark=asked_session(spark_master, spark_remote, spark_pairs),
     )

@@ -24,7 +24,7 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.command("stream")
-@click.argument("requests", type=InputFile(exists=True))
+@click.argument("requests", type=InputFile(exists=True), required=False)
 @click.option(
     "--policy",
     "policies",
@@ -81,7 +81,7 @@ OUTPUT = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option("--force", is_flag=True, help="Overwrite output files.")
 def command(
-    requests: Path,
+    requests: Path | None,
     policies: tuple[str, ...],
     groups: Path | None,
     target: str,
@@ -106,8 +106,11 @@ def command(
     """Rank REQUESTS (JSON lines) one by one, each knowing only those before, and measure fairness over all of them.
 
     A request has a query and its items with relevance and groups; with grades, the measures are by these, which no
-    policy sees. The state can be saved, and those of several servers merged: evenrank stream --state A --state B.
+    policy sees. States of several servers are merged with: evenrank stream --state A --state B --save MERGED.
     """
+    if requests is None:
+        _merge(states, save, force)
+        return
     if replay:
         _replay(requests, save, force)
         return
@@ -186,6 +189,17 @@ def _check_outputs(outputs: list[Path], inputs: list[Path], log: Path | None, fo
     named = [path.resolve() for path in outputs if path != STDOUT]
     if len(set(named)) < len(named):
         raise click.UsageError("two outputs have the same name")
+
+
+def _merge(states: tuple[Path, ...], save: Path | None, force: bool) -> None:
+    """Merge states without ranking anything."""
+    if not states or save is None:
+        raise click.UsageError("name a file of REQUESTS, or --state and --save to merge states")
+    _check_outputs([save], list(states), None, force)
+    loaded = [evenrank.StreamState.load(one) for one in states]
+    merged = loaded[0].merge(*loaded[1:])
+    merged.save(save)
+    say(f"{save}: {repr(merged).strip('<>')}")
 
 
 def _replay(log: Path, save: Path | None, force: bool) -> None:

@@ -156,6 +156,4 @@ def draw_settings(
         except EvenrankError:
             continue
         return tuple(sorted(texts.items()))
-    raise EvenrankError(
-        f"{policy_name(policy)}: it accepts no combination of these values (give others)"
-    )
+    raise EvenrankError(f"{policy_name(policy)}: it accepts no combination of these values (give others)")

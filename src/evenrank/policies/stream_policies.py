@@ -51,6 +51,11 @@ class GroupTotals:
         """Exposure of some groups beyond their share of all exposure; negative for groups that lag behind."""
         return np.asarray((self.exposure[groups] - self.shares(groups) * self.total_exposure) / UNIT, np.float64)
 
+    def highest_ratio(self) -> float:
+        """Exposure over claim of the group that is served best; 0 while nothing is claimed."""
+        has_claim = self.claims > 0
+        return float(np.max(self.exposure[has_claim] / self.claims[has_claim], initial=0.0))
+
     def weighted_excess(self) -> float:
         """Sum over all groups of share × excess: how the excesses change together when total exposure grows."""
         if not self.total_claims:
@@ -149,7 +154,7 @@ class FairCo(CheckedPolicy):
     """λ of the paper, which used 0.01: relevance that one unit of lag outweighs."""
     prior: Weight = 0.0
     """Merit that a group counts as having had before the stream, served as well as all groups together: a new provider
-    then starts without a lag. 0 is the published controller."""
+    then starts with the lag that the average group has. 0 is the published controller."""
 
     def order(self, request: StreamRequest) -> NDArray[np.intp]:
         lag = self._lags(request.totals, request.group_of) * request.share
@@ -160,14 +165,12 @@ class FairCo(CheckedPolicy):
         """Lag of each of `groups`; a group without merit and without a prior has none."""
         if not (totals.total_claims and totals.total_relevance):
             return np.zeros(len(groups))
-        merit = totals.claims * (totals.total_relevance / totals.total_claims / UNIT)
-        mean_ratio = totals.total_exposure / totals.total_relevance
-        merit = merit + self.prior
-        has_merit = merit > 0.0
-        exposure = totals.exposure / UNIT + self.prior * mean_ratio
-        served = np.divide(exposure, merit, out=np.zeros(len(merit)), where=has_merit)
-        lags = np.where(has_merit, served.max(initial=0.0) - served, 0.0)
-        return np.asarray(totals.n_requests * lags[groups], np.float64)
+        per_claim = totals.total_relevance / totals.total_claims
+        merit = totals.claims[groups] * (per_claim / UNIT) + self.prior
+        exposure = totals.exposure[groups] / UNIT + self.prior * (totals.total_exposure / totals.total_relevance)
+        best = totals.highest_ratio() / per_claim
+        served = np.divide(exposure, merit, out=np.full(len(groups), best), where=merit > 0.0)
+        return np.asarray(totals.n_requests * (best - served), np.float64)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,7 @@ class OptimalStream(CheckedPolicy):
         "Usunier, Do and Dohmatob, Fast online ranking with fairness of exposure, FAccT 2022; Frank and Wolfe 1956"
     )
 
-    fairness: Annotated[float, Range(least=0.0, most=1e9)] = 100.0
+    fairness: Annotated[float, Range(least=0.0, most=1e9)] = 10.0
     """Weight of unfairness against utility, both as shares of the exposure that was offered."""
 
     def order(self, request: StreamRequest) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from evenrank.core.settings import Settings
 from evenrank.core.target import EstimatedTarget
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, listed
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import map_batches
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
@@ -128,7 +128,7 @@ def pareto(
     """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
 
     Relevance and fairness are the policy's own estimates: no judgment is looked at. `weights` are numbers, or a text
-    that joins them by commas; `protocol`, `target` and `attention` are those of `rank`.
+    that joins them by commas; `protocol`, `target`, `attention` and `workers` are those of `rank`.
     """
     opened = as_collection(collection)
     faults = Collected()
@@ -147,7 +147,7 @@ def pareto(
         attention=attention,
         found=faults,
     )
-    found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
+    found = topic_frontiers(job, topic_ids, swept, workers or 1)
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
     if not by_topic:
         raise EvenrankError("no topic has candidates")

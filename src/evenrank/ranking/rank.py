@@ -15,7 +15,6 @@ from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
 from evenrank.io.runs import write_record, write_run
-from evenrank.parallel import n_cores
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
@@ -111,9 +110,10 @@ def rank(
     `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
     its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
     fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
-    same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of the
-    policy; `command` is kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank
-    the topics, with the same result; they see the collection under the same path.
+    same seed gives the same rankings on any number of `workers`: processes, by default this one alone. `name` is the
+    name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
+    (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the collection under
+    the same path.
     """
     opened = as_collection(collection)
     faults = Collected()
@@ -135,7 +135,7 @@ def rank(
         found=faults,
     )
     job = replace(job, extra_topics=asked)
-    ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
+    ranked = rank_topics(job, topic_ids, workers or 1, spark)
     results = tuple(legible(one, job.policy) for one in track(ranked, "topics", len(topic_ids), "topic"))
     if asked and not any(one.page_ids.size for one in results):
         raise EvenrankError(f"nothing found for {query!r} (try other or more general words)")

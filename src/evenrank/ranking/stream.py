@@ -19,6 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.core.exposure import parse_attention
 from evenrank.core.settings import setting_texts
 from evenrank.errors import (
     EvenrankError,
@@ -33,6 +34,7 @@ from evenrank.errors import (
 from evenrank.policies.policy import settings_of
 from evenrank.policies.stream_policies import UNIT, StreamPolicy, StreamRequest, make_stream_policy
 from evenrank.ranking.stream_log import (
+    LARGEST_TIME,
     LOG_SCHEMA,
     Candidate,
     GroupSource,
@@ -50,6 +52,7 @@ from evenrank.ranking.stream_log import (
 )
 from evenrank.ranking.stream_state import (
     KINDS,
+    LARGEST_SUM,
     Accounting,
     Exposure,
     RunningTotals,
@@ -74,6 +77,19 @@ class ServedShare(NamedTuple):
     """Its share of the exposure so far."""
     target: float
     """The share that it should have."""
+
+
+class _Counted(NamedTuple):
+    """What a ranking, or its clicks, add to the sums of groups."""
+
+    ranking: StreamRanking
+    number: int
+    """Of the slice of time."""
+    groups: list[str]
+    sums: NDArray[np.int64]
+    """Kind by group."""
+    n_requests: int
+    offered: int
 
 
 class Stream:
@@ -107,16 +123,19 @@ class Stream:
         """
         self.policy = make_stream_policy(policy, setting_texts(settings or {}))
         self.target = check_stream_target(target)
-        self.accounting = Accounting(attention, exposure, window, half_life)
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise WrongTypeError(seed, "seed", "a whole number")
+        self.accounting = Accounting(str(parse_attention(attention)), exposure, window, half_life)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**63) <= seed < 2**63:
+            raise WrongTypeError(seed, "seed", "a whole number of at most 64 bits")
         self.seed = seed
         self.server = _checked(lambda: check_text(server, "server"))
+        if not self.server:
+            raise EvenrankError("server: the name is empty (give each server its own)")
         self._groups_of = group_lookup(groups)
         self._lock = threading.RLock()
         self._pending: OrderedDict[int, StreamRanking] = OrderedDict()
         self._state = StreamState(self.accounting)
         self._log: LogWriter | None = None
+        self._is_closed = False
         if state is not None:
             self._state.absorb(state if isinstance(state, StreamState) else StreamState.load(state))
         self._state.servers.setdefault(self.server, ServerPart())
@@ -138,11 +157,11 @@ class Stream:
         self.close()
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log; a stream that had one ranks no more, because nothing would be logged."""
         with self._lock:
             if self._log is not None:
                 self._log.close()
-                self._log = None
+                self._log, self._is_closed = None, True
 
     def rank(self, query: str, items: Items, *, time: float | None = None) -> StreamRanking:
         """The ranking of one request; what it gives to groups is counted, and logged, before it is returned.
@@ -153,15 +172,15 @@ class Stream:
         text = _checked(lambda: check_text(query, "query"))
         candidates = _checked(lambda: check_items(items, self._groups_of))
         if time is not None and not is_time(time):
-            raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a finite number")
+            raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a number within {LARGEST_TIME:,.0f} of 0")
         with self._lock:
             number = self._part.n_requests + 1
             moment = float(number if time is None else time)
             order = self._decide(number, candidates)
             ranking = StreamRanking(number, moment, text, candidates, order)
-            if self._log is not None:
-                self._log.write(ranking.to_json())
-            self._count(ranking)
+            counted = self._counted(ranking)
+            self._write(ranking.to_json)
+            self._add(counted)
             return ranking
 
     def observe(self, number: int, clicks: Mapping[Item, float] | Iterable[Item]) -> None:
@@ -180,9 +199,11 @@ class Stream:
                 raise EvenrankError(f"ranking {number} has no item {listed(wrong, 3)}")
             if wrong := [item for item, count in counts.items() if not is_amount(count)]:
                 raise EvenrankError(f"clicks of {listed(wrong, 3)} are not numbers from 0 on")
-            if self._log is not None:
-                self._log.write({"clicks": number, "items": [[item, float(n)] for item, n in counts.items()]})
-            self._count_clicks(ranking, [(by_item[item], float(count)) for item, count in counts.items()])
+            values = np.zeros((len(KINDS), len(counts)))
+            values[0] = list(counts.values())
+            counted = self._summed(ranking, [by_item[item] for item in counts], values)
+            self._write(lambda: {"clicks": number, "items": [[item, float(n)] for item, n in counts.items()]})
+            self._add(counted)
 
     def absorb(self, state: StreamState | bytes) -> None:
         """Take over what other servers have counted; what this server has counted itself stays as it is."""
@@ -190,11 +211,11 @@ class Stream:
         if not isinstance(given, StreamState):
             raise WrongTypeError(state, "state", "a StreamState or its bytes")
         with self._lock:
-            self._state.refuse_other_accounting(given)
-            if self._log is not None:
-                self._log.write({"absorbed": orjson.Fragment(given.to_bytes())})
-            self._state.absorb(given, except_server=self.server)
-            self._totals.refresh(self._state)
+            newer = self._state.newer_parts(given, except_server=self.server)
+            if newer.servers:
+                self._write(lambda: {"absorbed": orjson.Fragment(newer.to_bytes())})
+                self._state.absorb(newer)
+                self._totals.refresh(self._state)
 
     def replace_groups(self, groups: GroupSource) -> None:
         """Use other groups from now on. Exposure stays with the groups that items had when they were shown."""
@@ -268,59 +289,71 @@ class Stream:
             )
         return order
 
-    def _count(self, ranking: StreamRanking) -> None:
-        """Add what a ranking gives to the sums."""
+    def _write(self, record: Callable[[], object]) -> None:
+        """Log a record, where there is a log."""
+        if self._is_closed:
+            raise EvenrankError("the stream was closed (open it again with its log)")
+        if self._log is not None:
+            self._log.write(record())
+
+    def _counted(self, ranking: StreamRanking) -> _Counted:
+        """What a ranking adds to the sums."""
         ranked = ranking.ranked()
         relevance = np.array([one.relevance for one in ranked], np.float64)
         per_attention = self.accounting.per_attention(relevance)
         ideal = self.accounting.attention_of(np.sort(relevance)[::-1]) * np.sort(per_attention)[::-1]
-        if self.accounting.exposure == "clicks":
-            given = np.zeros(len(ranked))
-            self._pending[ranking.number] = ranking
-            while len(self._pending) > MAX_PENDING:
-                self._pending.popitem(last=False)
-        else:
-            given = self.accounting.attention_of(relevance) * per_attention
-        self._part.n_requests += 1
+        is_given = self.accounting.exposure != "clicks"
+        given = self.accounting.attention_of(relevance) * per_attention if is_given else np.zeros(len(ranked))
         values = np.stack([given, relevance, np.ones(len(ranked))])
-        self._add(ranking.time, ranked, values, n_requests=1, offered=round(math.fsum(ideal.tolist()) * UNIT))
+        return self._summed(ranking, ranked, values, n_requests=1, offered=round(math.fsum(ideal.tolist()) * UNIT))
 
-    def _count_clicks(self, ranking: StreamRanking, clicked: list[tuple[Candidate, float]]) -> None:
-        """Add clicks as exposure."""
-        values = np.zeros((len(KINDS), len(clicked)))
-        values[0] = [count for _, count in clicked]
-        self._add(ranking.time, [one for one, _ in clicked], values)
-
-    def _add(
+    def _summed(
         self,
-        time: float,
+        ranking: StreamRanking,
         items: Sequence[Candidate],
         values: NDArray[np.float64],
-        *,
         n_requests: int = 0,
         offered: int = 0,
-    ) -> None:
-        """Add values (kind by item) to the groups of items, in the slice of time of this server."""
-        number = self.accounting.slice_of(time)
-        newest = self._state.newest
+    ) -> _Counted:
+        """Values (kind by item) as sums of the items' groups; EvenrankError where these could not be kept."""
+        rows, names, shares = _memberships(items)
+        places: dict[str, int] = {}
+        at = np.array([places.setdefault(name, len(places)) for name in names], np.intp)
+        sums = np.stack([np.bincount(at, shares * row[rows], minlength=len(places)) for row in values])
+        if float(sums.max(initial=0.0)) * UNIT >= LARGEST_SUM:
+            raise EvenrankError("relevance or weights of groups are too large to be summed (divide them all)")
+        number = self.accounting.slice_of(ranking.time)
+        counted = _Counted(ranking, number, list(places), fixed(sums), n_requests, offered)
+        if number in self._part.slices:
+            groups = self._state.positions(counted.groups)
+            self._part.slices[number].refuse_overflow(groups, counted.sums, offered)
+        return counted
+
+    def _add(self, counted: _Counted) -> None:
+        """Count what was summed, in its slice of time of this server."""
+        newest, number = self._state.newest, counted.number
         part = self._part
         part.version += 1
+        part.n_requests += counted.n_requests
         part.newest = number if part.newest is None else max(number, part.newest)
+        if counted.n_requests and self.accounting.exposure == "clicks":
+            self._pending[counted.ranking.number] = counted.ranking
+            while len(self._pending) > MAX_PENDING:
+                self._pending.popitem(last=False)
         if self._state.newest != newest:
             self._state.forget_old()
         if number <= self._state.newest - self.accounting.n_slices:
             return
-        rows, names, shares = _memberships(items)
-        groups, at = np.unique(self._state.positions(names), return_inverse=True)
-        sums = np.stack([fixed(np.bincount(at, shares * row[rows], minlength=len(groups))) for row in values])
-        self._part.slices.setdefault(number, TimeSlice()).add(groups, sums, n_requests, offered)
+        groups = self._state.positions(counted.groups)
+        time_slice = self._part.slices.setdefault(number, TimeSlice())
+        time_slice.add(groups, counted.sums, counted.n_requests, counted.offered)
         if self._state.newest != newest or self.accounting.weight(newest - number) != 1.0:
             self._totals.refresh(self._state)
             return
         self._totals.make_room(len(self._state.groups))
-        self._totals.add(groups, sums)
-        self._totals.n_requests += n_requests
-        self._totals.offered += offered
+        self._totals.add(groups, counted.sums)
+        self._totals.n_requests += counted.n_requests
+        self._totals.offered += counted.offered
 
     def _records(self) -> Iterator[object]:
         """The first records of a log: how the stream is set up, its state, and rankings that may still be clicked."""
@@ -328,6 +361,11 @@ class Stream:
         yield {"schema": LOG_SCHEMA, "server": self.server, "setup": self._setup(), "state": state}
         for ranking in self._pending.values():
             yield {"pending": ranking.to_json()}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides rankings, beside what came before."""
+        return {**self._setup(), **asdict(self.accounting), "server": self.server}
 
     def _setup(self) -> dict[str, Any]:
         """What decides how a request is ranked, beside the state."""
@@ -402,7 +440,7 @@ class Stream:
                 if decide:
                     self._set_up(record["setup"], policy)
             elif "absorbed" in record:
-                self._state.absorb(StreamState.from_json(record["absorbed"]), except_server=self.server)
+                self._state.absorb(StreamState.from_json(record["absorbed"]))
                 self._totals.refresh(self._state)
             elif "clicks" in record:
                 self.observe(record["clicks"], dict(record["items"]))
@@ -417,7 +455,7 @@ class Stream:
                     raise ReplayError(
                         [Fault(str(path), line, found, "the policy, its settings or the log was changed")]
                     )
-                self._count(ranking)
+                self._add(self._counted(ranking))
         except ReplayError:
             raise
         except (KeyError, TypeError, ValueError, EvenrankError) as error:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import IO, Any, TypeAlias, overload
 
@@ -31,6 +32,8 @@ GroupSource: TypeAlias = Mapping[Any, ItemGroups] | Callable[[Any], ItemGroups] 
 Items: TypeAlias = Mapping[Item, float] | Iterable[tuple[Any, ...]]
 LARGEST = 1e6
 """Largest relevance of an item, and largest weight of a group."""
+LARGEST_TIME = 1e12
+"""Times lie within so many units of 0: thirty thousand years in seconds."""
 MAX_ITEMS = 100_000
 """Most candidates of a request."""
 MAX_FAULTS = 20
@@ -149,12 +152,13 @@ def check_items(items: Items, groups_of: Callable[[Item], ItemGroups] | None = N
 
     Groups that come with an item count before those that `groups_of` knows.
     """
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+    rows: Any = items.items() if hasattr(items, "items") else items
+    if isinstance(items, str | bytes) or not isinstance(rows, Iterable):
         raise ValueError(f"items are a {type(items).__name__} (give relevance by item, or (item, relevance) pairs)")
     found: dict[Item, Candidate] = {}
     faults: list[str] = []
     n_rows = 0
-    for n_rows, row in enumerate(items.items() if isinstance(items, Mapping) else items, 1):
+    for n_rows, row in enumerate(rows, 1):
         if n_rows > MAX_ITEMS:
             raise ValueError(f"more than {MAX_ITEMS:,} items (rank those that have a chance)")
         try:
@@ -174,13 +178,22 @@ def _candidate(row: object, groups_of: Callable[[Item], ItemGroups] | None) -> C
     if isinstance(row, str | bytes) or not isinstance(row, Sequence) or not 2 <= len(row) <= 3:
         raise ValueError(f"{str(row)[:60]!r} is not a pair of item and relevance")
     item, relevance = row[0], row[1]
-    if type(item) is not int:
-        item = check_text(item, "item")
+    if type(item) is not str or not item.isascii():
+        item = _check_id(item)
     if not is_amount(relevance):
         raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r} (a number from 0 to {LARGEST:,.0f})")
     given = row[2] if len(row) == 3 else None
     groups = given if given is not None or groups_of is None else groups_of(item)
     return Candidate(item, float(relevance), check_groups(groups))
+
+
+def _check_id(item: object) -> Item:
+    """An item's id as text or as a whole number, both of which a log can hold."""
+    if not isinstance(item, Integral) or isinstance(item, bool):
+        return check_text(item, "item")
+    if not -(2**63) <= int(item) < 2**63:
+        raise ValueError(f"item {str(item)[:60]} is too large a number (give it as text)")
+    return int(item)
 
 
 class LogWriter:
@@ -341,8 +354,8 @@ def _query(record: dict[str, Any], number: int, groups_of: Callable[[Item], Item
 
 
 def is_time(value: object) -> bool:
-    """Whether a value is a time: a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a value is a time: a number of at most `LARGEST_TIME` either way."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_TIME
 
 
 def group_lookup(groups: GroupSource) -> Callable[[Item], ItemGroups] | None:

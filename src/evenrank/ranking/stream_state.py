@@ -36,6 +36,8 @@ KINDS = ("exposure", "relevance", "appearances")
 """What is summed for each group: exposure given, relevance of its candidates, and how often they were candidates."""
 MIN_FORGOTTEN = 1000
 """Groups that are out of the window are forgotten when there are so many more of them than of others."""
+LEAST_TIME, MOST_TIME = 1e-3, 1e12
+"""Shortest and longest window or half-life."""
 CHECKED_RANKS = 1000
 """Ranks over which attention must not rise."""
 
@@ -61,11 +63,11 @@ class Accounting:
             faults.append(str(UnknownNameError("kind of exposure", self.exposure, get_args(Exposure))))
         for name, length in (("window", self.window), ("half_life", self.half_life)):
             if length is not None and not _is_length(length):
-                faults.append(f"{name} is {length!r}, but must be a number above 0")
+                faults.append(f"{name} is {length!r}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
         if self.window is not None and self.half_life is not None:
             faults.append("a stream has a window or a half-life, not both")
         try:
-            object.__setattr__(self, "attention", check_attention(self.attention, CHECKED_RANKS))
+            object.__setattr__(self, "attention", check_attention(self.attention, CHECKED_RANKS, may_read=False))
         except EvenrankError as error:
             faults.append(str(error))
         if faults:
@@ -118,7 +120,7 @@ def _weights(attention: str, n_ranks: int) -> NDArray[np.float64]:
 
 
 def _is_length(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_TIME <= value <= MOST_TIME
 
 
 @dataclass(slots=True)
@@ -131,14 +133,18 @@ class TimeSlice:
     """Kind by group; groups after the last one are zero."""
 
     def add(self, groups: NDArray[np.intp], sums: NDArray[np.int64], n_requests: int = 0, offered: int = 0) -> None:
-        """Add sums (kind by group) to groups, each of which comes once; nothing where they would become too large."""
+        """Add sums (kind by group) to groups, each of which comes once."""
         self.sums = grown(self.sums, int(groups.max(initial=-1)) + 1)
-        added = self.sums[:, groups] + sums
-        if max(int(added.max(initial=0)), self.offered + offered) >= LARGEST_SUM:
-            raise EvenrankError("the sums of a group exceed what can be kept (use a window or a half-life)")
-        self.sums[:, groups] = added
+        self.sums[:, groups] += sums
         self.n_requests += n_requests
         self.offered += offered
+
+    def refuse_overflow(self, groups: NDArray[np.intp], sums: NDArray[np.int64], offered: int) -> None:
+        """EvenrankError where sums would become larger than what can be kept."""
+        known = groups < self.sums.shape[1]
+        largest = int((self.sums[:, groups[known]] + sums[:, known]).max(initial=0))
+        if max(largest, self.offered + offered) >= LARGEST_SUM:
+            raise EvenrankError("the sums of a group exceed what can be kept (use a window or a half-life)")
 
 
 def grown(sums: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
@@ -218,21 +224,26 @@ class StreamState:
             merged.absorb(state)
         return merged
 
-    def absorb(self, other: StreamState, *, except_server: str | None = None) -> None:
+    def absorb(self, other: StreamState) -> None:
         """Take over parts of servers that are newer than those known here."""
-        self.refuse_other_accounting(other)
-        names = list(other.groups)
-        for server, part in other.servers.items():
-            mine = self.servers.get(server)
-            if server != except_server and (mine is None or _age(part) > _age(mine)):
-                self.servers[server] = _moved(part, names, self)
+        newer = self.newer_parts(other)
+        names = list(newer.groups)
+        for server, part in newer.servers.items():
+            self.servers[server] = _moved(part, names, self)
         self.forget_old()
 
-    def refuse_other_accounting(self, other: StreamState) -> None:
-        """EvenrankError for a state that counts exposure differently."""
+    def newer_parts(self, other: StreamState, *, except_server: str | None = None) -> StreamState:
+        """What another state has newer than this one; EvenrankError where it counts exposure differently."""
         here, there = asdict(self.accounting), asdict(other.accounting)
         if different := [f"{name} is {here[name]} and {there[name]}" for name in here if here[name] != there[name]]:
             raise EvenrankError(f"states that count differently cannot be merged: {listed(different)}")
+        newer = StreamState(self.accounting)
+        newer.groups = other.groups
+        for server, part in other.servers.items():
+            mine = self.servers.get(server)
+            if server != except_server and (mine is None or _age(part) > _age(mine)):
+                newer.servers[server] = part
+        return newer
 
     def to_bytes(self) -> bytes:
         """The state as JSON; equal states give equal bytes, whatever their history."""
@@ -362,6 +373,7 @@ class RunningTotals(GroupTotals):
         self._target = target
         self._wanted = {} if isinstance(target, str) else dict(target)
         self._buffer = np.zeros((2, 0), np.int64)
+        self._highest: float | None = None
         self.refresh(state)
 
     def refresh(self, state: StreamState) -> None:
@@ -394,6 +406,7 @@ class RunningTotals(GroupTotals):
         self.square = sum(map(mul, claims, claims))
         self.total_relevance = sum(whole[1].tolist())
         self.offered, self.n_requests = round(offered), round(n_requests)
+        self._highest = None
 
     def _claims(self, sums: NDArray[np.int64], wanted: NDArray[np.intp]) -> NDArray[np.int64]:
         """What each group claims under the target."""
@@ -407,6 +420,16 @@ class RunningTotals(GroupTotals):
         claims[wanted] = fixed(np.array(list(self._wanted.values()), np.float64))
         return claims
 
+    def highest_ratio(self) -> float:
+        """As in `GroupTotals`; all groups are looked at only after the best served one has fallen back."""
+        if self._highest is None:
+            self._highest = super().highest_ratio()
+        return self._highest
+
+    def _ratios(self, groups: NDArray[np.intp]) -> NDArray[np.float64]:
+        exposure, claims = self.exposure[groups], self.claims[groups]
+        return np.divide(exposure, claims, out=np.zeros(len(groups)), where=claims > 0)
+
     def make_room(self, n_groups: int) -> None:
         """Zeros for groups that are new."""
         if n_groups > len(self.exposure):
@@ -416,11 +439,15 @@ class RunningTotals(GroupTotals):
     def add(self, groups: NDArray[np.intp], sums: NDArray[np.int64]) -> None:
         """Count amounts (kind by group) that count fully; each group comes once."""
         before = zip(self.exposure[groups].tolist(), self.claims[groups].tolist(), strict=True)
+        highest_before = float(self._ratios(groups).max(initial=0.0))
         self.exposure[groups] += sums[0]
         if self._target == "equal":
             self.claims[groups] = np.where(sums[2] > 0, UNIT, self.claims[groups])
         elif not self._wanted:
             self.claims[groups] += sums[1 if self._target == "relevant" else 2]
+        highest = float(self._ratios(groups).max(initial=0.0))
+        if self._highest is not None:
+            self._highest = None if highest_before == self._highest > highest else max(self._highest, highest)
         after = zip(self.exposure[groups].tolist(), self.claims[groups].tolist(), strict=True)
         for (old_exposure, old_claim), (exposure, claim) in zip(before, after, strict=True):
             self.total_exposure += exposure - old_exposure

@@ -9,13 +9,14 @@ import math
 import os
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.exposure import parse_attention
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.ranking.stream import Stream, check_stream_target
@@ -137,7 +138,7 @@ def measure_stream(
     order in which they were given. Without them the relevance that the policy saw is taken for true. With the exposure
     `clicks`, `rankings` is a log.
     """
-    accounting = Accounting(attention, exposure)
+    accounting = Accounting(str(parse_attention(attention)), exposure)
     wanted = check_stream_target(target)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= 1000:
         raise EvenrankError(f"blocks is {blocks!r}, but must be a whole number from 1 to 1000")
@@ -343,8 +344,8 @@ def hindsight_gap(
     target's shares as they are at the end (the duality gap of Frank and Wolfe). Both are by the relevance that the
     policy saw, and in shares of the exposure that was offered.
     """
-    accounting = Accounting(attention, exposure)
-    if exposure == "clicks" or attention.startswith("gerr"):
+    accounting = Accounting(str(parse_attention(attention)), exposure)
+    if exposure == "clicks" or accounting.attention.startswith("gerr"):
         raise EvenrankError("a gap can be proved where exposure is by position or impact and attention by rank alone")
     found = _some(list(rankings))
     wanted = check_stream_target(target)
@@ -410,6 +411,7 @@ def run_stream(
         blocks=blocks,
         name=name or stream.policy.name,
     )
+    measures = replace(measures, settings={**stream.settings, **measures.settings})
     return StreamRun(tuple(requests), tuple(rankings), measures, stream)
 
 
@@ -466,7 +468,7 @@ def plot_streams(measured: Sequence[StreamMeasures], path: str | os.PathLike[str
         if all(point.unfairness > 0.0 for one in measured for point in one.points):
             axes[0].set_yscale("log")
         axes[0].set_title("Fairness of the stream over time")
-        axes[0].legend(frameon=False, fontsize=8)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
         axes[-1].set_xlabel("requests")
         if path is not None:
             save_figure_as(figure, Path(path))

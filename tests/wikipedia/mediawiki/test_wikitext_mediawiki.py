@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from evenrank.app.articles.article import CLASSES, ListedArticle
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.articles.article import ListedArticle
+from evenrank.app.articles.collection_view import CLASSES
+from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.publish import draft, preview, publish_draft
 from evenrank.wikipedia.mediawiki.settings import WikiSettings

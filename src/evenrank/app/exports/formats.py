@@ -10,10 +10,16 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from evenrank.app.exports.data import json_text, run_text, titles_text
-from evenrank.app.exports.delimited import csv_text, tsv_text
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.exports.listing import (
+    Listing,
+    csv_text,
+    json_text,
+    numbered_list,
+    run_text,
+    sortable_table,
+    titles_text,
+    tsv_text,
+)
 from evenrank.app.pages.i18n import Message
 from evenrank.plugins import Registry, instances
 

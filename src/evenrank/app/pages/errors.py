@@ -11,12 +11,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as AsgiMessage
 
-from evenrank.app.middleware.access_log import route_name
-from evenrank.app.middleware.limits import TooLargeError
+from evenrank.app.middleware.limits import TooLargeError, route_name
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.address import root_of
 from evenrank.app.request.capacity import BusyError
+from evenrank.app.request.visitor import root_of
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.retrieval.engine.protocol import EngineUnavailableError
 

@@ -144,6 +144,7 @@ def build_index(
     *,
     engine: str | None = None,
     n_threads: int | None = None,
+    workers: int | None = None,
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
     spark: SparkSession | None = None,
@@ -151,15 +152,17 @@ def build_index(
     """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
 
     `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
-    `faults` gathers the records of the corpus that are skipped because they are broken. The executors of a `spark`
-    session turn articles into documents for an engine on other machines; they see the collection under the same path.
+    `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
+    by default this one alone. `faults` gathers the records of the corpus that are skipped because they are broken. The
+    executors of a `spark` session turn articles into documents for an engine on other machines; they see the collection
+    under the same path.
     """
     collection, faults = as_collection(collection), FaultLog() if faults is None else faults
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
     with _only_build(collection, engine), rare_collections():
-        return _build(collection, faults, engine, n_threads, commit_every, on_commit, spark)
+        return _build(collection, faults, engine, n_threads, workers, commit_every, on_commit, spark)
 
 
 @contextmanager
@@ -192,6 +195,7 @@ def _build(
     faults: FaultLog,
     engine: str | None,
     n_threads: int,
+    workers: int | None,
     commit_every: int,
     on_commit: Callable[[int], None],
     spark: SparkSession | None,
@@ -206,7 +210,7 @@ def _build(
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
     source = collection.open_corpus()
-    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else n_threads
+    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else workers
     fields = partial(page_fields, namespaces=site_names(source.site))
     path = collection.path.absolute()
     function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)

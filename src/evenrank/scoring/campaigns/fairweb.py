@@ -40,7 +40,7 @@ from evenrank.scoring.campaigns.files import (
     TARGET_FAIRWEB,
     CampaignFile,
     is_comment,
-    is_number,
+    is_share,
     shown,
 )
 
@@ -285,8 +285,8 @@ def read_attribute_set(name: str, groups: FilePath, target: FilePath, faults: Fa
 
 def _share_fault(cells: list[str], n_groups: int) -> str:
     """What is wrong with the shares of a page; nothing when they are as they should be."""
-    if wrong := next((cell for cell in cells if not is_number(cell) or float(cell) < 0.0), None):
-        return f"share {shown(wrong)} is not a number from 0 on"
+    if wrong := next((cell for cell in cells if not is_share(cell)), None):
+        return f"share {shown(wrong)} is not a number from 0 to 1"
     if n_groups and len(cells) != n_groups:
         return f"{len(cells)} shares, but the target has {n_groups}"
     total = sum(map(float, cells))
@@ -300,10 +300,10 @@ def _read_target(path: FilePath, marks: set[str], faults: FaultLog) -> list[floa
     for line, text in file.lines():
         if is_comment(text):
             marks.add(text.lstrip("# ").strip().casefold())
-        elif not is_number(text.strip()) or float(text) < 0.0:
-            file.fault(line, f"{shown(text.strip())} is not a number from 0 on")
+        elif not is_share(text.strip()):
+            file.fault(line, f"{shown(text.strip())} is not a number from 0 to 1")
         else:
-            shares.append(float(text))
+            shares.append(float(text.strip()))
     if file.is_whole and (len(shares) < 2 or not any(shares)):
         file.fault(
             0, f"{len(shares)} groups, of which {sum(share > 0 for share in shares)} have a share", "give two or more"

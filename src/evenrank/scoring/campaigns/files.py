@@ -196,6 +196,11 @@ def is_number(text: str) -> bool:
     return len(text) <= SHOWN and _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
 
 
+def is_share(text: str) -> bool:
+    """Whether a text is a number from 0 to 1."""
+    return is_number(text) and 0.0 <= float(text) <= 1.0
+
+
 def is_whole(text: str) -> bool:
     """Whether a text is a whole number of up to nine digits."""
     return _WHOLE.fullmatch(text) is not None

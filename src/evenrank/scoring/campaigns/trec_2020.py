@@ -224,8 +224,7 @@ def read_samples(path: FilePath, judged: JudgedDocuments, faults: FaultLog) -> S
     foreign: set[str] = set()
     rankings: dict[tuple[int, str], int] = {}
     numbers = array("q")
-    for line, cells in file.rows(5, 6):
-        query, sample, document, rank = cells[:4]
+    for line, (query, sample, document, rank, *_) in file.rows(6):
         if not is_whole(rank) or int(rank) < 1:
             file.fault(line, f"rank {shown(rank)} is not a whole number from 1 on")
         elif query not in judged.queries:
@@ -235,18 +234,18 @@ def read_samples(path: FilePath, judged: JudgedDocuments, faults: FaultLog) -> S
             ranking = rankings.setdefault((place, sample), len(rankings))
             numbers.extend((place, ranking, int(rank), judged.documents(document), line))
     table = np.frombuffer(numbers, np.int64).reshape(-1, 5)
-    query, ranking, rank, document, lines = table[np.lexsort((table[:, 2], table[:, 1]))].T.astype(np.intp)
-    expected = np.arange(len(rank)) - np.searchsorted(ranking, ranking) + 1
+    of_query, of_ranking, ranks, documents, lines = table[np.lexsort((table[:, 2], table[:, 1]))].T.astype(np.intp)
+    expected = np.arange(len(ranks)) - np.searchsorted(of_ranking, of_ranking) + 1
     if file.is_whole:
         names, queries = list(rankings), judged.queries.texts()
-        for row in np.flatnonzero(rank != expected)[:MAX_RANK_FAULTS].tolist():
-            where = f"ranking {shown(names[ranking[row]][1])} of query {queries[query[row]]}"
+        for row in np.flatnonzero(ranks != expected)[:MAX_RANK_FAULTS].tolist():
+            where = f"ranking {shown(names[of_ranking[row]][1])} of query {queries[of_query[row]]}"
             fix = "rank the documents of each ranking from 1 without gaps"
-            file.fault(int(lines[row]), f"rank {rank[row]} where {where} has {expected[row]}", fix)
+            file.fault(int(lines[row]), f"rank {ranks[row]} where {where} has {expected[row]}", fix)
         if len(judged.queries) and not rankings:
             file.fault(0, "no query of the run is judged", "give judgments of the same queries")
     n_rankings = np.bincount([place for place, _ in rankings], minlength=len(judged.queries))
-    return Samples(query, document, ranking, rank - 1, n_rankings.astype(np.intp), len(foreign))
+    return Samples(of_query, documents, of_ranking, ranks - 1, n_rankings.astype(np.intp), len(foreign))
 
 
 TREC_2020 = CampaignProtocol(

@@ -76,9 +76,9 @@ def annotate(
 
     Finished parts of the work are kept in a folder beside `out` until the end: after a crash or Ctrl-C the same
     call resumes where it stopped, and gives the same bytes as an undisturbed one. `is_fresh` starts over. The work
-    is done by `n_workers` processes of this machine; `annotate.spark.annotate` does it on a cluster. What Wikidata says
-    is taken from `entities` where it was read before (`annotate_wikis`). `subjects` names a file for the items that
-    have an article in another Wikipedia and none in this one (`formats.subjects`).
+    is done by `n_workers` processes of this machine, by default this one alone; `annotate.spark.annotate` does it on a
+    cluster. What Wikidata says is taken from `entities` where it was read before (`annotate_wikis`). `subjects` names a
+    file for the items that have an article in another Wikipedia and none in this one (`io.subjects`).
     """
     out, subjects = Path(out), None if subjects is None else Path(subjects)
     inputs = inputs if isinstance(inputs, Inputs) else Inputs(Path(inputs))

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from evenrank.wikipedia.mediawiki.client import Record, WikiClient, record_number, records, text
 from evenrank.wikipedia.mediawiki.settings import WikiError
-from evenrank.wikipedia.mediawiki.titles import CATEGORY, INFO, WikiPage, article_of, resolve_titles
+from evenrank.wikipedia.mediawiki.titles import (
+    CATEGORY,
+    IMPORTANCES,
+    INFO,
+    QUALITIES,
+    WikiPage,
+    article_of,
+    resolve_titles,
+)
 
 MAX_DEPTH = 3
 """Deeper, a category tree of Wikipedia reaches almost everything."""
@@ -113,22 +121,9 @@ class AssessmentNames:
     """Names of the categories into which banners sort talk pages; the defaults are those of the English Wikipedia."""
 
     quality: str = "{value}-Class {project}"
-    qualities: tuple[str, ...] = (
-        "FA",
-        "FL",
-        "A",
-        "GA",
-        "B",
-        "C",
-        "Start",
-        "Stub",
-        "List",
-        "Redirect",
-        "NA",
-        "Unassessed",
-    )
+    qualities: tuple[str, ...] = (*QUALITIES, "Redirect", "NA")
     importance: str = "{value}-importance {project}"
-    importances: tuple[str, ...] = ("Top", "High", "Mid", "Low", "Bottom", "NA", "Unknown")
+    importances: tuple[str, ...] = (*IMPORTANCES, "Bottom", "NA")
 
     def of_project(self, quality_project: str, importance_project: str) -> list[str]:
         """Titles of all categories of a project; an empty name has none."""

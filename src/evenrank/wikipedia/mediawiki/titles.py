@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evenrank.core.records import WORK_ORDER
 from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
 from evenrank.wikipedia.mediawiki.settings import WikiError
 
@@ -178,8 +179,10 @@ def _page_or_reason(record: Record, namespace: int) -> WikiPage | Unmatched:
 
 
 TEMPLATE = 10
-QUALITIES = ("FA", "FL", "A", "GA", "B", "C", "Start", "Stub", "List", "Unassessed")
+QUALITIES = (*reversed(WORK_ORDER), "FL", "A", "List", "Unassessed")
+"""Classes that projects give to articles and lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
+"""Importances that projects give, the greatest first."""
 _BETWEEN = "\n@@\n"
 
 
