@@ -196,8 +196,8 @@ TRACK_BIAS = (
     *((group, -5.0) for group in ("Africa", "Asia", "Latin America and the Caribbean", "Oceania", "female")),
     ("Europe", -4.0),
 )
-"""Chosen so that the official AWRF of the order by relevance is about .65: with 12,000 pages and 40 topics, .615 to .672
-over six seeds (501, 502 and 511 to 514), .648 on average."""
+"""Chosen so that the official AWRF of the order by relevance is about .65: with 12,000 pages and 40 topics, from .615
+to .672 over six seeds (501, 502 and 511 to 514), .648 on average."""
 
 WORLDS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {
     USUAL_WORLD: lambda n_pages, n_train, n_eval: {},
