@@ -152,6 +152,21 @@ def test_a_damaged_trial_is_made_again(own_data: evenrank.OwnData, tmp_path: Pat
     assert json.loads(path.read_text())["scores"]["nDCG"].keys() == {"q1", "q2"}
 
 
+def test_the_number_of_workers_does_not_matter(own_data: evenrank.OwnData) -> None:
+    trials_ = [Trial(own_data, name, (), ("q1", "q2"), ("nDCG", "AWRF")) for name in ("relevance", "greedy", "fa-ir")]
+    assert run_trials(trials_, None, 2) == run_trials(trials_, None, 1)
+
+
+def test_a_trial_that_failed_is_tried_again(tmp_path: Path) -> None:
+    evenrank.generate_collection(tmp_path / "world", n_pages=300, n_topics=4)
+    trial = Trial(CollectionData(tmp_path / "world"), "relevance", (), ("1",), ("nDCG",))
+    (failed,) = run_trials([trial], tmp_path / "kept", 1)
+    assert "no index" in failed.error
+    evenrank.build_index(tmp_path / "world")
+    (found,) = run_trials([trial], tmp_path / "kept", 1)
+    assert found.scores["nDCG"].keys() == {"1"}
+
+
 def test_other_data_are_other_trials(own_data: evenrank.OwnData) -> None:
     trial = Trial(own_data, "relevance", (), ("q1",), ("nDCG",))
     changed = evenrank.OwnData(own_data._items, {**own_data.groups, "i0": "b"}, own_data.relevance, "equal")  # type: ignore[dict-item]

@@ -76,7 +76,8 @@ def run_trials(
     finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
     for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
         known[trial.key] = found
-        _write(folder, trial, found)
+        if folder is not None and not found.error:  # what failed for want of an index, say, is tried again
+            _write(folder, trial, found)
     return [known[trial.key] for trial in trials]
 
 
@@ -100,14 +101,12 @@ def _read(folder: Path | None, trial: Trial) -> TrialScores | None:
         return None
     try:
         record = orjson.loads(_path(folder, trial).read_bytes())
-        return TrialScores(record["scores"], record["error"])
+        return TrialScores(record["scores"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
-    if folder is None:
-        return
+def _write(folder: Path, trial: Trial, found: TrialScores) -> None:
     path = _path(folder, trial)
     path.parent.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
@@ -116,7 +115,6 @@ def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
         "settings": dict(trial.settings),
         "n_queries": len(trial.queries),
         "seed": trial.seed,
-        "error": found.error,
         "scores": found.scores,
     }
     with atomic_file(path) as file:
