@@ -29,7 +29,7 @@ Chosen = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Interval:
+class ValueRange:
     """Numbers between two ends, even or even on a logarithmic scale."""
 
     low: float
@@ -61,7 +61,7 @@ class Choices:
         return {"values": list(self.values)}
 
 
-Space = dict[str, Interval | Choices]
+Space = dict[str, ValueRange | Choices]
 
 
 def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None) -> Space:
@@ -108,7 +108,7 @@ def _given_space(policy: PolicyChoice, given: Mapping[str, object]) -> Space:
                 faults.add([f"{owner}: {name}: low must be below high, and above 0 on a logarithmic scale"])
             else:
                 whole = isinstance(low, int) and isinstance(high, int)
-                space[name] = Interval(float(low), float(high), is_log, whole)
+                space[name] = ValueRange(float(low), float(high), is_log, whole)
         elif isinstance(values, Sequence) and not isinstance(values, str) and values:
             space[name] = Choices(tuple(values))
         else:
@@ -121,7 +121,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _usual(hint: Any, default: Any) -> Interval | Choices | None:
+def _usual(hint: Any, default: Any) -> ValueRange | Choices | None:
     """How values of a field other than its default are drawn, by its type and limits; None for texts and lists."""
     limits = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Range)]
     kind = get_args(hint)[0] if limits else hint
@@ -136,10 +136,10 @@ def _usual(hint: Any, default: Any) -> Interval | Choices | None:
     high = limit.most if limit.most is not None else limit.below
     if low is not None and high is not None and high <= 1.0:
         margin = 0.02 * (high - low)
-        return Interval(low + margin * (limit.least is None), high - margin * (limit.most is None))
+        return ValueRange(low + margin * (limit.least is None), high - margin * (limit.most is None))
     middle = abs(float(default)) or 1.0
     lowest = max(middle / FACTOR, low or 0.0, 1.0 if kind is int else 1e-9)
-    return Interval(lowest, max(min(middle * FACTOR, high or math.inf), lowest * 1.01), True, kind is int)
+    return ValueRange(lowest, max(min(middle * FACTOR, high or math.inf), lowest * 1.01), True, kind is int)
 
 
 def draw_settings(

@@ -11,7 +11,7 @@ from evenrank.errors import input_error, reason_of
 from evenrank.progress import Progress, progress_bar
 from evenrank.trec.collection import Collection
 from evenrank.trec.generate.blocks import make_blocks
-from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topics
+from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topic_files
 from evenrank.trec.generate.settings import USUAL_WORLD, GenerateSettings, world_settings
 from evenrank.trec.import_files import ImportFiles, import_locked
 from evenrank.trec.manifest import locked_folder
@@ -63,7 +63,7 @@ def generate_files(
     bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
     try:
         files = file_paths(unfinished, settings)
-        write_topics(files, settings, write_pages(files, settings, make_blocks(settings, workers), bar))
+        write_topic_files(files, settings, write_pages(files, settings, make_blocks(settings, workers), bar))
         for path in sorted(unfinished.iterdir()):
             os.replace(path, out / path.name)
     finally:
