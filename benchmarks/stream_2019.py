@@ -5,11 +5,11 @@
 The 635 queries are cut into two halves by a hash. Settings are chosen on the five sequences without the queries of the
 second half, and reported on the five sequences without those of the first: of the settings that lose at most 1 % of the
 utility of the relevance order, the one with the least unfairness. Relevance is that of the clicks (oracle), or
-estimated from it with noise that is fixed for each query and document (noisy); measures are by the clicks in both
-cases. Attention, exposure and target are those of the track: patience 0.5, stopping with 0.7 at a relevant document,
-exposure by expected stops, target by relevance. The track's own scorer differs in one point: there a document without
-known authors does not keep readers from reading on. One sequence has 25,000 requests; `--requests` takes the first of
-each half, 0 all.
+estimated from it with noise that is fixed for each sequence, query and document (noisy); measures are by the clicks in
+both cases. Attention, exposure and target are those of the track: patience 0.5, stopping with 0.7 at a relevant
+document, exposure by expected stops, target by relevance. The track's own scorer differs in one point: there a document
+without known authors does not keep readers from reading on. One sequence has 25,000 requests; `--requests` takes the
+first of each half, 0 all.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ SETTINGS = {
 }
 MAX_LOSS = 0.01
 """Utility that a chosen setting may lose on the queries that settings are chosen on."""
+N_SEQUENCES = 5
 LOGIT, NOISE = 1.0, 2.0
 """Noisy relevance: the logistic function of ± LOGIT plus normal noise with this standard deviation."""
 
@@ -55,7 +56,8 @@ class Item:
 
     item: str
     clicked: float
-    noisy: float
+    noisy: tuple[float, ...]
+    """An estimate for each sequence."""
     groups: dict[str, float]
 
 
@@ -69,7 +71,7 @@ class Outcome:
 
 
 def read_queries(folder: Path) -> dict[str, list[Item]]:
-    """Query id → its candidates; noise depends on query and document alone."""
+    """Query id → its candidates."""
     with gzip.open(folder / "article-level.csv.gz", "rt") as file:
         groups = {row[0]: {g: float(n) for g, n in Counter(row[1:]).items()} for row in csv.reader(file)}
     queries = {}
@@ -83,10 +85,10 @@ def read_queries(folder: Path) -> dict[str, list[Item]]:
     return queries
 
 
-def noisy(query: str, doc_id: str, relevance: float) -> float:
-    """An estimate of relevance between 0 and 1."""
-    logit = LOGIT * (2 * relevance - 1) + derive(2019, query, doc_id).normal(0.0, NOISE)
-    return float(1.0 / (1.0 + np.exp(-logit)))
+def noisy(query: str, doc_id: str, relevance: float) -> tuple[float, ...]:
+    """An estimate of relevance between 0 and 1 for each sequence; noise depends on sequence, query and document."""
+    logits = LOGIT * (2 * relevance - 1) + derive(2019, query, doc_id).normal(0.0, NOISE, N_SEQUENCES)
+    return tuple((1.0 / (1.0 + np.exp(-logits))).tolist())
 
 
 def is_first_half(query: str) -> bool:
@@ -103,11 +105,11 @@ def read_sequences(folder: Path) -> list[list[str]]:
     return list(found.values())
 
 
-def run(policy: str, sequence: Sequence[str], queries: dict[str, list[Item]], relevance: str) -> Outcome:
+def run(policy: str, number: int, sequence: Sequence[str], queries: dict[str, list[Item]], relevance: str) -> Outcome:
     """Rank a sequence and measure it by the clicks."""
     stream = evenrank.Stream(policy, **READING)
     rows = {
-        query: [(one.item, one.clicked if relevance == "oracle" else one.noisy, one.groups) for one in items]
+        query: [(one.item, one.clicked if relevance == "oracle" else one.noisy[number], one.groups) for one in items]
         for query, items in queries.items()
     }
     rankings = [stream.rank(query, rows[query]) for query in sequence]
@@ -119,7 +121,7 @@ def run(policy: str, sequence: Sequence[str], queries: dict[str, list[Item]], re
 def over_sequences(
     policy: str, sequences: Sequence[Sequence[str]], queries: dict[str, list[Item]], relevance: str
 ) -> list[Outcome]:
-    return [run(policy, sequence, queries, relevance) for sequence in sequences]
+    return [run(policy, number, sequence, queries, relevance) for number, sequence in enumerate(sequences)]
 
 
 def choose(outcomes: dict[str, list[Outcome]], settings: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ def test_machine_formats(folder: Path, form: str) -> None:
         (stream,) = json.loads(result.stdout)["streams"]
         assert stream["name"] == "optimal"
         assert stream["settings"] == {
-            "policy": {"name": "optimal", "settings": {"fairness": "100.0"}},
+            "policy": {"name": "optimal", "settings": {"fairness": "10.0"}},
             "target": "relevant",
             "seed": 0,
             "server": "main",

@@ -243,7 +243,7 @@ class OptimalStream(CheckedPolicy):
         "Usunier, Do and Dohmatob, Fast online ranking with fairness of exposure, FAccT 2022; Frank and Wolfe 1956"
     )
 
-    fairness: Annotated[float, Range(least=0.0, most=1e9)] = 100.0
+    fairness: Annotated[float, Range(least=0.0, most=1e9)] = 10.0
     """Weight of unfairness against utility, both as shares of the exposure that was offered."""
 
     def order(self, request: StreamRequest) -> NDArray[np.intp]:
