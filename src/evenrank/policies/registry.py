@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from evenrank.core.records import Task
-from evenrank.core.settings import Settings, describe_settings, make_settings, setting_texts
+from evenrank.core.settings import Setting, Settings, describe_settings, make_settings, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.policies.best_of import BestOf
 from evenrank.policies.controller import Controller
@@ -156,7 +156,7 @@ def task_faults(policy: Policy, task: Task) -> Iterator[str]:
 
 def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
     """The facts of a policy as plain data, for lists and documentation."""
-    settings = describe_settings(owner) if isinstance(owner, type) and is_dataclass(owner) else []
+    settings: list[Setting] = describe_settings(owner) if isinstance(owner, type) and is_dataclass(owner) else []
     return {
         "name": owner.name,
         "tasks": list(owner.tasks),
