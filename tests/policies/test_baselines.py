@@ -20,8 +20,8 @@ from evenrank.policies.epsilon_greedy import EpsilonGreedy
 from evenrank.policies.exposure_lp import ExposureLP, birkhoff
 from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure_probability, least_protected
 from evenrank.policies.filter import Filter
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_list import list_problem
+from evenrank.policies.optimal import OptimalList
+from evenrank.policies.optimal.list import list_problem
 from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy
@@ -167,7 +167,7 @@ def test_best_of_chooses_topic_by_topic() -> None:
         target = target_of(candidates, TASK1)
         best = BestOf(rankers).rank(candidates, target, TASK1, derive(1)).positions[0]
         lists = [make_policy(name, 1).rank(candidates, target, TASK1, derive(1)).positions[0] for name in rankers]
-        problem = list_problem(Optimal(), candidates, target, len(best))
+        problem = list_problem(OptimalList(), candidates, target, len(best))
         scores = [problem.score(found) for found in lists]
         chosen.append(int(np.argmax(scores)))
         assert np.array_equal(best, lists[chosen[-1]])

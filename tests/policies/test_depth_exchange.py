@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from evenrank.core.exposure import discounts
-from evenrank.policies.optimisation import depth_exchange
-from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths
+from evenrank.policies.optimal import exchange as depth_exchange
+from evenrank.policies.optimal.compound import CompoundProblem
+from evenrank.policies.optimal.exchange import Depth, improve_at_all_depths
 
 DEPTHS, WEIGHTS = (3, 6, 12), (0.3, 0.3, 0.4)
 

@@ -155,6 +155,8 @@ def command(
         warn(note)
     ranked.write(output, with_record=has_record)
     say(f"{output}: {policy} on {_ranked_topics(ranked)}")
+    if words := ranked.in_words():
+        say(words)
 
 
 def _ranked_topics(ranked: evenrank.RankedTopics) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import MissingExtraError
 from evenrank.items.query_results import Id, QueryCertificates, QueryRankings
+from evenrank.policies.optimal.sequence import loss_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ SHOWN = (
     "gap",
     "EE-L",
     "EE-L_lower_bound",
+    "EE-L_restricted_lower_bound",
     "relevance_share",
     "AWRF",
 )
@@ -44,6 +46,11 @@ class Reranked:
     def certificate(self) -> dict[str, float]:
         """The mean over queries of each number that every certificate has."""
         return self.certificates.mean()
+
+    def in_words(self) -> str:
+        """What the policy proves of several rankings of a query, as a sentence; empty where there is nothing to say."""
+        said = loss_in_words(self.certificate, "these items")
+        return f"mean over queries: {said}" if said and len(self.rankings) > 1 else said
 
     def to_dict(self) -> dict[Id, list[Any]]:
         """Query → items; query → lists of items where there are several rankings."""

@@ -10,7 +10,7 @@ import numpy as np
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.inner import InnerPolicies
-from evenrank.policies.optimisation.compound import CompoundProblem
+from evenrank.policies.optimal.compound import CompoundProblem
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.shares import counted_rows
 

@@ -10,8 +10,8 @@ import numpy as np
 from evenrank.core.allowed import PageCountOrAll, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.exchange_search import improve
+from evenrank.policies.optimal.compound import CompoundProblem
+from evenrank.policies.optimal.exchange import improve
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order, repeat_ranking
 from evenrank.policies.shares import counted_rows

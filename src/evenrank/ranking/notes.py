@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenrank.errors import listed
-from evenrank.policies import precision_floor as floor
-from evenrank.policies.optimal import WITHOUT_FLOOR
+from evenrank.policies.optimal import precision_floor as floor
+from evenrank.policies.optimal.sequence import WITHOUT_FLOOR
 from evenrank.ranking.job import RankingJob, TopicRankings
 
 

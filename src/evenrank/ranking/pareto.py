@@ -19,7 +19,7 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, listed
 from evenrank.parallel import map_batches, n_cores
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import OptimalList, OptimalSequence
 from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
@@ -185,10 +185,11 @@ def frontier(
     target: EstimatedTarget,
     request: Request,
     weights: Sequence[float] = WEIGHTS,
-    policy: Optimal | None = None,
+    policy: OptimalList | OptimalSequence | None = None,
 ) -> list[FrontierPoint]:
     """The trade-offs of one topic, one for each weight of fairness; none without candidates."""
-    policy, rng = policy or Optimal(), derive(0, candidates.topic_id)
+    policy = policy or (OptimalList() if request.task == 1 else OptimalSequence())
+    rng = derive(0, candidates.topic_id)
     at_weights = (replace(policy, fairness=weight).rank(candidates, target, request, rng) for weight in weights)
     pairs = zip(weights, (rankings.certificate for rankings in at_weights), strict=True)
     return [_point(request.task, weight, certificate) for weight, certificate in pairs if certificate]
@@ -221,7 +222,7 @@ def mean_frontier(frontiers: Iterable[Sequence[FrontierPoint]]) -> list[Frontier
 
 def _topic_frontier(part: tuple[RankingJob, int, Sequence[float]]) -> tuple[int, list[FrontierPoint]]:
     job, topic_id, weights = part
-    if not isinstance(job.policy, Optimal):
+    if not isinstance(job.policy, OptimalList | OptimalSequence):
         raise EvenrankError(f"the frontier is that of optimal, not of {job.policy.name}")
     prepared = job.prepare(topic_id)
     if prepared is None:

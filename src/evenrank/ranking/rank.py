@@ -16,6 +16,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
 from evenrank.io.runs import write_record, write_run
 from evenrank.parallel import n_cores
+from evenrank.policies.optimal.sequence import loss_in_words
 from evenrank.policies.policy import Policy
 from evenrank.progress import track
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
+SHOWN = (
+    "score",
+    "upper_bound",
+    "EE-L",
+    "EE-L_lower_bound",
+    "EE-L_restricted_lower_bound",
+    "gap",
+    "relevance_share",
+    "AWRF",
+)
 """Numbers of a certificate that the short form names."""
 
 
@@ -51,6 +61,13 @@ class RankedTopics:
     def certificate(self) -> dict[str, float]:
         """The mean over topics of what the policy can prove; empty for a policy that proves nothing."""
         return mean_certificate(self.topics)
+
+    def in_words(self) -> str:
+        """What the policy proves of the sequences of Task 2, as a sentence; empty where there is nothing to say."""
+        if len(self.topics) == 1:
+            return loss_in_words(self.certificate, f"these {self.topics[0].n_candidates:,} pages")
+        said = loss_in_words(self.certificate, "the candidates")
+        return f"mean over topics: {said}" if said else ""
 
     def write(self, path: FilePath, *, with_record: bool = True) -> Path:
         """Write the run to a file (gzip by its ending), and its record beside it as `PATH.json`."""

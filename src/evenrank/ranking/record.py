@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evenrank.core.records import Run, Topic
+from evenrank.policies.optimal.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.policy import Policy, settings_of
-from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.ranking.job import RankingJob, TopicRankings
 
 PARTS = ("evenrank", "numpy", "scipy", "tantivy")
@@ -69,7 +69,7 @@ def legible(result: TopicRankings, policy: Policy) -> TopicRankings:
     The objective of a sequence is a loss less a reward for relevance, which is divided by the weight of fairness.
     """
     weight = result.certificate.get("fairness_used", getattr(policy, "fairness", 1.0))
-    left_out = ("objective", "lower_bound") if weight < LEAST_FAIRNESS else ()
+    left_out = ("objective", "lower_bound", "restricted_lower_bound") if weight < LEAST_FAIRNESS else ()
     kept = {name: value + 0.0 for name, value in result.certificate.items() if name not in left_out}
     return replace(result, certificate=kept)
 

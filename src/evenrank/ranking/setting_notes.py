@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from evenrank.core.groups import GroupSpace
 from evenrank.errors import listed
 from evenrank.policies.inner import inner_policies
+from evenrank.policies.registry import idle_settings
 from evenrank.ranking.groups import cells_within
 from evenrank.ranking.job import RankingJob
 from evenrank.retrieval.engine.engines import index_folder
@@ -15,7 +16,13 @@ from evenrank.retrieval.engine.engines import index_folder
 
 def setting_notes(job: RankingJob, given: Names[str]) -> tuple[str, ...]:
     """Notes on the settings of a job; `given` are the names of those that were set."""
-    return (*_scored(job, given), *_outside(job), *_titles_alone(job))
+    return (*_idle(job, given), *_scored(job, given), *_outside(job), *_titles_alone(job))
+
+
+def _idle(job: RankingJob, given: Names[str]) -> Iterator[str]:
+    """Settings of the policy that are accepted and do nothing."""
+    for name, reason in idle_settings(job.policy.name, job.request.task, given).items():
+        yield f"the setting {name} of {job.policy.name} has no effect: {reason}"
 
 
 def _scored(job: RankingJob, given: Names[str]) -> Iterator[str]:

@@ -28,9 +28,9 @@ from evenrank.core.exposure import Attention, check_attention, parse_attention
 from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER, Topic
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import Optimal, OptimalList
+from evenrank.policies.optimal.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.policy import Policy
-from evenrank.policies.precision_floor import LEAST_FAIRNESS
 from evenrank.policies.registry import make_policy
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.groups import parse_restriction
@@ -46,7 +46,7 @@ NO_GROUPS = Message("Choose at least one of the groups that count.")
 LISTS = ("keywords", "dimensions", "importance", "within")
 """Fields that are lists."""
 IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
-QUICK = Optimal(proof="brief")
+QUICK = OptimalList(proof="brief")
 """`optimal` for people who wait: within about half a percent of the best score, in half the time."""
 
 

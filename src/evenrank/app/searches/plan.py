@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.rng import derive
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import OptimalSequence
 from evenrank.policies.policy import Request
 from evenrank.ranking.job import Prepared
 
@@ -26,7 +26,7 @@ LEAST_GAIN = 1e-6
 def plan_draws(prepared: Prepared, fairness: float, request: Request) -> tuple[Kinds, dict[str, float]]:
     """Kinds (draw by rank), and what the policy proves of them."""
     candidates, target = prepared
-    ranked = Optimal(fairness=fairness).rank(candidates, target, request, derive(0))
+    ranked = OptimalSequence(fairness=fairness).rank(candidates, target, request, derive(0))
     return candidates.alignment.page_type[ranked.positions].astype(np.uint16), ranked.certificate
 
 

@@ -14,15 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.assignment import lower_bounds
-from evenrank.policies.optimisation.bands import Effort
-from evenrank.policies.optimisation.certificate import ROUNDING_ERROR, BoundError, DepthProof
-from evenrank.policies.optimisation.compound import LEAST, Band, CompoundProblem
-from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths
-from evenrank.policies.optimisation.exchange_search import best_improved
-from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking, strongest_per_type
-from evenrank.policies.optimisation.relaxation import Relaxation, relax
-from evenrank.policies.optimisation.single_depth import FreeSolution, solve_free
+from evenrank.policies.optimal.bounds import lower_bounds
+from evenrank.policies.optimal.compound import LEAST, Band, CompoundProblem
+from evenrank.policies.optimal.exchange import Depth, best_improved, improve_at_all_depths
+from evenrank.policies.optimal.permutohedron import Mixture, best_ranking, strongest_per_type
+from evenrank.policies.optimal.relaxation import Effort, FreeSolution, Relaxation, relax, solve_free
 
 N_STARTS = 3
 """Rankings from which local search starts, in a list for one depth; below a head it is one."""
@@ -43,6 +39,40 @@ UNREAD = 1e-5
 """Attention of a rank, as a share of that of the first, at and below which nobody is expected to read it."""
 USUAL_DECLINE = 0.6
 """Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
+
+
+ROUNDING_ERROR = 1e-9
+"""Relative error that floating-point arithmetic may make in a score or a bound."""
+
+
+NO_SCORE = 1e-9
+"""A bound below this means that no ranking can score."""
+
+
+class BoundError(RuntimeError):
+    """A score above its proven bound: an error in this program, never in its input."""
+
+
+@dataclass(frozen=True)
+class DepthProof:
+    """What is known of one depth, scores in units of the most relevant ranking's nDCG at that depth."""
+
+    depth: int
+    score: float
+    """Of the first `depth` ranks of the list."""
+    upper_bound: float
+    """No ranking of that depth has a higher score."""
+    relaxed: float
+    """Score of the best mixture of rankings found."""
+    relevance_share: float
+    """Discounted relevance, relative to the order by relevance."""
+    awrf: float
+    n_iterations: int
+
+    @property
+    def gap(self) -> float:
+        """How far the list can be from the best one for this depth alone, as a share of the bound."""
+        return (self.upper_bound - self.score) / self.upper_bound if self.upper_bound > NO_SCORE else 0.0
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,24 @@
+"""The policy `optimal`: one name for the list of Task 1 and the sequence of Task 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from evenrank.core.records import Task
+from evenrank.policies.optimal.list import OptimalList
+from evenrank.policies.optimal.sequence import OptimalSequence
+from evenrank.policies.policy import Policy, PolicyByTask
+
+
+class Optimal(PolicyByTask):
+    """Task 1: one list with a high expected nDCG × AWRF at every depth. Task 2: the sequence of least expected loss."""
+
+    name: ClassVar[str] = "optimal"
+    tasks: ClassVar[tuple[Task, ...]] = (1, 2)
+    paper_runs: ClassVar[tuple[str, ...]] = ()
+    citation: ClassVar[str] = (
+        "Expected exposure: Diaz et al. 2020 (doi:10.1145/3340531.3411962); Frank–Wolfe: Jaggi, ICML 2013; "
+        "AWRF: Sapiezynski et al. 2019"
+    )
+    of_task: ClassVar[Mapping[Task, type[Policy]]] = {1: OptimalList, 2: OptimalSequence}
