@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.policies.deficit import Deficit
-from evenrank.policies.exposure_disparity import ExposureDisparity
+from evenrank.policies.diversification import ExposureDisparity, mixed_share, relevance_share
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.policy import Request
-from evenrank.policies.shares import mixed_share, relevance_share
 
 from .made_up import GEOGRAPHY_AND_GENDER, make_candidates, target_of
 from .small import LEFT, RIGHT, pages

@@ -12,7 +12,7 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.target import blend
 from evenrank.errors import EvenrankError
-from evenrank.policies.inferred import Inferred
+from evenrank.policies.mixtures import Inferred
 from evenrank.policies.optimal import OptimalSequence
 from evenrank.policies.optimal.sequence import sequence_problem
 from evenrank.policies.optimal.solver import mean_exposure

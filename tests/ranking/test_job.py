@@ -12,9 +12,9 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
-from evenrank.policies.exposure_disparity import ExposureDisparity
-from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.diversification import ExposureDisparity
 from evenrank.policies.policy import Request
+from evenrank.policies.sequences import PlackettLuce
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant_length
 from evenrank.ranking.run_source import RunSource

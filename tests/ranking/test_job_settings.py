@@ -115,7 +115,7 @@ def test_a_policy_made_in_python_is_checked_too() -> None:
 FAULTS = {
     "proof=foo": "proof=foo: choose from brief, quick, thorough",
     "min_precision=1.5": "min_precision is 1.5",
-    "min_precision=2": "min_precision is 2",
+    "log_base=1": "log_base is 1",
     "max_iterations=few": "max_iterations=few: not a whole number",
     "fairnes=1": "unknown setting 'fairnes'",
     "n_candidates=0": "n_candidates is 0",

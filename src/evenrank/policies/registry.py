@@ -10,27 +10,14 @@ from typing import Any
 from evenrank.core.records import Task
 from evenrank.core.settings import Settings, describe_settings, make_settings, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.policies.best_of import BestOf
-from evenrank.policies.controller import Controller
-from evenrank.policies.deficit import Deficit
-from evenrank.policies.det_const_sort import DetConstSort
-from evenrank.policies.epsilon_greedy import EpsilonGreedy
-from evenrank.policies.exposure_disparity import ExposureDisparity
-from evenrank.policies.exposure_lp import ExposureLP
-from evenrank.policies.fa_ir import FaIr
-from evenrank.policies.filter import Filter
-from evenrank.policies.fusion import Fusion
-from evenrank.policies.inferred import Inferred
-from evenrank.policies.inner import inner_policies
-from evenrank.policies.mmr import MMR
+from evenrank.policies.deficit import Deficit, Swap
+from evenrank.policies.diversification import ExposureDisparity, Proportional, RelevanceShare
+from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.plackett_luce import PlackettLuce
 from evenrank.policies.policy import Policy, PolicyByTask
-from evenrank.policies.proportional import Proportional
-from evenrank.policies.relevance import Relevance
-from evenrank.policies.relevance_share import RelevanceShare
-from evenrank.policies.swap import Swap
-from evenrank.policies.union import Union
+from evenrank.policies.relevance import MMR, EpsilonGreedy, Relevance
+from evenrank.policies.rerankers import DetConstSort, ExposureLP, FaIr
+from evenrank.policies.sequences import Controller, PlackettLuce
 
 _ALL: tuple[type[Policy], ...] = (
     Relevance,

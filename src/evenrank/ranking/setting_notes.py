@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evenrank.core.groups import GroupSpace
 from evenrank.errors import listed
-from evenrank.policies.inner import inner_policies
+from evenrank.policies.mixtures import inner_policies
 from evenrank.policies.registry import idle_settings
 from evenrank.ranking.groups import cells_within
 from evenrank.ranking.job import RankingJob
