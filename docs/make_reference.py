@@ -18,7 +18,8 @@ from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.settings import Setting, describe_settings
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
-from evenrank.policies.registry import POLICIES
+from evenrank.policies.policy import PolicyByTask
+from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.trec.dimensions.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
@@ -114,16 +115,19 @@ def policies_page() -> str:
         if policy.paper_runs:
             settings = getattr(policy, "run_settings", {})
             runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]
-            lines.append(f"- Stands for the paper's runs {', '.join(runs)}")
+            lines.append(f"- Reconstructs, from their descriptions, the paper's runs {', '.join(runs)}")
         if near := getattr(policy, "near_runs", ()):
             lines.append(
                 f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
             )
         lines += [f"- Source: {policy.citation}", ""]
-        if settings := describe_settings(policy):
-            lines += ["| setting | default | meaning |", "|---|---|---|"]
-            lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
-            lines.append("")
+        for task in policy.tasks if isinstance(policy, type) and issubclass(policy, PolicyByTask) else policy.tasks[:1]:
+            owner = type(make_policy(policy, task))
+            if settings := describe_settings(owner):
+                heading = "setting" if owner is policy else f"setting of Task {task}"
+                lines += [f"| {heading} | default | meaning |", "|---|---|---|"]
+                lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
+                lines.append("")
     return "\n".join(lines)
 
 

@@ -21,8 +21,7 @@ from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
-from evenrank.ranking.run_source import RunSource, calibrate_run
-from evenrank.ranking.sources import CandidateSource, Found
+from evenrank.ranking.sources import CandidateSource, Found, RunSource, Session, calibrate_run
 from evenrank.trec.collection import Collection
 
 from .made_up import TASK1, TASK2, make_candidates, target_of
@@ -71,7 +70,7 @@ class CountingSource:
 def test_candidates_are_found_once_for_all_weights(golden_collection: Collection, golden_runs: list[Path]) -> None:
     source = CountingSource(calibrate_run(read_run(golden_runs[0]), golden_collection.topics))
     settings = BuildSettings(sharpness=1.0, group_odds="none")
-    job = RankingJob(golden_collection.path, source, OptimalList(), TASK1, settings)
+    job = RankingJob(Session(golden_collection.path), source, OptimalList(), TASK1, settings)
     ((topic_id, points),) = topic_frontiers(job, [101], (0.0, 1.0, 10.0))
     assert (topic_id, len(points), source.n_asked) == (101, 3, 1)
     alone = replace(job, policy=OptimalList(fairness=10.0)).rank(101)
@@ -83,7 +82,7 @@ def test_topics_without_candidates_and_other_policies(golden_collection: Collect
         replace(read_run(golden_runs[0]), topic_ids=np.empty(0, np.int32), starts=np.zeros(1, np.int64))
     )
     job = RankingJob(
-        golden_collection.path, nothing, OptimalList(), TASK1, BuildSettings(sharpness=1.0, group_odds="none")
+        Session(golden_collection.path), nothing, OptimalList(), TASK1, BuildSettings(sharpness=1.0, group_odds="none")
     )
     assert list(topic_frontiers(job, [101, 103], (0.0, 1.0))) == []
     with pytest.raises(EvenrankError, match="the frontier is that of optimal, not of relevance"):

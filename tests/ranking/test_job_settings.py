@@ -71,7 +71,7 @@ def test_a_number_out_of_range_ends_the_program_with_2_and_is_named(
     assert not output.exists()
 
 
-@pytest.mark.parametrize("owner", set(OWNERS.values()))
+@pytest.mark.parametrize("owner", list(dict.fromkeys(OWNERS.values())), ids=lambda owner: owner.__name__)
 def test_every_number_declares_a_lower_and_an_upper_end(owner: Any) -> None:
     for name in numeric(owner):
         (one,) = (one for one in limits_of(owner)[name] if isinstance(one, Range))

@@ -30,8 +30,8 @@ from evenrank.core.records import Task
 from evenrank.database.database import Database
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import RankingJob, forget_collection, full_request
-from evenrank.ranking.sources import SearchSource, calibrate_source, forget_index, own_group_counts
+from evenrank.ranking.job import RankingJob, full_request
+from evenrank.ranking.sources import SearchSource, Session, calibrate_source, own_group_counts
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.trec.collection import Collection
@@ -90,7 +90,8 @@ class DeskSource(SearchSource):
 
 def desk_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> DeskSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = DeskSource(collection.path, n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice)
+    session, counts = Session(collection.path), own_group_counts(collection)
+    source = DeskSource(session, n_pages, tuple(collection.masks), counts, choice=choice)
     return calibrate_source(source, collection.topics)
 
 
@@ -102,7 +103,7 @@ def learn_goals(collection: Collection, source: DeskSource, n_pages: int) -> dic
     information = collection.default_groups(BuildSettings().information)
     settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
     tasks: tuple[Task, ...] = (1, 2)
-    jobs = {task: RankingJob(collection.path, source, Relevance(), full_request(task), settings) for task in tasks}
+    jobs = {task: RankingJob(source.session, source, Relevance(), full_request(task), settings) for task in tasks}
     return {task: job.learned().settings for task, job in jobs.items()}
 
 
@@ -257,8 +258,6 @@ def open_desk(collection_path: Path, settings: WebSettings) -> Desk:
 
 def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> Desk:
     """The desk of a collection, as it is on disk now, with a store that is open already."""
-    forget_collection()
-    forget_index()
     collection = Collection.open(collection_path)
     keep_id_numbers(store, collection)
     source = desk_source(collection, settings.n_candidates, settings.model)

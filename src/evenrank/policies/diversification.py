@@ -120,13 +120,15 @@ class PM2:
 
 @dataclass(frozen=True)
 class Proportional(CheckedPolicy):
-    """Groups as important as their share of the world; a sequence owes each group what earlier rankings missed."""
+    """Groups as important as their share of the world; a sequence owes each group what earlier rankings missed.
+
+    Where fully unknown pages count for no group, they are no group that is due a share either.
+    """
 
     name: ClassVar[str] = "proportional"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
     paper_runs: ClassVar[tuple[str, ...]] = ("UoGTrDivPropT1", "UoGTrDivPropT2")
     citation: ClassVar[str] = "Santos et al., xQuAD, WWW 2010; Dang and Croft, PM-2, SIGIR 2012"
-    reconstructed: ClassVar[bool] = True
 
     weight: Share = 0.5
     """Weight of diversity against relevance, λ of the formulas."""
@@ -139,19 +141,21 @@ class Proportional(CheckedPolicy):
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
     ) -> Rankings:
         queues = TypeQueues(candidates, candidates.utility(request.task), request.length)
-        share = background_share(relevance_share(candidates, request.task), target.space)
+        ignored = ignores_unknown(target, request)
+        share = background_share(relevance_share(candidates, request.task, drop_unknown=ignored), target.space)
+        rows = counted_rows(candidates, target, request)
+        counted = Alignment(rows, candidates.alignment.page_type)
         weights = request.weights(min(request.length, len(candidates)))
         exposure = np.zeros(target.space.n_groups)
         rankings = []
         for number in range(1, request.n_rankings + 1):
             importance = still_due(share, exposure, number, float(weights.sum()))
-            row = fill_row(queues, self._chooser(candidates, importance), request.length)
-            exposure += candidates.divided.take(np.array(row, np.intp)).total(weights)
+            row = fill_row(queues, self._chooser(rows, importance), request.length)
+            exposure += counted.take(np.array(row, np.intp)).total(weights)
             rankings.append(row)
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))
 
-    def _chooser(self, candidates: Candidates, importance: NDArray[np.float64]) -> Chooser:
-        rows = candidates.divided.rows
+    def _chooser(self, rows: NDArray[np.float64], importance: NDArray[np.float64]) -> Chooser:
         return (
             XQuAD(rows, importance, self.window, self.weight)
             if self.diversifier == "xquad"
@@ -219,7 +223,6 @@ class RelevanceShare(CheckedPolicy):
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
     paper_runs: ClassVar[tuple[str, ...]] = ("UoGTrDRelDiT1", "UoGTrDRelDiT2")
     citation: ClassVar[str] = "the track's overview, 'allocating positions … proportionally'; seats by Sainte-Laguë"
-    reconstructed: ClassVar[bool] = True
 
     pool: PageCountOrAll = 0
     """Shares are counted over this many of the most relevant candidates; 0 counts all."""
@@ -286,7 +289,6 @@ class ExposureDisparity(CheckedPolicy):
     near_runs: ClassVar[tuple[str, ...]] = ("UoGTrDExpDisLT1", "UoGTrLambT2")
     near_because: ClassVar[str] = "they trained LambdaMART; here one number is fitted (learned=true), or none"
     citation: ClassVar[str] = "the track's overview; exposure as in Biega et al., Equity of attention, SIGIR 2018"
-    reconstructed: ClassVar[bool] = True
 
     weight: Weight = 0.1
     """Value of one unit of missing exposure against the best page's relevance."""

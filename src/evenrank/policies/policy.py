@@ -140,7 +140,7 @@ class Policy(Protocol):
     tasks: ClassVar[tuple[Task, ...]]
     """Tasks it serves."""
     paper_runs: ClassVar[tuple[str, ...]]
-    """Runs of the paper's tables that it reproduces."""
+    """Runs of the paper's tables whose method it reconstructs from their descriptions; their scores are not its own."""
     citation: ClassVar[str]
     """Where the method comes from."""
 

@@ -44,6 +44,8 @@ PolicyEntry = type[Policy] | Policy
 """A policy class, whose fields are its settings, or a policy object that is ready to rank."""
 POLICIES: dict[str, PolicyEntry] = {policy.name: policy for policy in _ALL}
 """Policies by name; `register_policy` adds to them."""
+DEFAULT_POLICY = Optimal.name
+"""The policy of `rank` and `rerank` unless another one is asked for."""
 
 
 def register_policy(entry: PolicyEntry) -> None:
@@ -187,6 +189,6 @@ def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
         "run_settings": dict(getattr(owner, "run_settings", {})),
         "near_runs": list(getattr(owner, "near_runs", ())),
         "near_because": str(getattr(owner, "near_because", "")),
-        "reconstructed": bool(getattr(owner, "reconstructed", False)),
+        "reconstructed": bool(getattr(owner, "paper_runs", ())),
         "citation": str(getattr(owner, "citation", "")),
     }

@@ -17,8 +17,5 @@ class Optimal(PolicyByTask):
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
     paper_runs: ClassVar[tuple[str, ...]] = ()
-    citation: ClassVar[str] = (
-        "Expected exposure: Diaz et al. 2020 (doi:10.1145/3340531.3411962); Frank–Wolfe: Jaggi, ICML 2013; "
-        "AWRF: Sapiezynski et al. 2019"
-    )
+    citation: ClassVar[str] = f"Task 1: {OptimalList.citation}. Task 2: {OptimalSequence.citation}"
     of_task: ClassVar[Mapping[Task, type[Policy]]] = {1: OptimalList, 2: OptimalSequence}

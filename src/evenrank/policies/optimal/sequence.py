@@ -83,7 +83,11 @@ class OptimalSequence(CheckedPolicy):
     name: ClassVar[str] = "optimal"
     tasks: ClassVar[tuple[Task, ...]] = (2,)
     paper_runs: ClassVar[tuple[str, ...]] = ()
-    citation: ClassVar[str] = "Expected exposure: Diaz et al. 2020 (doi:10.1145/3340531.3411962)"
+    citation: ClassVar[str] = (
+        "Expected exposure: Diaz et al. 2020 (doi:10.1145/3340531.3411962); "
+        "optimising over the exposures that rankings can give: Kletti, Renders and Loiseau, the Expohedron, WSDM 2022; "
+        "Frank–Wolfe for fair rankings: Do et al., NeurIPS 2021, and Do and Usunier, SIGIR 2022"
+    )
 
     fairness: Weight = 1.0
     """Weight of fairness against relevance; 0 is the order by relevance. All of the relevance is worth 1.25 % of the
