@@ -27,7 +27,7 @@ from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimal import OptimalList, OptimalSequence
-from evenrank.policies.optimal.sequence import LOSS, LOSS_BOUND, RESTRICTED_LOSS_BOUND, WORTH_OF_RELEVANCE
+from evenrank.policies.optimal.sequence import LOSS, LOSS_BOUND, RESTRICTED_LOSS_BOUND, WORK_WEIGHT, WORTH_OF_RELEVANCE
 from evenrank.policies.policy import Candidates, Request
 from optimal_topics import made_up_space
 
@@ -157,7 +157,7 @@ def check_sequence(rng: np.random.Generator, number: int, is_default: bool) -> I
 
 def _centre(policy: OptimalSequence, candidates: Candidates, weights: np.ndarray) -> tuple[np.ndarray, float]:
     """What pages are drawn to, so that fair shares and reward are one square, and what that adds."""
-    reward = candidates.relevance * (1.0 - policy.work_weight * (1.0 - candidates.work_needed))
+    reward = candidates.relevance * (1.0 - WORK_WEIGHT * (1.0 - candidates.work_needed))
     worth = WORTH_OF_RELEVANCE * weights.sum() ** 2 / (policy.fairness * min(policy.fairness, 1.0))
     worth /= np.sort(reward)[::-1][: len(weights)] @ weights
     fair = candidates.relevance / candidates.relevance.sum() * weights.sum()  # all pages are of one quality class

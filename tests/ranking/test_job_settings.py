@@ -116,7 +116,7 @@ FAULTS = {
     "proof=foo": "proof=foo: choose from brief, quick, thorough",
     "min_precision=1.5": "min_precision is 1.5",
     "log_base=1": "log_base is 1",
-    "max_iterations=few": "max_iterations=few: not a whole number",
+    "precision_rank=few": "precision_rank=few: not a whole number",
     "fairnes=1": "unknown setting 'fairnes'",
     "n_candidates=0": "n_candidates is 0",
     "sharpness=99": "sharpness is 99, but must be from 0 to 20",

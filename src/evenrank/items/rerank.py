@@ -25,7 +25,7 @@ from evenrank.items.reranked import Reranked
 from evenrank.items.wanted import joint_target
 from evenrank.parallel import map_batches, n_cores
 from evenrank.policies.policy import Candidates, Policy, Request
-from evenrank.policies.registry import POLICIES, find_policy, make_policy
+from evenrank.policies.registry import POLICIES, find_policy, idle_settings, make_policy
 
 QUERIES_AT_ONCE = 8
 """Queries sent to a process together."""
@@ -118,6 +118,8 @@ def rerank(
     rankings, certificates = _result(given, _rank_all(job, queries, len(given.queries), workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
     notes = [f"queries without a target: {', '.join(without)}"] if without else []
+    idle = idle_settings(chosen.name, 1 if n_rankings == 1 else 2, settings or {})
+    notes += [f"the setting {name} of {chosen.name} has no effect: {reason}" for name, reason in idle.items()]
     return Reranked(rankings, certificates, chosen.name, (*given.notes, *notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, partial
@@ -181,6 +182,10 @@ class PolicyByTask:
     def __init__(self, **settings: Any) -> None:
         known = {task: [field.name for field in fields(owner)] for task, owner in self.of_task.items()}  # type: ignore[arg-type]
         names = sorted({name for of_task in known.values() for name in of_task})
+        for name in [name for name in settings if name in self.former_settings]:
+            reason = self.former_settings[name]
+            warnings.warn(f"the setting {name} of {self.name} has no effect: {reason}", FutureWarning, stacklevel=2)
+            del settings[name]
         if unknown := [name for name in settings if name not in names]:
             raise EvenrankError("\n".join(str(UnknownNameError("setting", name, names)) for name in unknown))
         faults = Collected()

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.policies.optimal.compound import LEAST, CompoundProblem, divergence_by_group, shares, total_divergence
+from evenrank.policies.optimal.permutohedron import best_ranking
 
 SEARCHED_WEIGHT = 0.01
 """Ranks with a smaller share of all exposure are left as they are: there the relaxation has left nothing to gain."""
@@ -256,24 +257,15 @@ class Depth:
     problem: CompoundProblem
     """Of the ranks down to here."""
     weight: float
-    power: float
-    """Exponent of AWRF."""
-    limit: int
-    """How many of the most relevant pages may be shown down to here."""
 
     @property
     def n_ranks(self) -> int:
         return len(self.problem.discounts)
 
 
-def improve_at_all_depths(
-    depths: Sequence[Depth], ranking: NDArray[np.intp], rank_by_relevance: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """The ranking after exchanges that raise the sum over depths, until no promising one does.
-
-    `rank_by_relevance` is the rank of each page in the order by relevance, from 0.
-    """
-    search = _Search(depths, ranking, rank_by_relevance)
+def improve_at_all_depths(depths: Sequence[Depth], ranking: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The ranking after exchanges that raise the sum over depths, until no promising one does."""
+    search = _Search(depths, ranking)
     for n_offered in OFFERED:
         for _ in range(MAX_STEPS):
             if not search.step(n_offered):
@@ -284,30 +276,31 @@ def improve_at_all_depths(
 class _Search:
     """A list with unused pages below it, its outcome at each depth, and what these are worth together.
 
-    At first a depth is worth its weight · relevance · AWRF. That grows as relevance · AWRF^power does, and as its root
-    of the order of fairness where that is above 1: however strong fairness is, no depth outgrows the others.
+    At first a depth is worth its weight · relevance · AWRF. That grows as relevance · AWRF^fairness does,
+    and as its root of the order of fairness where that is above 1: however strong fairness is, no depth outgrows the
+    others.
     """
 
-    def __init__(self, depths: Sequence[Depth], ranking: NDArray[np.intp], rank_by_relevance: NDArray[np.intp]) -> None:
+    def __init__(self, depths: Sequence[Depth], ranking: NDArray[np.intp]) -> None:
         self.problem = problem = depths[-1].problem
         self.n_ranks, n_pages = len(ranking), len(problem.relevance)
-        self.rank_by_relevance = rank_by_relevance
-        unused = np.argsort(rank_by_relevance)
-        unused = unused[~np.isin(unused, ranking)]
+        by_relevance = best_ranking(problem.relevance, n_pages)
+        self.rank_by_relevance = np.empty(n_pages, np.intp)
+        self.rank_by_relevance[by_relevance] = np.arange(n_pages)
+        unused = by_relevance[~np.isin(by_relevance, ranking)]
         by_type = np.argsort(problem.page_type[unused], kind="stable")
         is_offered = _n_equal_before(problem.page_type[unused][by_type]) < max(OFFERED)
         self.places = np.concatenate([ranking, unused[np.sort(by_type[is_offered])[:MOST_UNUSED]]])
 
         ends = np.array([depth.n_ranks for depth in depths])
         self.band = np.searchsorted(ends, np.arange(len(self.places)), side="right")
-        self.limit = np.array([*(depth.limit for depth in depths), n_pages])[self.band]
         self.discounts = np.zeros((len(depths), len(self.places)))
         for number, end in enumerate(ends):
             self.discounts[number, :end] = problem.discounts[:end]
         self.unseen = UNSEEN * problem.discounts[ends - 1][:, None]
         self.relevance_of = np.array([depth.problem.relevance for depth in depths])
         self.rows = problem.rows[problem.page_type]
-        self.power = np.array([depth.power for depth in depths])
+        self.power = problem.fairness
         self.root = max(problem.fairness, 1.0)
 
         self.exposure = self.discounts @ self.rows[self.places]
@@ -339,8 +332,7 @@ class _Search:
     def _promising(self, n_offered: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Upper and lower places of the exchanges with the largest estimated gains, or of all if they are few."""
         upper, lower = self._offered(n_offered)
-        by_rank = self.rank_by_relevance[self.places]
-        is_allowed = (upper[:, None] < lower) & (by_rank[lower] < self.limit[upper][:, None])
+        is_allowed = upper[:, None] < lower
         if np.count_nonzero(is_allowed) <= N_EVALUATED:
             first, second = np.nonzero(is_allowed)
             return upper[first], lower[second]

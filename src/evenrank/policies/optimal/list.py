@@ -7,24 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenrank.core.allowed import MOST, MOST_PAGES, PageCount, Range, RisingRanks, Share, Weight
+from evenrank.core.allowed import MOST, PageCount, Range, RisingRanks, Share, Weight
 from evenrank.core.exposure import LOG, Attention
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.optimal.compound import CompoundProblem
-from evenrank.policies.optimal.nested_list import Caution, DepthMixture, DepthProof, make_nested_list
+from evenrank.policies.optimal.nested_list import DepthMixture, DepthProof, make_nested_list
 from evenrank.policies.optimal.precision_floor import Weighed, rank_above_floor
 from evenrank.policies.optimal.relaxation import AT_THE_END, BRIEF, BRIEF_END, ON_THE_WAY, Effort, thorough_effort
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request, rank_weights
 
-LEAST_CHOICE = 4
-"""Candidates that may be used for each rank below those which relevant pages are expected to fill, however unlikely
-they are: such ranks are filled with what is hardly relevant anyway (chosen on real topics with about seven pages)."""
-FLOORED_RANKS = 50
-"""Deepest of the depths for which the floor holds in a list that is longer than relevant pages will fill: what is above
-is what most people see."""
+THOROUGH = 5e-6, 400
+"""Share of the score that a thorough proof may miss, and iterations after which it ends in any case."""
 BRIEF_UP_TO = 3.0
 """Weight of fairness above which a brief relaxation stops too far from its optimum: lists of strong fairness were then
 less fair, and less relevant, than those of a weaker one."""
@@ -52,34 +47,22 @@ class OptimalList(CheckedPolicy):
     that is impossible, until 98 % of what can be reached is."""
     precision_rank: PageCount = 50
     """Rank up to which `min_precision` must be met."""
-    floor: Share = 0.1
-    """A page may fill a group only if it is at least this many times as likely to be relevant as the page at the same
-    depth in the order by relevance. 0 allows every page, and a `fairness` above 1 divides the floor."""
     depths: Annotated[tuple[int, ...], RisingRanks()] = (10, 20, 50, 100, 1000)
     """Ranks at which people stop reading; depths beyond the end of a list count as its end."""
-    depth_weights: tuple[float, ...] = (0.14, 0.115, 0.055, 0.155, 0.535)
-    """Share of people who stop at each of the depths, before it is adapted to a topic."""
-    adapt_weights: bool = True
-    """Multiply the weight of each depth by the share of the expected relevance, weighted by attention, that the order
-    by relevance has down to it: where few pages are relevant, people stop early. False takes weights as given."""
-    emphasis: Annotated[float, Range(above=0.0, most=MOST)] = 1.5
-    """How many times as much fairness counts deep in a list, where targets are easily missed and little relevance is at
-    stake. It grows from 1 at depth 20 to this from depth 100 on; 1 maximises the measure as it is estimated."""
-    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 1.2
+    depth_weights: tuple[float, ...] = ()
+    """Share of people who stop at each of the depths. Empty: equal shares, each times the share of the expected
+    relevance, weighted by attention, that the order by relevance has down to there, because people stop early where
+    few pages are relevant."""
+    relevance_power: Annotated[float, Range(above=0.0, most=MOST_POWER)] = 2.2
     """A page counts with this power of its probability of relevance. An unlikely page tends to be relevant in topics
-    with many relevant pages, where each adds less to nDCG; above 1, such pages count for less. 1 counts pages as
-    estimated, and so does a list whose only depth is its end. Bounds are always those of the measure."""
+    with many relevant pages, where each adds less to nDCG, and estimates are uncertain; above 1, such pages count for
+    less. 1 counts pages as estimated, and so does a list whose only depth is its end. Bounds are always those of the
+    measure."""
     log_base: Annotated[float, Range(above=1.0, most=MOST)] = 2.0
     """Base of the logarithm in the divergence: 2 (`paper-2021`), or 2.718281828 (`official-2021`)."""
-    drop_unknown: bool = True
-    """Leave the fully unknown group out of the exposure when the target gives it nothing."""
     proof: Literal["brief", "quick", "thorough"] = "quick"
     """`thorough` proves tighter bounds and takes about four times as long; `brief` proves looser ones for lists that
     are nearly the same, in about half the time (up to a `fairness` of 3; above it is `quick`)."""
-    tolerance: Annotated[float, Range(above=0.0, most=1.0)] = 5e-6
-    """When to stop: share of the score that may be missed in a `thorough` proof."""
-    max_iterations: Annotated[int, Range(least=4, most=MOST_PAGES)] = 400
-    """When to stop in any case."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -102,6 +85,8 @@ class OptimalList(CheckedPolicy):
     def faults(self) -> Iterator[str]:
         """A fault where weights are no distribution over the depths."""
         depths, weights = self.depths, self.depth_weights
+        if not weights:
+            return
         if not (
             isinstance(depths, (tuple, list)) and isinstance(weights, (tuple, list)) and all(map(_is_number, weights))
         ):
@@ -122,35 +107,21 @@ def _is_number(value: object) -> bool:
 def rank_list(settings: OptimalList, candidates: Candidates, target: EstimatedTarget, request: Request) -> Rankings:
     """One ranking (the same one for every ranking asked for), with its certificate."""
     length = min(request.length, len(candidates))
-    mixture = DepthMixture(settings.depths, settings.depth_weights).of_length(length)
     problem = list_problem(settings, candidates, target, length, request.attention)
-    if settings.adapt_weights:
+    weights = settings.depth_weights or (1.0 / len(settings.depths),) * len(settings.depths)
+    mixture = DepthMixture(settings.depths, weights).of_length(length)
+    if not settings.depth_weights:
         mixture = mixture.adapted(candidates.relevance, problem.discounts)
-    floor = settings.floor / max(settings.fairness, 1.0)
-    limits = [n_above_floor(candidates.relevance, floor, depth) for depth in mixture.depths]
-    if length > float(candidates.relevance.sum()):  # the end must be filled with what is hardly relevant anyway
-        is_floored = [depth <= FLOORED_RANKS and depth < length for depth in mixture.depths]
-        limits = [limit if floored else len(candidates) for limit, floored in zip(limits, is_floored, strict=True)]
     efforts = _efforts(settings, problem, mixture.depths)
-    caution = Caution(settings.emphasis, settings.relevance_power)
-    best = make_nested_list(problem, mixture, efforts, limits, caution)
+    best = make_nested_list(problem, mixture, efforts, settings.relevance_power)
     return Rankings(np.tile(best.ranking, (request.n_rankings, 1)), certify_list(best.proofs, mixture.weights))
-
-
-def n_above_floor(relevance: NDArray[np.float64], floor: float, depth: int) -> int:
-    """How many of the most relevant candidates may fill a list down to a depth: those at least `floor` times as likely
-    to be relevant as the page at that depth in the order by relevance, and enough to choose from."""
-    by_relevance = np.sort(relevance)[::-1]
-    n_likely = int(np.count_nonzero(relevance >= floor * by_relevance[min(depth, len(relevance)) - 1]))
-    n_ranks_left = max(0.0, depth - float(relevance.sum()))
-    return min(len(relevance), max(n_likely, int(np.ceil(LEAST_CHOICE * n_ranks_left))))
 
 
 def _efforts(settings: OptimalList, problem: CompoundProblem, depths: Sequence[int]) -> list[Effort]:
     """How exactly each depth is solved."""
     if settings.proof == "thorough":
         at_depth = (problem.at_depth(depth) for depth in depths)
-        return [thorough_effort(part, settings.tolerance, settings.max_iterations) for part in at_depth]
+        return [thorough_effort(part, *THOROUGH) for part in at_depth]
     is_brief = settings.proof == "brief" and settings.fairness <= BRIEF_UP_TO
     on_the_way, at_the_end = (BRIEF, BRIEF_END) if is_brief else (ON_THE_WAY, AT_THE_END)
     return [*(on_the_way for _ in depths[:-1]), at_the_end]
@@ -159,9 +130,10 @@ def _efforts(settings: OptimalList, problem: CompoundProblem, depths: Sequence[i
 def list_problem(
     settings: OptimalList, candidates: Candidates, target: EstimatedTarget, depth: int, attention: Attention = LOG
 ) -> CompoundProblem:
-    """The compound problem of a topic at a depth, over all candidates; the fully unknown group may be left out."""
+    """The compound problem of a topic at a depth, over all candidates; a group that is fully unknown and has no target is
+    left out."""
     is_counted = np.ones(len(target.values), np.bool_)
-    is_counted[0] = not settings.drop_unknown or target.values[0] > 0.0
+    is_counted[0] = target.values[0] > 0.0
     occurs = np.bincount(candidates.alignment.page_type, minlength=len(candidates.alignment.rows)) > 0
     return CompoundProblem.of(
         candidates.alignment.rows[occurs][:, is_counted],

@@ -18,4 +18,13 @@ class Optimal(PolicyByTask):
     tasks: ClassVar[tuple[Task, ...]] = (1, 2)
     paper_runs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str] = f"Task 1: {OptimalList.citation}. Task 2: {OptimalSequence.citation}"
+    former_settings: ClassVar[Mapping[str, str]] = {
+        "floor": "every page may fill a group; unlikely ones count for less (relevance_power)",
+        "emphasis": "fairness counts alike at every depth (fairness sets how much)",
+        "adapt_weights": "weights are adapted to a topic unless depth_weights are given",
+        "drop_unknown": "the unknown group counts where the target gives it a share",
+        "work_weight": "the work that a page needs counts as it did by default",
+        "tolerance": "the solver decides when to stop (proof=thorough proves more)",
+        "max_iterations": "the solver decides when to stop (proof=thorough proves more)",
+    }
     of_task: ClassVar[Mapping[Task, type[Policy]]] = {1: OptimalList, 2: OptimalSequence}

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.allowed import MOST_PAGES, PageCountOrAll, Range, Share, Weight
+from evenrank.core.allowed import PageCountOrAll, Share, Weight
 from evenrank.core.exposure import Attention
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
@@ -40,6 +40,10 @@ from evenrank.trec.estimated_target import soft_exposure
 
 WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""
+WORK_WEIGHT = 0.25
+"""How far the reward of a relevant page grows with the work it needs: 0 not, 1 in proportion."""
+TOLERANCE, MAX_ITERATIONS = 5e-6, 400
+"""When to stop: share of the squared total exposure that may be missed, and iterations in any case."""
 MOST_MOVED = 0.25
 """Share of a page type's exposure that may move to probable pages that would not be shown otherwise, at a fairness of 1
 and above; below that, in proportion to its weight."""
@@ -106,16 +110,10 @@ class OptimalSequence(CheckedPolicy):
     include_above: Weight = 0.15
     """Pages at least this likely to be relevant are shown at least once, as far as a quarter of the exposure of their
     kind allows, and have a tenth of their fair exposure, as far as 2 % of all exposure allows; above 1 is off."""
-    work_weight: Share = 0.25
-    """How far the reward of a relevant page grows with the work it needs: 0 not, 1 in proportion."""
     relevant_only: bool = False
     """Count the exposure of a page only as far as it is relevant (`official-2022`)."""
     head_depth: PageCountOrAll = 0
     """Serve a scorer that looks at this many ranks only (`official-2021`: 6), then the rest; 0 is off."""
-    tolerance: Annotated[float, Range(above=0.0, most=1.0)] = 5e-6
-    """When to stop: share of the squared total exposure that may be missed."""
-    max_iterations: Annotated[int, Range(least=4, most=MOST_PAGES)] = 400
-    """When to stop in any case."""
 
     def rank(
         self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
@@ -157,7 +155,7 @@ class OptimalSequence(CheckedPolicy):
         for _ in range(KEEP_STEPS):
             middle = int(np.sqrt(low * high))
             few = problem.of_pages(np.sort(by_relevance[:middle]))
-            exposure = _least_loss(self, few.weighed(self.fairness), ROUGHLY).exposure
+            exposure = _least_loss(few.weighed(self.fairness), ROUGHLY).exposure
             if few.relevance @ exposure >= floor * support(few.relevance, few.loss.discounts):
                 low = middle
             else:
@@ -183,7 +181,7 @@ class OptimalSequence(CheckedPolicy):
         if n_used < len(problem.relevance) and fairness > 0.0:
             discounts = problem.loss.discounts
             exposure = mean_exposure(found.positions[:, : len(discounts)], discounts, len(problem.relevance))
-            least = _least_loss(self, problem.weighed(fairness), ROUGHLY, exposure).lower_bound + problem.unreachable
+            least = _least_loss(problem.weighed(fairness), ROUGHLY, exposure).lower_bound + problem.unreachable
         any_sequence = least_distance(problem.loss) + problem.unreachable
         kept = min(floor, certificate["relevance_share"])
         restricted = any_sequence
@@ -287,7 +285,7 @@ def sequence_problem(
     fair = fair_exposure(candidates, total, request.attention)
     pull = variance + settings.spread
     counted = candidates.relevance if settings.relevant_only else np.ones(len(candidates))
-    reward = candidates.relevance * (1.0 - settings.work_weight + settings.work_weight * candidates.work_needed)
+    reward = candidates.relevance * (1.0 - WORK_WEIGHT + WORK_WEIGHT * candidates.work_needed)
     loss = ExposureProblem(
         groups=rows[alignment.page_type] * counted[:, None],
         target=wanted[is_reached],
@@ -329,15 +327,10 @@ def rank_sequence(settings: OptimalSequence, problem: SequenceProblem, request: 
     return Rankings(positions, {**certificate, **_relevance(problem.relevance, positions, request)})
 
 
-def _least_loss(
-    settings: OptimalSequence,
-    loss: ExposureProblem,
-    leniency: float = 1.0,
-    start: NDArray[np.float64] | None = None,
-) -> LeastLoss:
+def _least_loss(loss: ExposureProblem, leniency: float = 1.0, start: NDArray[np.float64] | None = None) -> LeastLoss:
     """The exposures of least loss; the tolerance is a share of the squared total exposure."""
-    tolerance = leniency * settings.tolerance * float(loss.discounts.sum()) ** 2
-    return least_loss(loss, tolerance, settings.max_iterations, start)
+    tolerance = leniency * TOLERANCE * float(loss.discounts.sum()) ** 2
+    return least_loss(loss, tolerance, MAX_ITERATIONS, start)
 
 
 def _solve(
@@ -345,7 +338,7 @@ def _solve(
 ) -> tuple[NDArray[np.intp], dict[str, float]]:
     """Rankings for one problem, and their certificate."""
     loss = problem.weighed(settings.fairness)
-    best = _least_loss(settings, loss)
+    best = _least_loss(loss)
     n_above = 0 if above is None else above.shape[1]
     length = min(len(loss.discounts) + n_above, len(loss.gain))
     exposure = _with_probable(settings, problem, best.exposure, n_rankings)
