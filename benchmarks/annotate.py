@@ -35,8 +35,7 @@ from evenrank.wikipedia.annotate import labeller
 from evenrank.wikipedia.annotate.entities import annotate_entities, wanted_of
 from evenrank.wikipedia.annotate.labeller import annotate
 from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
-from evenrank.wikipedia.annotate.stage import Stage, run_locally
-from evenrank.wikipedia.annotate.store import WorkStore
+from evenrank.wikipedia.annotate.stage import Stage, WorkStore, run_locally
 
 WIKIDATA_ENTITIES = 115e6
 """Entities of a full dump of recent years, assumed as large as the generated ones."""

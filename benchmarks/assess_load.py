@@ -28,10 +28,9 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from evenrank.core.rng import derive
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
-from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.votes import create_store
 from evenrank.trec.collection import Collection
 
 WANTED_MS = 100.0

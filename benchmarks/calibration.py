@@ -14,7 +14,6 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +40,10 @@ from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 
 Scored = tuple[NDArray[np.float64], NDArray[np.bool_]]
-METHODS: tuple[Literal["logistic", "isotonic"], ...] = ("logistic", "isotonic")
 RANK, LEARNED = "all candidates: `rank`", "all candidates: `rank --model learned`"
-DETAILED = ("isotonic, prior of each topic", LEARNED)
+DETAILED = ("prior of each topic", LEARNED)
 """Models whose diagram is printed."""
-DRAWN = ("by rank, nothing learned", "isotonic, prior of each topic", RANK, LEARNED)
+DRAWN = ("by rank, nothing learned", "prior of each topic", RANK, LEARNED)
 """Models in the figure."""
 
 
@@ -71,10 +69,8 @@ def models_of(settings: GenerateSettings) -> dict[str, list[Scored]]:
         trained = train_on_topics(FeatureExtractor(model), topics)
     scored = [(f.scores, np.isin(f.page_ids, t.rel_docs)) for f, t in zip(found, topics, strict=True)]
     models = {"by rank, nothing learned": [(probability_by_rank(s), y) for s, y in scored]}
-    for method in METHODS:
-        for is_corrected in (False, True):
-            name = f"{method}, {'prior of each topic' if is_corrected else 'one prior for all'}"
-            models[name] = held_out_probabilities(scored, CalibrationSettings(method), is_corrected)
+    for name, is_corrected in {"one prior for all": False, "prior of each topic": True}.items():
+        models[name] = held_out_probabilities(scored, CalibrationSettings(), is_corrected)
     given = [example for example in trained.examples if example.is_as_given]
     untrained = [(example.lexical, example.labels) for example in given]
     models[RANK] = held_out_probabilities(untrained, CALIBRATION, True)

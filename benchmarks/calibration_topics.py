@@ -30,11 +30,15 @@ from evenrank.retrieval.encode.encoder import Encoder
 from evenrank.retrieval.engine.protocol import Hits
 from evenrank.retrieval.features import FeatureExtractor
 from evenrank.retrieval.learn.calibration import JudgedScores, fit_calibration, predict
-from evenrank.retrieval.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
-from evenrank.retrieval.learn.cross_validation import topic_folds
+from evenrank.retrieval.learn.cross_validation import LearningSettings, topic_folds, topic_forms
 from evenrank.retrieval.learn.relevant_count import estimate_count, fit_count
-from evenrank.retrieval.learn.training import TrainingExample, held_out_probabilities, train
-from evenrank.retrieval.learn.training_data import LearningSettings, topic_forms
+from evenrank.retrieval.learn.training import (
+    LEARNED_CHOICES,
+    TrainingExample,
+    choose_calibration,
+    held_out_probabilities,
+    train,
+)
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine
 from relevance import DEPTH, lexical_model
 from topic_forms import N_LONG, FormedTopic, form_topics

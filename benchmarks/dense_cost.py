@@ -17,13 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.retrieval.encode.dense import DenseScorer
+from evenrank.retrieval.encode.dense import DenseScorer, title_and_sentence
 from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.encode.page_text import title_and_sentence
-from evenrank.retrieval.encode.text_cache import TextVectors
-from evenrank.retrieval.encode.vector_cache import unpack_vectors
-from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.encode.vector_cache import TextVectors, unpack_vectors
+from evenrank.retrieval.features import FeatureExtractor, HybridModel
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.relevance import LexicalModel, SearchSettings
 from real_sample import cache_folder, has_sample, load_articles, load_topics, sample_engine, with_groups

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from evenrank.core.records import WORK_ORDER
-from evenrank.trec.dimensions.gender import GENDER, encode_gender
-from evenrank.trec.dimensions.geography import GEOGRAPHY, encode_geography
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY, encode_gender, encode_geography
 
 WORLD = np.array(GEOGRAPHY.background)
 EQUAL = np.array(GENDER.background)

@@ -50,7 +50,7 @@ def _page_by_group(collection: Collection, rows: np.ndarray, names: tuple[str, .
 
 def _blended(target: np.ndarray) -> np.ndarray:
     from evenrank.core.groups import GroupSpace
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
+    from evenrank.trec.dimensions import DIMENSIONS
 
     space = GroupSpace(tuple(DIMENSIONS[name] for name in LEFT))
     cube = target.reshape(*space.shape, -1)

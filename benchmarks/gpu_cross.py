@@ -33,7 +33,7 @@ LONGEST_TEXT = 1400
 def prepare(folder: Path) -> None:
     """Everything that the GPU machine needs, in one folder."""
     from evenrank.retrieval.encode.cross_encoder import query_of
-    from evenrank.retrieval.encode.encoder_files import CROSS_ENCODER, packaged_files
+    from evenrank.retrieval.encode.encoder import CROSS_ENCODER, packaged_files
     from real_sample import load_articles, load_topics, sample_engine
     from relevance import lexical_model
 

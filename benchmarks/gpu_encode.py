@@ -32,8 +32,8 @@ WIKIPEDIA = 6_400_000
 
 def prepare(folder: Path) -> None:
     """Everything that the GPU machine needs, in one folder."""
-    from evenrank.retrieval.encode.encoder_files import packaged_files
-    from evenrank.retrieval.encode.page_text import encoded_texts
+    from evenrank.retrieval.encode.dense import encoded_texts
+    from evenrank.retrieval.encode.encoder import packaged_files
     from evenrank.retrieval.engine.protocol import StoredPage
     from real_sample import load_articles
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.features import FeatureExtractor, HybridModel
 from evenrank.retrieval.query.marks import Marks, MarkSettings, search_with_marks
 from evenrank.retrieval.relevance import RelevanceModel
 from real_sample import JudgedTopic, cache_folder, has_sample, load_articles, load_topics, sample_engine

@@ -41,7 +41,7 @@ def make_inputs(folder: Path, n_pages: int) -> None:
     """Files of the published shape, and runs as good as those of the track."""
     from evenrank.io.runs import write_run
     from evenrank.scoring.oracle import oracle_run
-    from evenrank.trec.generate.files import generate_files
+    from evenrank.trec.generate.generate import generate_files
     from evenrank.trec.generate.settings import official_shape
 
     generate_files(folder / "files", official_shape(n_pages=n_pages))

@@ -12,9 +12,8 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.policy import Candidates
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
-from evenrank.trec.estimated_target import estimated_target
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
+from evenrank.trec.target_choice import estimated_target
 
 TRACK = GroupSpace((GEOGRAPHY, GENDER))
 QUALITY_SHARES = (0.45, 0.30, 0.13, 0.08, 0.03, 0.01)

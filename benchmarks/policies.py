@@ -115,7 +115,7 @@ def make_source(collection: Collection, settings: BuildSettings, model: str) -> 
     if model == "learned":
         from evenrank.retrieval.engine.engines import open_index
         from evenrank.retrieval.features import FeatureExtractor
-        from evenrank.retrieval.learn.model_file import model_path, save
+        from evenrank.retrieval.learn.learned_model import model_path, save
         from evenrank.retrieval.learn.training import train_on_topics
 
         extractor = FeatureExtractor(LexicalModel(open_index(collection)))

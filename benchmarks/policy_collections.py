@@ -15,7 +15,7 @@ from typing import Any, Literal
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
-from evenrank.trec.generate.files import GeneratedFiles, generate_files
+from evenrank.trec.generate import GeneratedFiles, generate_files
 from evenrank.trec.generate.generate import SOURCE
 from evenrank.trec.generate.settings import MAX_TRAIN_TOPICS, GenerateSettings
 from evenrank.trec.import_files import ImportFiles, import_collection

@@ -15,7 +15,7 @@ from evenrank.core.groups import UNKNOWN_MASK
 from evenrank.core.records import Topic
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.trec.import_files import ImportFiles, import_collection

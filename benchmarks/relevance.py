@@ -25,11 +25,9 @@ from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder
 from evenrank.retrieval.engine.protocol import Engine
-from evenrank.retrieval.features import FeatureExtractor, Features
-from evenrank.retrieval.hybrid import HybridModel
-from evenrank.retrieval.learn.cross_validation import CrossFit, cross_fit
+from evenrank.retrieval.features import FeatureExtractor, Features, HybridModel
+from evenrank.retrieval.learn.cross_validation import CrossFit, LearningSettings, cross_fit
 from evenrank.retrieval.learn.training import make_examples
-from evenrank.retrieval.learn.training_data import LearningSettings
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.feedback import FeedbackSettings
 from evenrank.retrieval.query.topic_query import QuerySettings

@@ -23,7 +23,7 @@ import orjson
 
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.trec.collection import Collection
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings

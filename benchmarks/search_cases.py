@@ -22,8 +22,7 @@ from evenrank.core.rng import derive
 from evenrank.retrieval.engine.analysis import analyser_for
 from evenrank.retrieval.engine.protocol import EVERYTHING, OPENING_LENGTH, IndexPage, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.engine.tantivy_schema import build_schema
-from evenrank.retrieval.engine.tantivy_writer import HEAP_BYTES
+from evenrank.retrieval.engine.tantivy_index import HEAP_BYTES, build_schema
 
 N_QUERIES = 40
 FEWEST_QUERIES = 10

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from isal import igzip
 
-from evenrank.trec.dimensions.occupation import OCCUPATIONS
-from evenrank.trec.dimensions.sub_region import POPULATION
+from evenrank.trec.dimensions import OCCUPATIONS, POPULATION
 
 N_TOPICS = 50
 BLOCK = 50_000

@@ -71,9 +71,9 @@ class Editor:
 
 def lost(folder: Path, editors: list[Editor], n_answers: int) -> list[str]:
     """What was not kept as it should be, in words."""
-    with sqlite3.connect(folder / "desk.sqlite") as desk, sqlite3.connect(folder / "judgments.sqlite") as judgments:
+    with sqlite3.connect(folder / "desk.sqlite") as state, sqlite3.connect(folder / "judgments.sqlite") as judgments:
         (n_votes,) = judgments.execute("SELECT count(*) FROM vote").fetchone()
-        (n_marks,) = desk.execute("SELECT count(*) FROM mark").fetchone()
+        (n_marks,) = state.execute("SELECT count(*) FROM mark").fetchone()
     numbers = sorted(number for editor in editors for number in editor.draws)
     n_made = sum(len(editor.marked) for editor in editors)
     found = []

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from evenrank.database.sqlite_checksums import drop_checksums, find_damage
-from evenrank.trec.assessment.store import Store, create_store, open_store
+from evenrank.database.sqlite_connection import drop_checksums, find_damage
+from evenrank.trec.assessment.votes import Store, create_store, open_store
 
 COLUMNS = "token, topic, page, assessor, outcome, grade, comment, seconds, time, method"
 

@@ -20,13 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.app.articles.candidates import find_for
-from evenrank.app.desk import Desk, open_desk
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.lists.work_list import make_list
 from evenrank.app.request.question import Question
 from evenrank.app.searches.draws import make_draw
 from evenrank.app.searches.saved_search import load_search, make_search, save_search
 from evenrank.app.settings import WebSettings
+from evenrank.app.state import AppState, open_state
 from evenrank.core.rng import derive
 from evenrank.measures.awrf import awrf
 from evenrank.policies.optimal import Optimal
@@ -58,9 +58,9 @@ def main() -> None:
     options = parser.parse_args()
     texts = read_openings()
     with tempfile.TemporaryDirectory() as folder:
-        desk = open_desk(options.folder, WebSettings(store=Path(folder) / "desk.sqlite"))
-        rows = [measure(desk, texts, title, options.draws) for title in SUBJECTS]
-        desk.close()
+        state = open_state(options.folder, WebSettings(store=Path(folder) / "desk.sqlite"))
+        rows = [measure(state, texts, title, options.draws) for title in SUBJECTS]
+        state.close()
     print(
         "\n| strength | on topic of 50 | on-topic pages shown | EE-L | relevance kept | AWRF@10 | AWRF@50 | nDCG kept |"
     )
@@ -77,20 +77,20 @@ def read_openings() -> dict[int, str]:
         return {record["id"]: f"{record['title']} {record['text'][:800]}" for record in records}
 
 
-def measure(desk: Desk, texts: dict[int, str], title: str, n_draws: int) -> list[tuple[float, ...]]:
+def measure(state: AppState, texts: dict[int, str], title: str, n_draws: int) -> list[tuple[float, ...]]:
     """Numbers of one subject, one tuple for each strength; prints what draws of the app are like."""
     keywords, pattern = SUBJECTS[title]
     about = re.compile(pattern, re.IGNORECASE | re.DOTALL)
     question = Question(title, keywords)
-    candidates, target = find_for(desk, question, 2)
+    candidates, target = find_for(state, question, 2)
     is_on = np.array([bool(about.search(texts.get(int(page), ""))) for page in candidates.page_ids])
     most = np.sort(candidates.relevance)[::-1][:50].mean()
     rows = []
     for strength in STRENGTHS:
         found = Optimal(fairness=strength).rank(candidates, target, Request(2, n_draws, 50), derive(0))
         shown = np.unique(found.positions)
-        listed = make_list(desk, replace(question, fairness=max(strength, 1e-9)))
-        balance = [fairness_at(desk, listed.page_ids[:depth], listed.target) for depth in (10, 50)]
+        listed = make_list(state, replace(question, fairness=max(strength, 1e-9)))
+        balance = [fairness_at(state, listed.page_ids[:depth], listed.target) for depth in (10, 50)]
         rows.append(
             (
                 50.0 * float(is_on[found.positions].mean()),
@@ -101,7 +101,7 @@ def measure(desk: Desk, texts: dict[int, str], title: str, n_draws: int) -> list
                 listed.certificate["relevance_share"],
             )
         )
-    drawn = app_draws(desk, question, n_draws)
+    drawn = app_draws(state, question, n_draws)
     on_topic = np.mean([bool(about.search(texts.get(int(page), ""))) for page in drawn.reshape(-1)])
     print(
         f"{title}: {is_on.sum()} of {len(is_on)} candidates on topic; in a draw of the app {50 * on_topic:.1f} of 50, ",
@@ -111,17 +111,17 @@ def measure(desk: Desk, texts: dict[int, str], title: str, n_draws: int) -> list
     return rows
 
 
-def app_draws(desk: Desk, question: Question, n_draws: int) -> np.ndarray:
+def app_draws(state: AppState, question: Question, n_draws: int) -> np.ndarray:
     """Draws as editors get them."""
-    search = load_search(desk.store, save_search(desk.store, make_search(desk, question), "benchmark"))
+    search = load_search(state.store, save_search(state.store, make_search(state, question), "benchmark"))
     if search is None:
         raise RuntimeError("the search was not kept")
-    return np.array([make_draw(desk, search, str(number)).page_ids for number in range(n_draws)])
+    return np.array([make_draw(state, search, str(number)).page_ids for number in range(n_draws)])
 
 
-def fairness_at(desk: Desk, page_ids: np.ndarray, target: np.ndarray) -> float:
+def fairness_at(state: AppState, page_ids: np.ndarray, target: np.ndarray) -> float:
     """AWRF of the head of a list, what is unknown left out."""
-    exposure = list_exposure(desk.collection, page_ids, desk.collection.space(), Question("Any"))[1:]
+    exposure = list_exposure(state.collection, page_ids, state.collection.space(), Question("Any"))[1:]
     wanted = target[1:] / max(float(target[1:].sum()), 1e-12)
     return float(awrf(exposure, wanted)) if exposure.sum() > 0 else 0.0
 

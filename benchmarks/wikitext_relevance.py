@@ -23,11 +23,10 @@ from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor
-from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor, HybridModel
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.query.topic_query import QuerySettings
 from evenrank.retrieval.relevance import LexicalModel, SearchSettings

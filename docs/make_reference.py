@@ -19,8 +19,10 @@ from evenrank.core.settings import Setting, describe_settings
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
 from evenrank.policies.policy import PolicyByTask
-from evenrank.policies.registry import POLICIES, make_policy
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.policies.registry import POLICIES, PolicyEntry
+from evenrank.policies.stream_policies import STREAM_POLICIES
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
+from evenrank.trec.dimensions import DIMENSIONS
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Made by docs/make_reference.py from the code. Do not edit. -->\n\n"
@@ -70,7 +72,7 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
 
 def metrics_page() -> str:
     lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
-    for measure in MEASURES:
+    for measure in MEASURES.builtin.values():
         empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
         better = "higher is better" if measure.higher_is_better else "lower is better"
         lines += [
@@ -104,7 +106,22 @@ def protocols_page() -> str:
         if setting.name not in ("name", "summary"):
             values = " | ".join(_shown(getattr(protocol, setting.name)) for protocol in PROTOCOLS.values())
             lines.append(f"| `{setting.name}` | {values} | {_one_line(setting.explanation)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_campaigns()])
+
+
+def _campaigns() -> Iterator[str]:
+    yield "\n## Other campaigns\n"
+    yield "`evenrank score --protocol NAME` scores the files of a campaign as its organisers do; they are no protocols"
+    yield "of `evaluate`. See [Score runs of TREC 2019, TREC 2020 and NTCIR FairWeb-1](../how-to/campaigns.md).\n"
+    for campaign in CAMPAIGNS.values():
+        yield f"- `{campaign.name}`: {campaign.summary} ({campaign.citation})"
+    yield "\n| protocol | setting | default | choose from | meaning |\n|---|---|---|---|---|"
+    for campaign in CAMPAIGNS.values():
+        for setting in campaign.described_settings():
+            choices = ", ".join(map(str, setting.choices)) or setting.allowed
+            is_list = isinstance(setting.default, tuple)
+            default = ", ".join(map(str, setting.default)) if is_list else _shown(setting.default)
+            yield f"| `{campaign.name}` | `{setting.name}` | {default} | {choices} | {_one_line(setting.explanation)} |"
 
 
 def policies_page() -> str:
@@ -120,15 +137,31 @@ def policies_page() -> str:
             lines.append(
                 f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
             )
-        lines += [f"- Source: {policy.citation}", ""]
-        for task in policy.tasks if isinstance(policy, type) and issubclass(policy, PolicyByTask) else policy.tasks[:1]:
-            owner = type(make_policy(policy, task))
-            if settings := describe_settings(owner):
-                heading = "setting" if owner is policy else f"setting of Task {task}"
-                lines += [f"| {heading} | default | meaning |", "|---|---|---|"]
-                lines += [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
-                lines.append("")
+        lines += [f"- Source: {policy.citation}", "", *_policy_settings(policy)]
+    lines += [
+        "## Policies for streams\n",
+        "For `evenrank stream` and `evenrank.Stream`; settings follow the name: `fairco:gain=0.1`.\n",
+    ]
+    for name, stream_policy in STREAM_POLICIES.items():
+        lines += [f"### {name} (stream)\n", f"{inspect.getdoc(stream_policy) or ''}\n"]
+        lines += [f"- Source: {stream_policy.citation}", "", *_settings_table(stream_policy)]
     return "\n".join(lines)
+
+
+def _policy_settings(policy: PolicyEntry) -> list[str]:
+    """The settings of a policy, or of each task where they differ."""
+    if isinstance(policy, type) and issubclass(policy, PolicyByTask):
+        parts = ([f"Settings of Task {task}:\n", *_settings_table(owner)] for task, owner in policy.of_task.items())
+        return [line for part in parts for line in part]
+    return _settings_table(policy if isinstance(policy, type) else type(policy))
+
+
+def _settings_table(owner: type) -> list[str]:
+    """The settings of a policy as lines of a table; none for a policy without settings."""
+    if not (settings := describe_settings(owner)):
+        return []
+    rows = [f"| `{s.name}` | `{s.default}` | {_one_line(s.explanation)}{_allowed(s)} |" for s in settings]
+    return ["| setting | default | meaning |", "|---|---|---|", *rows, ""]
 
 
 def _allowed(setting: Setting) -> str:

@@ -17,13 +17,10 @@ from screenshots_server import SIZES, serve
 
 from evenrank.app.settings import WebSettings
 from evenrank.core.rng import derive
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.trec.assessment.pool import Pool, PooledPage
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.pool import Pool, PooledPage, parse_tier
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.tiers import parse_tier
-from evenrank.trec.assessment.votes import Vote, cast_votes
+from evenrank.trec.assessment.votes import Store, Vote, cast_votes, create_store
 from evenrank.trec.collection import Collection
 
 N_RELEVANT = 16

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from tests.postgres_server import remove_tables, running_postgres
-from tests.spark_cluster import running_spark
 from tools.fleet.postgres import PostgresServer
 
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
+from tests.postgres_server import remove_tables, running_postgres
+from tests.spark_cluster import running_spark
 
 settings.register_profile("evenrank", deadline=None)  # machines are noisy: no timed assertion
 settings.load_profile("evenrank")

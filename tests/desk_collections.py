@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.app.articles.article_facts import save_facts
+from evenrank.app.articles.article import save_facts
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection

@@ -11,12 +11,10 @@ from evenrank.app.settings import WebSettings
 from evenrank.core.records import Run
 from evenrank.core.rng import derive
 from evenrank.io.runs import write_run
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.trec.assessment.pool import build_pool
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.pool import build_pool, parse_tier
 from evenrank.trec.assessment.pool_file import write_pool
-from evenrank.trec.assessment.store import create_store
-from evenrank.trec.assessment.tiers import parse_tier
+from evenrank.trec.assessment.votes import create_store
 from evenrank.trec.collection import Collection
 
 DEPTH = 6

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import parent_process
 from pathlib import Path
 
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import SMALL_WORK_SECONDS, map_batches, n_cores
 
 SCRIPT = """
 import sys, time
@@ -41,7 +42,16 @@ def fail_at_three(number: int) -> int:
 
 
 def die(_number: int) -> int:
+    """Ends a worker, but not the process of the tests."""
+    if parent_process() is None:
+        time.sleep(SMALL_WORK_SECONDS)
+        return 0
     os._exit(9)
+
+
+def worker_id(_number: int) -> int:
+    time.sleep(0.3)
+    return os.getpid()
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])
@@ -77,6 +87,19 @@ def test_a_dead_worker_is_said() -> None:
         list(map_batches(die, range(4), 2))
 
 
+@pytest.mark.parametrize("n_workers", [None, 1])
+def test_no_process_is_started_unless_asked(n_workers: int | None) -> None:
+    assert set(map_batches(worker_id, range(5), n_workers)) == {os.getpid()}
+
+
+def test_processes_are_started_for_what_remains_after_a_second() -> None:
+    assert set(map_batches(worker_id, range(2), 2)) == {os.getpid()}
+    found = list(map_batches(worker_id, range(12), 2))
+    n_here = found.count(os.getpid())
+    assert found[:n_here] == [os.getpid()] * n_here
+    assert 1 <= n_here < 12
+
+
 def test_there_is_a_core() -> None:
     assert n_cores() >= 1
 
@@ -99,7 +122,8 @@ def test_no_process_is_left_behind(tmp_path: Path, how: signal.Signals) -> None:
         preexec_fn=hear_ctrl_c,
     )
     assert process.stdout is not None
-    process.stdout.readline()
+    for _ in range(8):  # workers are started after a second
+        process.stdout.readline()
     assert len(_session(process.pid)) > 2
     process.send_signal(how)
     process.wait(60)
@@ -123,16 +147,26 @@ def _session(leader: int) -> list[int]:
     return found
 
 
-def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+SCRIPT_WITHOUT_GUARD = """
+import logging
+
+import evenrank
+from evenrank import parallel
+
+log = logging.getLogger(__name__)
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+log.info("once")
+parallel.SMALL_WORK_SECONDS = 0.0
+items = {f"q{n}": {"a": 0.9, "b": 0.5} for n in range(40)}
+found = evenrank.rerank(items, {"a": "x", "b": "y"}, workers=WORKERS)
+print(len(found.rankings))
+"""
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_script_with_a_logger_and_without_a_guard_runs_once(tmp_path: Path, workers: int | None) -> None:
     """Workers would import the script, which is its whole work again; so it is done in one process."""
     script = tmp_path / "script.py"
-    script.write_text(
-        "import evenrank\n"
-        "print('once')\n"
-        "items = {f'q{n}': {'a': 0.9, 'b': 0.5} for n in range(40)}\n"
-        "found = evenrank.rerank(items, {'a': 'x', 'b': 'y'}, workers=2)\n"
-        "print(len(found.rankings))\n",
-        "utf-8",
-    )
+    script.write_text(SCRIPT_WITHOUT_GUARD.replace("WORKERS", str(workers)), "utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["once", "40"], "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "40\n", "__main__: once\n")

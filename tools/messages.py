@@ -1,4 +1,4 @@
-"""Messages of the web app's pages: lists them, and brings the translations in `web/locale` up to date.
+"""Messages of the web app's pages: lists them, and brings the translations in `app/locale` up to date.
 
 python tools/messages.py            rewrites locale/*.po: new messages are added untranslated, old ones dropped
 python tools/messages.py --missing  prints what is not translated, and fails when something is not
@@ -16,19 +16,18 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from evenrank.app.articles.article import UNASSESSED
-from evenrank.app.articles.article_facts import KINDS as FACTS
+from evenrank.app.articles.article import KINDS as FACTS
+from evenrank.app.articles.collection_view import SYNTHETIC, UNASSESSED, UNKNOWN
+from evenrank.app.articles.source import KINDS, PASTED, ROLES
+from evenrank.app.articles.user_articles import NOT_ARTICLE, NOT_HERE
 from evenrank.app.assess.ballot import MEANINGS, OTHERS, SAID, SCALES
-from evenrank.app.desk import SYNTHETIC, UNKNOWN
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.fairness.balance import FOLDED
-from evenrank.app.lists.filters import ORDERS, SIZES, VIEWS
+from evenrank.app.lists.listing import ORDERS, SIZES, VIEWS
 from evenrank.app.pages.errors import TITLES
 from evenrank.app.pages.i18n import LANGUAGES
-from evenrank.app.sources.brought import NOT_ARTICLE, NOT_HERE
-from evenrank.app.sources.source import KINDS, PASTED, ROLES
-from evenrank.app.storage.kept import WORDS as MODEL_WORDS
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.app.storage.saved_request import WORDS as MODEL_WORDS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.mediawiki.publish import ADVICE
 
 WEB = Path(__file__).parents[1] / "src/evenrank/app"
@@ -78,7 +77,7 @@ def _in_code() -> Iterator[str]:
 
 def _in_python() -> Iterator[str]:
     """Texts of `Message`, and texts that errors for visitors are made of."""
-    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wiki").glob("*.py"))]:
+    for path in [*sorted(WEB.rglob("*.py")), *sorted((WEB.parent / "wikipedia/mediawiki").glob("*.py"))]:
         if path.parent.name in ("api", "middleware"):
             continue  # programs read English, and guards answer before there is a language
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

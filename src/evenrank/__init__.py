@@ -18,22 +18,32 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenrank import errors
+    from evenrank.app.exports.formats import Format as ExportFormat
     from evenrank.app.exports.publish_list import Publication, publish
+    from evenrank.core.groups import Dimension, named_dimension
     from evenrank.core.protocol import PROTOCOLS, Protocol
     from evenrank.core.records import Article, Run, Topic
     from evenrank.errors import EvenrankError, InputError
+    from evenrank.experiments.data import OwnData
+    from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
-    from evenrank.items.rerank import rerank
-    from evenrank.items.reranked import Reranked
-    from evenrank.items.score import score
-    from evenrank.items.scores import ItemScores
+    from evenrank.measures.measure import Measure, measure
     from evenrank.measures.registry import MEASURES
+    from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
+    from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
-    from evenrank.retrieval.encode.encode_index import encode_index
+    from evenrank.ranking.rerank import rerank
+    from evenrank.ranking.reranked import Reranked
+    from evenrank.ranking.stream import Stream
+    from evenrank.ranking.stream_log import StreamRanking, read_requests
+    from evenrank.ranking.stream_state import StreamState
+    from evenrank.retrieval.encode.dense import encode_index
+    from evenrank.retrieval.engine.engines import EngineKind
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
@@ -45,36 +55,52 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.report.make import report
     from evenrank.scoring.report.report import write_report
-    from evenrank.scoring.results import Results, RunResult
+    from evenrank.scoring.results import ItemScores, Results, RunResult
+    from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
+    from evenrank.scoring.stream_measures import (
+        StreamMeasures,
+        StreamRun,
+        hindsight_gap,
+        measure_stream,
+        plot_streams,
+        run_stream,
+    )
     from evenrank.scoring.topic_stats import topic_stats
     from evenrank.scoring.topic_targets import TopicTargets, topic_targets
     from evenrank.scoring.topic_targets import topic_targets as targets
-    from evenrank.trec.assessment.pool import Pool
+    from evenrank.scoring.trust import Trust, trust
+    from evenrank.trec.assessment.pool import Pool, pool
     from evenrank.trec.assessment.pool_file import read_pool, write_pool
-    from evenrank.trec.assessment.pool_runs import pool
     from evenrank.trec.collection import Collection
-    from evenrank.trec.dimensions.dimensions import DIMENSIONS
-    from evenrank.trec.dimensions.own_dimension import read_dimension
+    from evenrank.trec.dimensions import DIMENSIONS
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.ir_dataset import ir_dataset_files
+    from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
-    from evenrank.wikipedia.annotate.labeller import annotate
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
 
     __version__: str
 
 _HOME_OF = {
+    "policy": "policies.function_policy",
+    "Trust": "scoring.trust",
+    "trust": "scoring.trust",
+    "Dimension": "core.groups",
+    "EngineKind": "retrieval.engine.engines",
+    "ExportFormat": "app.exports.formats:Format",
+    "named_dimension": "core.groups",
     "annotate": "wikipedia.annotate.labeller",
     "search": "retrieval.find",
     "targets": "scoring.topic_targets:topic_targets",
     "AnnotateInputs": "wikipedia.annotate.settings:Inputs",
     "AnnotateSettings": "wikipedia.annotate.settings",
-    "annotate_wikis": "wikipedia.annotate.many_wikis",
+    "annotate_wikis": "wikipedia.annotate.labeller",
     "Article": "core.records",
     "AttributeResults": "scoring.attributes",
     "DepthCurves": "scoring.depth_curves",
@@ -82,20 +108,27 @@ _HOME_OF = {
     "sensitivity": "scoring.sensitivity",
     "Collection": "trec.collection",
     "Comparisons": "scoring.compare",
-    "DIMENSIONS": "trec.dimensions.dimensions",
+    "DIMENSIONS": "trec.dimensions",
     "EvenrankError": "errors",
+    "Experiment": "experiments.experiment",
+    "OwnData": "experiments.data",
+    "Tuned": "experiments.tune",
+    "experiment": "experiments.experiment",
+    "tune": "experiments.tune",
     "Frontiers": "ranking.pareto",
     "InformationCosts": "scoring.information",
     "information": "scoring.information",
     "GenerateSettings": "trec.generate.settings",
     "ImportFiles": "trec.import_files",
     "InputError": "errors",
-    "ItemScores": "items.scores",
-    "Reranked": "items.reranked",
-    "rerank": "items.rerank",
-    "score": "items.score",
+    "ItemScores": "scoring.results",
+    "Reranked": "ranking.reranked",
+    "rerank": "ranking.rerank",
+    "score": "scoring.score",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
+    "Measure": "measures.measure",
+    "measure": "measures.measure",
     "POLICIES": "policies.registry",
     "PROTOCOLS": "core.protocol",
     "Pool": "trec.assessment.pool",
@@ -104,7 +137,18 @@ _HOME_OF = {
     "Results": "scoring.results",
     "Run": "core.records",
     "RunResult": "scoring.results",
+    "STREAM_POLICIES": "policies.stream_policies",
     "SearchResults": "retrieval.find",
+    "Stream": "ranking.stream",
+    "StreamMeasures": "scoring.stream_measures",
+    "StreamRanking": "ranking.stream_log",
+    "StreamRun": "scoring.stream_measures",
+    "StreamState": "ranking.stream_state",
+    "hindsight_gap": "scoring.stream_measures",
+    "measure_stream": "scoring.stream_measures",
+    "plot_streams": "scoring.stream_measures",
+    "read_requests": "ranking.stream_log",
+    "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
     "TopicTargets": "scoring.topic_targets",
@@ -112,22 +156,23 @@ _HOME_OF = {
     "calc_aggregate": "interop.measure_strings",
     "compare": "scoring.compare",
     "depth_curves": "scoring.depth_curves",
-    "encode_index": "retrieval.encode.encode_index",
+    "encode_index": "retrieval.encode.dense",
     "evaluate": "scoring.evaluate",
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
     "import_collection": "trec.import_files",
+    "ir_dataset_files": "trec.ir_dataset",
     "iter_calc": "interop.measure_strings",
     "learn": "retrieval.learn.learn",
     "oracle_run": "scoring.oracle",
     "pareto": "ranking.pareto",
     "parse_measure": "interop.measure_strings",
-    "pool": "trec.assessment.pool_runs",
+    "pool": "trec.assessment.pool",
     "Publication": "app.exports.publish_list",
     "publish": "app.exports.publish_list",
     "qrels_frame": "interop.frames",
     "rank": "ranking.rank",
-    "read_dimension": "trec.dimensions.own_dimension",
+    "read_dimension": "trec.own_dimension",
     "read_pool": "trec.assessment.pool_file",
     "read_run": "io.runs",
     "report": "scoring.report.make",
@@ -148,6 +193,7 @@ __all__ = [
     "MEASURES",
     "POLICIES",
     "PROTOCOLS",
+    "STREAM_POLICIES",
     "AnnotateInputs",
     "AnnotateSettings",
     "Article",
@@ -155,7 +201,11 @@ __all__ = [
     "Collection",
     "Comparisons",
     "DepthCurves",
+    "Dimension",
+    "EngineKind",
     "EvenrankError",
+    "Experiment",
+    "ExportFormat",
     "Frontiers",
     "GenerateSettings",
     "ImportFiles",
@@ -163,6 +213,8 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "Measure",
+    "OwnData",
     "Pool",
     "Protocol",
     "Publication",
@@ -174,9 +226,16 @@ __all__ = [
     "SearchResults",
     "Sensitivity",
     "ShownTopic",
+    "Stream",
+    "StreamMeasures",
+    "StreamRanking",
+    "StreamRun",
+    "StreamState",
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Trust",
+    "Tuned",
     "__version__",
     "annotate",
     "annotate_wikis",
@@ -188,24 +247,34 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluate_attributes",
+    "experiment",
     "generate_collection",
+    "hindsight_gap",
     "import_collection",
     "information",
+    "ir_dataset_files",
     "iter_calc",
     "learn",
+    "measure",
+    "measure_stream",
+    "named_dimension",
     "oracle_run",
     "pareto",
     "parse_measure",
+    "plot_streams",
+    "policy",
     "pool",
     "publish",
     "qrels_frame",
     "rank",
     "read_dimension",
     "read_pool",
+    "read_requests",
     "read_run",
     "report",
     "rerank",
     "run_from_frame",
+    "run_stream",
     "run_to_frame",
     "score",
     "search",
@@ -215,6 +284,8 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "trust",
+    "tune",
     "write_pool",
     "write_report",
     "write_run",

@@ -78,6 +78,10 @@ class InputError(EvenrankError):
         super().__init__("\n".join(lines))
 
 
+class ReplayError(InputError):
+    """A ranking in the log of a stream came out differently when it was made again."""
+
+
 class Collected:
     """The errors of several checks of one request, raised as one, so that every fault is reported at once."""
 

@@ -14,11 +14,11 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.listen import LOGGERS
+from evenrank.app.app import make_app
+from evenrank.app.server import LOGGERS
 from evenrank.app.settings import WebSettings
-from evenrank.trec.assessment.store import Store, open_store
+from evenrank.app.state import AppState, open_state
+from evenrank.trec.assessment.votes import Store, open_store
 from evenrank.trec.collection import Collection
 from tests.desk_collections import QUESTION, make_hostile, shared_generated
 from tests.judging_files import JudgingFiles, make_judging
@@ -50,24 +50,24 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 @pytest.fixture(scope="session")
 def opened(
     generated: Collection, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Desk]:
+) -> Iterator[AppState]:
     """A desk that tests share, on SQLite or (EVENRANK_TEST_STORE=postgresql) on PostgreSQL."""
     store: Path | str = tmp_path_factory.mktemp("desk") / "desk.sqlite"
     if os.environ.get("EVENRANK_TEST_STORE") == "postgresql":
         store = request.getfixturevalue("postgres").url
-    desk = open_desk(generated.path, replace(UNLIMITED, store=store))
-    yield desk
-    desk.close()
+    state = open_state(generated.path, replace(UNLIMITED, store=store))
+    yield state
+    state.close()
 
 
 @pytest.fixture
-def desk(opened: Desk) -> Desk:
+def state(opened: AppState) -> AppState:
     return opened
 
 
 @pytest.fixture
-def client(desk: Desk) -> TestClient:
-    return client_of(desk)
+def client(state: AppState) -> TestClient:
+    return client_of(state)
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def judging(generated: Collection, tmp_path: Path) -> JudgingFiles:
 
 @pytest.fixture
 def judge(generated: Collection, judging: JudgingFiles, tmp_path: Path) -> Iterator[TestClient]:
-    desk = open_desk(generated.path, judging.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
-    with client_of(desk) as client:
+    state = open_state(generated.path, judging.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
+    with client_of(state) as client:
         yield client
 
 
@@ -91,9 +91,9 @@ def store(judging: JudgingFiles) -> Iterator[Store]:
 
 @pytest.fixture
 def hostile_client(hostile: Collection, tmp_path: Path) -> Iterator[TestClient]:
-    desk = open_desk(hostile.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
-    yield client_of(desk)
-    desk.close()
+    state = open_state(hostile.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    yield client_of(state)
+    state.close()
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def search_path(client: TestClient) -> str:
     return posted(client, "/searches", QUESTION)
 
 
-def client_of(desk: Desk) -> TestClient:
-    return TestClient(app_of(desk), base_url="http://localhost", follow_redirects=False)
+def client_of(state: AppState) -> TestClient:
+    return TestClient(make_app(state), base_url="http://localhost", follow_redirects=False)
 
 
 def posted(client: TestClient, path: str, fields: dict[str, str] | None = None) -> str:

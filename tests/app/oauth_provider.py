@@ -18,7 +18,7 @@ from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 from authlib.oauth2.rfc7636 import CodeChallenge
 
-from evenrank.app.signin.settings import SignInSettings
+from evenrank.app.settings import SignInSettings
 
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # loopback
 CLIENT_ID, CLIENT_SECRET = "desk", "the-client-secret"

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk, open_desk
 from evenrank.app.pages.admin import admin_key
-from evenrank.app.signin.provider import OAuthTokens
-from evenrank.app.signin.sessions import find_person, start_session
-from evenrank.app.storage.administration import entries, expired, remove_expired, set_limits
+from evenrank.app.state import AppState, open_state
+from evenrank.app.storage.administration import entries, find_expired, remove_expired, set_limits
+from evenrank.app.storage.sessions import OAuthTokens, find_person, start_session
 from evenrank.app.storage.store import limit_of
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
@@ -23,29 +22,29 @@ from tests.desk_collections import QUESTION
 
 
 @pytest.fixture
-def own_desk(generated: Collection, tmp_path: Path) -> Iterator[Desk]:
+def own_state(generated: Collection, tmp_path: Path) -> Iterator[AppState]:
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", admins=("Keeper",), has_admin_link=True)
-    desk = open_desk(generated.path, settings)
-    yield desk
-    desk.close()
+    state = open_state(generated.path, settings)
+    yield state
+    state.close()
 
 
 @pytest.fixture
-def admin(own_desk: Desk) -> TestClient:
+def admin(own_state: AppState) -> TestClient:
     """A browser that opened the secret link."""
-    client = client_of(own_desk)
-    answer = client.get(f"/admin/{admin_key(own_desk)}")
+    client = client_of(own_state)
+    answer = client.get(f"/admin/{admin_key(own_state)}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/admin")
     return client
 
 
-def test_nobody_else_learns_that_there_is_such_a_page(own_desk: Desk, client: TestClient) -> None:
-    visitor = client_of(own_desk)
+def test_nobody_else_learns_that_there_is_such_a_page(own_state: AppState, client: TestClient) -> None:
+    visitor = client_of(own_state)
     assert visitor.get("/admin").status_code == 404
     assert visitor.get(f"/admin/{'x' * 32}").status_code == 404
     assert visitor.post("/admin", data={"action": "expire", "sure": "yes"}).status_code == 404
-    assert person_client(own_desk, "Somebody").get("/admin").status_code == 404
-    assert person_client(own_desk, "Keeper").get("/admin").status_code == 200
+    assert person_client(own_state, "Somebody").get("/admin").status_code == 404
+    assert person_client(own_state, "Keeper").get("/admin").status_code == 200
     assert client.get("/admin").status_code == 404  # a server that names nobody
 
 
@@ -59,24 +58,26 @@ def test_nobody_else_learns_that_there_is_such_a_page(own_desk: Desk, client: Te
         ("multipart/form-data", b""),
     ],
 )
-def test_a_malformed_form_tells_strangers_no_more(own_desk: Desk, admin: TestClient, kind: str, body: bytes) -> None:
-    visitor = client_of(own_desk)
+def test_a_malformed_form_tells_strangers_no_more(
+    own_state: AppState, admin: TestClient, kind: str, body: bytes
+) -> None:
+    visitor = client_of(own_state)
     sent = {"content": body, "headers": {"Content-Type": kind}}
     assert visitor.post("/admin", **sent).status_code == visitor.post("/no-such-page", **sent).status_code == 404
     assert admin.post("/admin", **sent).status_code == 400
 
 
 def test_the_link_needs_the_option(generated: Collection, tmp_path: Path) -> None:
-    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
-    visitor = client_of(desk)
-    assert visitor.get(f"/admin/{admin_key(desk)}").status_code == 404
-    visitor.cookies.set("admin", admin_key(desk))
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    visitor = client_of(state)
+    assert visitor.get(f"/admin/{admin_key(state)}").status_code == 404
+    visitor.cookies.set("admin", admin_key(state))
     assert visitor.get("/admin").status_code == 404
-    desk.close()
+    state.close()
 
 
-def test_what_is_private_has_no_title_and_no_link(own_desk: Desk, admin: TestClient) -> None:
-    visitor = client_of(own_desk)
+def test_what_is_private_has_no_title_and_no_link(own_state: AppState, admin: TestClient) -> None:
+    visitor = client_of(own_state)
     shown = posted(visitor, "/lists", {**QUESTION, "title": "Open chess"})
     hidden = posted(visitor, "/lists", {**QUESTION, "title": "Secret chess"})
     visitor.post(f"{hidden}/manage", data={"action": "private"})
@@ -85,47 +86,47 @@ def test_what_is_private_has_no_title_and_no_link(own_desk: Desk, admin: TestCli
     assert "Secret chess" not in html
     assert shown.rpartition("/")[2] not in html  # the link that can only read is shown
     assert admin.get("/admin?q=secret").text.count("Secret chess") == 0
-    assert [entry.title for entry in entries(own_desk.store)[0]] == ["", "Open chess"]
+    assert [entry.title for entry in entries(own_state.store)[0]] == ["", "Open chess"]
 
 
-def test_removing_needs_the_box(own_desk: Desk, admin: TestClient) -> None:
-    visitor = client_of(own_desk)
+def test_removing_needs_the_box(own_state: AppState, admin: TestClient) -> None:
+    visitor = client_of(own_state)
     path = posted(visitor, "/searches", QUESTION)
     posted(visitor, f"{path}/draws")
-    [entry], n_entries = entries(own_desk.store)
+    [entry], n_entries = entries(own_state.store)
     assert n_entries == 1
     fields = {"action": "remove", "thing": entry.thing, "number": str(entry.number)}
     assert admin.post("/admin", data=fields).status_code == 400
     assert visitor.get(path).status_code == 200
     assert admin.post("/admin", data={**fields, "sure": "yes"}).status_code == 303
     assert visitor.get(path).status_code == 404
-    assert own_desk.store.connection.execute("SELECT count(*) FROM draw").fetchone()[0] == 0
+    assert own_state.store.connection.execute("SELECT count(*) FROM draw").fetchone()[0] == 0
 
 
-def test_an_account_goes_with_what_it_owns_and_its_name(own_desk: Desk, admin: TestClient) -> None:
-    cookie = start_session(own_desk.store, "Ada", OAuthTokens("token"), "x" * 22)
-    ada, other = person_client(own_desk, "Ada"), client_of(own_desk)
+def test_an_account_goes_with_what_it_owns_and_its_name(own_state: AppState, admin: TestClient) -> None:
+    cookie = start_session(own_state.store, "Ada", OAuthTokens("token"), "x" * 22)
+    ada, other = person_client(own_state, "Ada"), client_of(own_state)
     own, others = posted(ada, "/lists", QUESTION), posted(other, "/lists", QUESTION)
     page_id = other.get(f"{others}.json").json()["articles"][0]["page_id"]
     ada.post(f"{others}/marks", data={"page_id": str(page_id), "mark": "done"})
     assert "Ada" in admin.get("/admin").text
     admin.post("/admin", data={"action": "sign-out", "person": "Ada"})
-    assert find_person(own_desk.store, cookie) is None
+    assert find_person(own_state.store, cookie) is None
     assert admin.post("/admin", data={"action": "remove-person", "person": "Ada", "sure": "yes"}).status_code == 303
     assert other.get(own).status_code == 404
     html = other.get(others).text
     assert "Ada" not in html
     assert "marked-done" in html
-    held = own_desk.store.connection.execute("SELECT editor FROM list_mark").fetchall()
+    held = own_state.store.connection.execute("SELECT editor FROM list_mark").fetchall()
     assert all("Ada" not in row["editor"] for row in held)
 
 
-def test_limits_hold_at_once_and_are_checked(own_desk: Desk, admin: TestClient) -> None:
+def test_limits_hold_at_once_and_are_checked(own_state: AppState, admin: TestClient) -> None:
     limits = {"max_kept": "1", "max_draws": "1", "browser_days": "0", "archive_days": "0"}
     assert admin.post("/admin", data={"action": "limits", **limits, "max_kept": "0"}).status_code == 400
-    assert limit_of(own_desk.store, "max_kept") == 1000
+    assert limit_of(own_state.store, "max_kept") == 1000
     assert admin.post("/admin", data={"action": "limits", **limits}).status_code == 303
-    visitor = client_of(own_desk)
+    visitor = client_of(own_state)
     path = posted(visitor, "/searches", QUESTION)
     assert visitor.post("/searches", data=QUESTION).status_code == 400
     posted(visitor, f"{path}/draws")
@@ -133,16 +134,16 @@ def test_limits_hold_at_once_and_are_checked(own_desk: Desk, admin: TestClient) 
     assert visitor.post(f"/api{path}/draws", json={}).status_code == 409
 
 
-def test_retention_spares_accounts_and_what_was_used(own_desk: Desk) -> None:
-    store, browser, ada = own_desk.store, client_of(own_desk), person_client(own_desk, "Ada")
+def test_retention_spares_accounts_and_what_was_used(own_state: AppState) -> None:
+    store, browser, ada = own_state.store, client_of(own_state), person_client(own_state, "Ada")
     used, unused, owned = (posted(who, "/lists", QUESTION) for who in (browser, browser, ada))
     archived = posted(ada, "/searches", QUESTION)
     ada.post(f"{archived}/manage", data={"action": "archive"})
     later = datetime.now(UTC) + timedelta(days=31)
-    assert expired(store, later) == []
+    assert find_expired(store, later) == []
     set_limits(store, {"browser_days": 30, "archive_days": 30})
-    assert len(expired(store, later)) == 3
-    assert expired(store) == []
+    assert len(find_expired(store, later)) == 3
+    assert find_expired(store) == []
     page_id = browser.get(f"{used}.json").json()["articles"][0]["page_id"]
     browser.post(f"{used}/marks", data={"page_id": str(page_id), "mark": "done"})
     with store.transaction() as connection:

@@ -23,10 +23,10 @@ from starlette.testclient import TestClient
 
 from evenrank.app.api.document import document, operations
 from evenrank.app.api.endpoints import routes
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk
+from evenrank.app.app import make_app
 from evenrank.app.request.forms import clean_text
 from evenrank.app.searches.saved_search import load_search
+from evenrank.app.state import AppState
 
 HOST = {"Host": "localhost"}
 CHECKS = [
@@ -120,11 +120,11 @@ def test_an_article_that_the_search_does_not_have_is_not_found(client: TestClien
     assert answer.json()["detail"] == "That article is not in this search."
 
 
-def test_a_search_of_which_all_is_done_has_no_more_draws(client: TestClient, desk: Desk) -> None:
+def test_a_search_of_which_all_is_done_has_no_more_draws(client: TestClient, state: AppState) -> None:
     token = client.post("/api/searches", json={"title": "Chess", "keywords": ["chess"]}).json()["token"]
-    search = load_search(desk.store, token)
+    search = load_search(state.store, token)
     assert search is not None
-    with desk.store.transaction() as connection:
+    with state.store.transaction() as connection:
         rows = [(search.number, page, "api:", "done", "") for page in search.page_ids.tolist()]
         connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?, '')", rows)
     answer = client.post(f"/api/searches/{token}/draws", json={})
@@ -155,9 +155,9 @@ def test_only_json_objects_are_taken(client: TestClient) -> None:
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 @pytest.mark.parametrize("path", sorted(document()["paths"]))
-def test_a_fuzz_finds_no_failure(desk: Desk, path: str, mode: GenerationMode) -> None:
+def test_a_fuzz_finds_no_failure(state: AppState, path: str, mode: GenerationMode) -> None:
     """schemathesis sends what the document allows, and what it does not, to lists that are there."""
-    app = app_of(desk)
+    app = make_app(state)
     known = known_places(TestClient(app, base_url="http://localhost"))
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", app, headers=HOST)
     for found in schema.include(path=path).get_all_operations():

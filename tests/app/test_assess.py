@@ -15,13 +15,11 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import open_desk
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import assign_pages, load_pool
+from evenrank.app.state import open_state
+from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import all_votes, current_votes
+from evenrank.trec.assessment.votes import Store, all_votes, create_store, current_votes
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles, make_judging
@@ -247,7 +245,7 @@ def test_hostile_titles_texts_and_comments_stay_text(hostile: Collection, tmp_pa
         link = f"/judge/{add_assessor(store, 'Ada <script>')}"
         assign_pages(store, ["Ada <script>"])
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", judgments=tmp_path / "judgments.sqlite")
-    with client_of(open_desk(hostile.path, settings)) as client:
+    with client_of(open_state(hostile.path, settings)) as client:
         texts = [client.get(f"{link}/1/{page}").text for page in hostile.page_ids]
         for page in hostile.page_ids:
             answer(client, f"{link}/1/{page}", "1", comment="</textarea><script>alert(1)</script>")
@@ -314,8 +312,7 @@ def test_the_organiser_sees_coverage_pace_agreement_and_scores(judge: TestClient
 def test_texts_are_taken_once_and_anew_after_the_collection_changed(
     generated: Collection, judging: JudgingFiles, tmp_path: Path
 ) -> None:
-    from evenrank.app.assess.content import ArticleContent
-    from evenrank.app.assess.texts import Absence, open_texts
+    from evenrank.app.assess.texts import Absence, ArticleContent, open_texts
 
     page = int(generated.page_ids[0])
     path = tmp_path / "texts.sqlite"

@@ -9,15 +9,22 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.trec.assessment.agreement import adjudication_queue, disagreements
-from evenrank.trec.assessment.discussion import remarks_on
-from evenrank.trec.assessment.exports import settled_pages
-from evenrank.trec.assessment.queues import assessor_progress
-from evenrank.trec.assessment.store import Store, create_store, judgments_schema, max_grade_of, set_max_grade
-from evenrank.trec.assessment.votes import Vote, all_votes, cast_vote, votes_on
+from evenrank.trec.assessment.files import settled_pages
+from evenrank.trec.assessment.queues import assessor_progress, remarks_on
+from evenrank.trec.assessment.votes import (
+    Store,
+    Vote,
+    all_votes,
+    cast_vote,
+    create_store,
+    judgments_schema,
+    max_grade_of,
+    set_max_grade,
+    votes_on,
+)
 from tests.judging_files import JudgingFiles
 
 

@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import create_store, open_store
-from evenrank.trec.assessment.votes import all_votes, current_votes
+from evenrank.trec.assessment.votes import all_votes, create_store, current_votes, open_store
 from evenrank.trec.collection import Collection
 
 N_CLIENTS, N_EACH = 8, 125

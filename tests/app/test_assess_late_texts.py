@@ -12,14 +12,12 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
-from evenrank.app.assess.content import ArticleContent
 from evenrank.app.assess.judging import Judging, open_judging
-from evenrank.app.assess.late_texts import LateTexts
-from evenrank.app.assess.texts import Absence, Texts, add_texts, keys_of, open_texts, unread
-from evenrank.app.desk import open_desk
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
+from evenrank.app.assess.texts import Absence, ArticleContent, LateTexts, Texts, add_texts, keys_of, open_texts, unread
+from evenrank.app.state import open_state
+from evenrank.trec.assessment.assessors import Overlap, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of
 from tests.judging_files import JudgingFiles, make_judging
@@ -35,12 +33,12 @@ def files(generated: Collection, tmp_path: Path) -> JudgingFiles:
 
 @pytest.fixture
 def judging(generated: Collection, files: JudgingFiles, tmp_path: Path) -> Iterator[Judging]:
-    desk = open_desk(generated.path, files.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
-    opened = open_judging(desk)
+    state = open_state(generated.path, files.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
+    opened = open_judging(state)
     assert opened is not None
     yield opened
     opened.close()
-    desk.close()
+    state.close()
 
 
 def expected(collection: Collection, path: Path, page: int) -> ArticleContent:
@@ -81,8 +79,8 @@ def test_the_page_of_the_assessor_shows_its_end(generated: Collection, files: Ju
     page = longest(generated, files)
     end = expected(generated, tmp_path / "other.sqlite", page).parts[-1].title
     assert end
-    desk = open_desk(generated.path, files.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
-    with client_of(desk) as client:
+    state = open_state(generated.path, files.settings(replace(UNLIMITED, store=tmp_path / "desk.sqlite")))
+    with client_of(state) as client:
         pool_more(files, page)
         address = f"/judge/{files.secrets['Ada']}/{files.topics[0]}/{page}"
         assert client.get(address).status_code == 200

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from evenrank.trec.assessment.assessors import assessor_of
 from evenrank.trec.assessment.pool_file import read_pool, write_pool
 from evenrank.trec.assessment.queues import assessor_progress
-from evenrank.trec.assessment.store import Store
+from evenrank.trec.assessment.votes import Store
 from tests.judging_files import JudgingFiles
 
 

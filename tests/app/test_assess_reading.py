@@ -7,9 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.app.assess.content import ArticleContent, ContentPart, content_of, pack_content, unpack_content
-from evenrank.app.assess.marking import marker, topic_stems
-from evenrank.app.assess.reading import FIRST_CHARACTERS, lay_out
+from evenrank.app.assess.reading import FIRST_CHARACTERS, lay_out, marker, topic_stems
+from evenrank.app.assess.texts import ArticleContent, ContentPart, content_of, pack_content, unpack_content
 from evenrank.core.records import Article, Topic
 
 RIVERS = Topic(1, "Rivers/Lakes", ("dam", "flood plains"))

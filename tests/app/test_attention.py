@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.request.question import Question, QuestionError, parse_question, question_from_json
 from evenrank.app.searches.draws import all_draws
 from evenrank.app.searches.saved_search import load_search
+from evenrank.app.state import AppState
 from evenrank.measures.awrf import awrf
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
@@ -35,14 +35,14 @@ def page_ids(client: TestClient, path: str) -> list[int]:
     ],
 )
 def test_a_list_is_made_measured_and_described_with_the_attention_asked_for(
-    client: TestClient, desk: Desk, fields: dict[str, str], kept: str, words: str
+    client: TestClient, state: AppState, fields: dict[str, str], kept: str, words: str
 ) -> None:
     path = posted(client, "/lists", {**SHORT, **fields})
-    work_list = load_list(desk.store, path.rsplit("/", 1)[1])
+    work_list = load_list(state.store, path.rsplit("/", 1)[1])
     assert work_list is not None
     assert work_list.question.attention == kept
     question = Question("Any", attention=kept)
-    exposure = list_exposure(desk.collection, work_list.page_ids, desk.space(work_list), question)
+    exposure = list_exposure(state.collection, work_list.page_ids, state.space(work_list), question)
     assert work_list.certificate["AWRF"] == pytest.approx(awrf(exposure[1:], work_list.target[1:]), abs=1e-12)
     said = f"How far people read: {words}"
     assert said in client.get(path).text
@@ -63,13 +63,13 @@ def test_a_short_reach_changes_the_list_and_the_usual_one_is_not_mentioned(clien
     assert "How far people read" not in client.get(usual).text
 
 
-def test_draws_are_counted_with_the_attention_asked_for(client: TestClient, desk: Desk) -> None:
+def test_draws_are_counted_with_the_attention_asked_for(client: TestClient, state: AppState) -> None:
     path = posted(client, "/searches", {**QUESTION, "attention": "uniform"})
     for _ in range(3):
         client.post(f"{path}/draws")
-    search = load_search(desk.store, path.rsplit("/", 1)[1])
+    search = load_search(state.store, path.rsplit("/", 1)[1])
     assert search is not None
-    _, exposures = all_draws(desk.store.connection, search)
+    _, exposures = all_draws(state.store.connection, search)
     n_ranks = search.plan.shape[1]
     assert exposures.sum(axis=1) == pytest.approx(np.full(3, n_ranks))
     assert search.wanted_exposure.sum() == pytest.approx(n_ranks)
@@ -114,4 +114,6 @@ def test_no_visitor_names_a_file_of_the_server(tmp_path: Path) -> None:
 
 
 def test_questions_from_before_there_was_a_choice_mean_the_usual_attention() -> None:
-    assert question_from_json('{"title": "Chess", "keywords": ["chess"]}') == Question("Chess", ("chess",), best="FA")
+    assert question_from_json('{"title": "Chess", "keywords": ["chess"]}') == Question(
+        "Chess", ("chess",), max_class="FA"
+    )

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evenrank.app.desk import open_desk
+from evenrank.app.state import open_state
 from evenrank.app.storage.backup import read_contents, restore_backup, write_backup
 from evenrank.cli.main import cli
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, InputError
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
@@ -31,18 +30,18 @@ def counting_store(path: Path) -> SqliteFile:
 def test_a_list_survives(generated: Collection, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
-    path = posted(client_of(desk), "/lists", QUESTION)
-    before = client_of(desk).get(f"{path}.txt").text
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    path = posted(client_of(state), "/lists", QUESTION)
+    before = client_of(state).get(f"{path}.txt").text
     words = ["backup", str(tmp_path / "a.backup"), "--store", str(tmp_path / "desk.sqlite")]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
-    desk.close()
+    state.close()
     done = CliRunner().invoke(
         cli, ["restore", str(tmp_path / "a.backup"), "--store", str(tmp_path / "new" / "d.sqlite")]
     )
     assert done.exit_code == 0, done.output
-    other = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "new" / "d.sqlite"))
+    other = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "new" / "d.sqlite"))
     assert client_of(other).get(f"{path}.txt").text == before
     other.close()
 

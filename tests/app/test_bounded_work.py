@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
-from evenrank.app.lists import trade_off as module
+from evenrank.app.lists import analysis as module
 from evenrank.app.lists.work_list import load_list
-from evenrank.app.storage import kept
+from evenrank.app.state import AppState
+from evenrank.app.storage import saved_request as kept
 from evenrank.scoring import feedback
 from tests.desk_collections import QUESTION
 
 
 def test_a_trade_off_is_worked_out_once_for_twenty_who_ask_at_once(
-    desk: Desk, list_path: str, monkeypatch: pytest.MonkeyPatch
+    state: AppState, list_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work_list = load_list(desk.store, list_path.rpartition("/")[2])
+    work_list = load_list(state.store, list_path.rpartition("/")[2])
     assert work_list is not None
     real, n_calls = module._worked_out, []
 
@@ -29,7 +29,7 @@ def test_a_trade_off_is_worked_out_once_for_twenty_who_ask_at_once(
 
     monkeypatch.setattr(module, "_worked_out", counted)
     curves: list[object] = []
-    threads = [threading.Thread(target=lambda: curves.append(module.trade_off(desk, work_list))) for _ in range(20)]
+    threads = [threading.Thread(target=lambda: curves.append(module.trade_off(state, work_list))) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:

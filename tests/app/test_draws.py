@@ -13,20 +13,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from evenrank.app.articles.candidates import find_for, is_wanted
-from evenrank.app.desk import Desk, open_desk
+from evenrank.app.articles.candidates import find_for, passes_limits
 from evenrank.app.request.question import Question
-from evenrank.app.searches.draws import NothingLeftError, load_draw, make_draw, within_reach
-from evenrank.app.searches.marks import set_mark
-from evenrank.app.searches.plan import DrawPool, Owed, fill, settle_kinds
+from evenrank.app.searches.draws import NothingLeftError, drawable_candidates, load_draw, make_draw
 from evenrank.app.searches.progress import search_progress
-from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.app.searches.saved_search import (
+    DrawPool,
+    Owed,
+    SavedSearch,
+    fill,
+    load_search,
+    make_search,
+    save_search,
+    set_mark,
+    settle_kinds,
+)
 from evenrank.app.settings import WebSettings
+from evenrank.app.state import AppState, open_state
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import Run
-from evenrank.measures.ee_loss import ee_loss
-from evenrank.policies.optimal import OptimalSequence
+from evenrank.measures.expected_exposure import ee_loss
+from evenrank.policies.optimal import Optimal
 from evenrank.ranking.subject import are_articles
 from evenrank.retrieval.query.evidence import find_evidence
 from evenrank.scoring.ranked_pages import scored_pages
@@ -38,29 +46,29 @@ SHARED_ROWS = replace(PAPER_2021, normalised="all")
 """The desk shares a page between its groups."""
 
 
-def saved(desk: Desk, question: Question = CHESS) -> SavedSearch:
-    token = save_search(desk.store, make_search(desk, question), "owner")
-    search = load_search(desk.store, token)
+def saved(state: AppState, question: Question = CHESS) -> SavedSearch:
+    token = save_search(state.store, make_search(state, question), "owner")
+    search = load_search(state.store, token)
     assert search is not None
     return search
 
 
-def evaluated_loss(desk: Desk, search: SavedSearch, rankings: list[np.ndarray]) -> float:
+def evaluated_loss(state: AppState, search: SavedSearch, rankings: list[np.ndarray]) -> float:
     """EE-L of rankings against the search's goal, by the evaluator of runs."""
     run = Run.from_rankings("desk", 2, ((1, repeat, pages) for repeat, pages in enumerate(rankings, 1)))
-    ranked = scored_pages(run, desk.collection, SHARED_ROWS, desk.collection.space())[1]
+    ranked = scored_pages(run, state.collection, SHARED_ROWS, state.collection.space())[1]
     weights = discounts(50).astype(np.float64)[ranked.ranks]
     exposure = ranked.alignment.total(weights) / len(rankings)
     return ee_loss(exposure, search.target * float(discounts(50).sum()))
 
 
 @pytest.mark.parametrize("fairness", [0.3, 1.0, 10.0])
-def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> None:
-    search = saved(desk, Question("Chess", ("chess", "pawns"), fairness=fairness))
-    rankings = [make_draw(desk, search, f"editor {number}").page_ids for number in range(100)]
-    loss = evaluated_loss(desk, search, rankings)
+def test_a_hundred_draws_reach_the_certificate(state: AppState, fairness: float) -> None:
+    search = saved(state, Question("Chess", ("chess", "pawns"), fairness=fairness))
+    rankings = [make_draw(state, search, f"editor {number}").page_ids for number in range(100)]
+    loss = evaluated_loss(state, search, rankings)
     assert loss == pytest.approx(search.certificate["EE-L"], rel=0.05)
-    progress = search_progress(desk, search)
+    progress = search_progress(state, search)
     assert progress is not None
     assert progress.loss == pytest.approx(loss, abs=0.000501)  # rounded as on pages
     least = progress.first_loss * (0.8 if fairness < 1.0 else 1 / 3)  # gently, relevance comes first
@@ -68,60 +76,59 @@ def test_a_hundred_draws_reach_the_certificate(desk: Desk, fairness: float) -> N
 
 
 @pytest.mark.parametrize("first_rank", [0, 25])
-def test_draws_stay_fair_while_articles_are_marked(desk: Desk, first_rank: int) -> None:
+def test_draws_stay_fair_while_articles_are_marked(state: AppState, first_rank: int) -> None:
     """With the app's own settings: what candidates within reach allow is met, and marks take nothing from it.
 
     Candidates within reach cannot give every group what the goal asks for, so the loss falls towards the proven one.
     """
-    search = saved(desk)
+    search = saved(state)
     proven = search.certificate["EE-L"]
     rankings: list[np.ndarray] = []
     done: list[int] = []
     for number in range(100):
-        rankings.append(make_draw(desk, search, "one").page_ids)
+        rankings.append(make_draw(state, search, "one").page_ids)
         assert not np.isin(rankings[-1], done).any()
         if number % 5 == 0:
             done.append(int(rankings[-1][first_rank + number // 5]))
-            set_mark(desk.store, search, done[-1], "done", "one")
-    loss = evaluated_loss(desk, search, rankings)
+            set_mark(state.store, search, done[-1], "done", "one")
+    loss = evaluated_loss(state, search, rankings)
     assert loss <= 1.01 * proven
-    assert loss - proven < (evaluated_loss(desk, search, rankings[:1]) - proven) / 10
-    assert evaluated_loss(desk, search, rankings[-20:]) <= 1.05 * proven
+    assert loss - proven < (evaluated_loss(state, search, rankings[:1]) - proven) / 10
+    assert evaluated_loss(state, search, rankings[-20:]) <= 1.05 * proven
 
 
-def test_draws_reach_a_goal_that_candidates_allow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_reach_a_goal_that_candidates_allow(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all candidates are within reach, draws with marks come to a fraction of what the first one misses."""
     monkeypatch.setattr(
-        "evenrank.app.searches.plan.OptimalSequence",
-        partial(OptimalSequence, reach=0.0, keep_relevance=0.0, include_above=2.0),
+        "evenrank.app.searches.saved_search.Optimal", partial(Optimal, reach=0.0, keep_relevance=0.0, include_above=2.0)
     )
-    search = saved(desk)
+    search = saved(state)
     rankings: list[np.ndarray] = []
     for number in range(100):
-        rankings.append(make_draw(desk, search, "one").page_ids)
+        rankings.append(make_draw(state, search, "one").page_ids)
         if number % 5 == 0:
-            set_mark(desk.store, search, int(rankings[-1][number // 5]), "done", "one")
-    loss = evaluated_loss(desk, search, rankings)
-    assert loss < evaluated_loss(desk, search, rankings[:1]) / 2
+            set_mark(state.store, search, int(rankings[-1][number // 5]), "done", "one")
+    loss = evaluated_loss(state, search, rankings)
+    assert loss < evaluated_loss(state, search, rankings[:1]) / 2
     assert loss <= 1.05 * search.certificate["EE-L"]
 
 
-def test_draws_keep_to_candidates_within_reach(desk: Desk) -> None:
+def test_draws_keep_to_candidates_within_reach(state: AppState) -> None:
     """Draws of a hundred editors are about as relevant as the plan says; what is done makes room for its own kind."""
-    search = saved(desk)
+    search = saved(state)
     n_pages = int(search.certificate["n_within_reach"])
     assert n_pages < len(search.page_ids)
     reached = search.page_ids[np.argsort(-search.relevance, kind="stable")[:n_pages]]
-    rankings = np.array([make_draw(desk, search, "one").page_ids for _ in range(20)])
+    rankings = np.array([make_draw(state, search, "one").page_ids for _ in range(20)])
     assert np.isin(rankings, reached).all()
     relevance = search.relevance[search.places_of(rankings.reshape(-1))].mean()
     assert relevance > 0.7 * search.certificate["expected_precision"]
     is_free = np.ones(len(search.page_ids), np.bool_)
-    before = within_reach(search, is_free, search.relevance)
+    before = drawable_candidates(search, is_free, search.relevance)
     assert sorted(search.page_ids[before]) == sorted(reached)
     gone = search.places_of(reached[:1])
     is_free[gone] = False
-    after = within_reach(search, is_free, search.relevance)
+    after = drawable_candidates(search, is_free, search.relevance)
     come = np.flatnonzero(after & ~before)
     assert not after[gone].any()
     assert len(come) <= 1
@@ -129,18 +136,18 @@ def test_draws_keep_to_candidates_within_reach(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_draws_leave_out_what_is_marked_whoever_draws(desk: Desk, seed: int) -> None:
+def test_draws_leave_out_what_is_marked_whoever_draws(state: AppState, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    search = saved(desk)
+    search = saved(state)
     for_all: set[int] = set()
     unwanted: dict[str, set[int]] = {"one": set(), "two": set()}
     for _ in range(40):
         editor = str(rng.choice(["one", "two"]))
-        pages = make_draw(desk, search, editor).page_ids.tolist()
+        pages = make_draw(state, search, editor).page_ids.tolist()
         assert not (for_all | unwanted[editor]) & set(pages)
         for page in pages[: rng.integers(12)]:
             kind = str(rng.choice(["done", "off-topic", "not-for-me"]))
-            set_mark(desk.store, search, page, kind, editor)
+            set_mark(state.store, search, page, kind, editor)
             (unwanted[editor] if kind == "not-for-me" else for_all).add(page)
 
 
@@ -162,45 +169,45 @@ def test_a_kind_that_ran_out_is_replaced_by_the_one_to_which_most_is_owed() -> N
     assert settle_kinds(wanted, {0: 1, 1: 1}, owed).tolist() == [0, 1]
 
 
-def test_draws_bring_new_articles(desk: Desk) -> None:
-    search = saved(desk)
-    rankings = [make_draw(desk, search, "one").page_ids for _ in range(10)]
+def test_draws_bring_new_articles(state: AppState) -> None:
+    search = saved(state)
+    rankings = [make_draw(state, search, "one").page_ids for _ in range(10)]
     assert all(len(set(pages.tolist())) == 50 for pages in rankings)
     n_new = len(np.unique(np.concatenate(rankings)))  # of ten draws, more than half of what is within reach
     assert n_new > max(2.5 * search.relevance.sum(), 0.5 * search.certificate["n_within_reach"])
 
 
-def test_articles_that_need_more_work_come_first(desk: Desk) -> None:
-    search = saved(desk)
-    rankings = [make_draw(desk, search, "one").page_ids for _ in range(20)]
-    quality = desk.collection.quality_score[desk.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
+def test_articles_that_need_more_work_come_first(state: AppState) -> None:
+    search = saved(state)
+    rankings = [make_draw(state, search, "one").page_ids for _ in range(20)]
+    quality = state.collection.quality_score[state.collection.rows_of(np.array(rankings).reshape(-1))].reshape(20, 50)
     assert np.nanmean(quality[:, :10]) < np.nanmean(quality[:, -10:]) - 0.15  # of some articles it is unknown
-    reached = search.page_ids[within_reach(search, np.ones(len(search.page_ids), np.bool_), search.relevance)]
-    assert np.nanmean(quality) < np.nanmean(desk.collection.quality_score[desk.collection.rows_of(reached)])
+    reached = search.page_ids[drawable_candidates(search, np.ones(len(search.page_ids), np.bool_), search.relevance)]
+    assert np.nanmean(quality) < np.nanmean(state.collection.quality_score[state.collection.rows_of(reached)])
 
 
 def test_the_relevance_floor_is_on_by_default(generated: Collection, tmp_path: Path) -> None:
     """Only pages with a keyword that match well beside the best one are candidates, however few they are."""
     settings = WebSettings(store=tmp_path / "floor.sqlite")
     assert settings.relevance_floor == 0.15
-    desk = open_desk(generated.path, settings)
+    state = open_state(generated.path, settings)
     question = Question("Chess", ("chess", "pawns", "players", "game"))
-    found = desk.source.find(question.topic())
-    titles = desk.collection.titles_of(found.page_ids.tolist())
-    evidence = find_evidence(desk.source.model().engine, question.topic(), found.page_ids, titles)
+    found = state.source.find(question.topic())
+    titles = state.collection.titles_of(found.page_ids.tolist())
+    evidence = find_evidence(state.source.model().engine, question.topic(), found.page_ids, titles)
     matches_well = found.scores >= 2 * 0.15 * found.scores.max()
     is_about = evidence.in_lead | (evidence.in_text & matches_well)
     kept = is_about & (found.scores >= 0.15 * found.scores.max())
-    kept &= is_wanted(desk, question, found.page_ids, None)
-    assert set(find_for(desk, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
-    search = make_search(desk, question)
+    kept &= passes_limits(state, question, found.page_ids, None)
+    assert set(find_for(state, question, 2).candidates.page_ids.tolist()) == set(found.page_ids[kept].tolist())
+    search = make_search(state, question)
     assert 0 < len(search.page_ids) <= kept.sum() < len(found)
-    drawn = make_draw(desk, load_search(desk.store, save_search(desk.store, search, "an editor")), "an editor")  # type: ignore[arg-type]
+    drawn = make_draw(state, load_search(state.store, save_search(state.store, search, "an editor")), "an editor")  # type: ignore[arg-type]
     assert len(drawn.page_ids) == min(settings.draw_length, len(search.page_ids))
-    unlimited = open_desk(generated.path, replace(settings, relevance_floor=0.0, store=tmp_path / "none.sqlite"))
+    unlimited = open_state(generated.path, replace(settings, relevance_floor=0.0, store=tmp_path / "none.sqlite"))
     assert len(search.page_ids) < len(make_search(unlimited, question).page_ids)
     unlimited.close()
-    desk.close()
+    state.close()
 
 
 def test_pages_that_tell_meanings_apart_are_not_worked_on() -> None:
@@ -208,31 +215,31 @@ def test_pages_that_tell_meanings_apart_are_not_worked_on() -> None:
     assert are_articles(titles).tolist() == [False, False, False, True, True]
 
 
-def test_a_draw_link_shows_the_same_list_for_ever(desk: Desk, client: TestClient, search_path: str) -> None:
+def test_a_draw_link_shows_the_same_list_for_ever(state: AppState, client: TestClient, search_path: str) -> None:
     draw = posted(client, f"{search_path}/draws")
     before = client.get(f"{draw}.json").json()["articles"]
     page_id = before[3]["page_id"]
     client.post(f"{search_path}/marks", data={"page_id": page_id, "mark": "done", "draw": "1"})
     posted(client, f"{search_path}/draws")
     assert client.get(f"{draw}.json").json()["articles"] == before
-    again = open_desk(desk.collection.path, desk.settings)
+    again = open_state(state.collection.path, state.settings)
     assert client_of(again).get(f"{draw}.json").json()["articles"] == before
     again.close()
 
 
 def test_draws_depend_on_secret_search_and_number_only(generated, tmp_path: Path) -> None:
     def first_draws(name: str, secret: str) -> list[list[int]]:
-        desk = open_desk(generated.path, WebSettings(store=tmp_path / name, relevance_floor=0.0))
-        with desk.store.transaction() as connection:
+        state = open_state(generated.path, WebSettings(store=tmp_path / name, relevance_floor=0.0))
+        with state.store.transaction() as connection:
             connection.execute("UPDATE setting SET value = ? WHERE name = 'secret'", (secret,))
             connection.execute("DELETE FROM saved_search")
-        search = saved(desk)
-        with desk.store.transaction() as connection:
+        search = saved(state)
+        with state.store.transaction() as connection:
             connection.execute("UPDATE saved_search SET token = 'same'")
-        search = load_search(desk.store, "same")
+        search = load_search(state.store, "same")
         assert search is not None
-        pages = [make_draw(desk, search, "one").page_ids.tolist() for _ in range(2)]
-        desk.close()
+        pages = [make_draw(state, search, "one").page_ids.tolist() for _ in range(2)]
+        state.close()
         return pages
 
     one = first_draws("a", "ab" * 32)
@@ -241,57 +248,57 @@ def test_draws_depend_on_secret_search_and_number_only(generated, tmp_path: Path
     assert one[0] != one[1]
 
 
-def test_editors_who_draw_at_once_never_collide(desk: Desk) -> None:
-    search = saved(desk)
+def test_editors_who_draw_at_once_never_collide(state: AppState) -> None:
+    search = saved(state)
 
     def draw_some(editor: int) -> list[int]:
-        return [make_draw(desk, search, f"editor {editor}").number for _ in range(10)]
+        return [make_draw(state, search, f"editor {editor}").number for _ in range(10)]
 
     with ThreadPoolExecutor(8) as pool:
         numbers = sorted(number for found in pool.map(draw_some, range(8)) for number in found)
     assert numbers == list(range(1, 81))
-    assert all(load_draw(desk.store.connection, search, number) is not None for number in numbers)
+    assert all(load_draw(state.store.connection, search, number) is not None for number in numbers)
 
 
-def test_processes_that_draw_at_once_never_collide(desk: Desk) -> None:
+def test_processes_that_draw_at_once_never_collide(state: AppState) -> None:
     """Two desks on one file stand for two processes: they share nothing but the file."""
-    search = saved(desk)
-    other = open_desk(desk.collection.path, desk.settings)
+    search = saved(state)
+    other = open_state(state.collection.path, state.settings)
 
-    def draw_some(which: Desk) -> list[int]:
+    def draw_some(which: AppState) -> list[int]:
         return [make_draw(which, search, "one").number for _ in range(15)]
 
     with ThreadPoolExecutor(2) as pool:
-        numbers = [number for found in pool.map(draw_some, [desk, other]) for number in found]
+        numbers = [number for found in pool.map(draw_some, [state, other]) for number in found]
     other.close()
     assert sorted(numbers) == list(range(1, 31))
 
 
-def test_done_is_for_all_and_not_for_me_is_mine(desk: Desk) -> None:
-    search = saved(desk)
-    done, unwanted = (int(page) for page in make_draw(desk, search, "one").page_ids[:2])
-    set_mark(desk.store, search, done, "done", "one")
-    set_mark(desk.store, search, unwanted, "not-for-me", "one")
-    mine = np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(30)])
-    others = np.concatenate([make_draw(desk, search, "two").page_ids for _ in range(60)])
+def test_done_is_for_all_and_not_for_me_is_mine(state: AppState) -> None:
+    search = saved(state)
+    done, unwanted = (int(page) for page in make_draw(state, search, "one").page_ids[:2])
+    set_mark(state.store, search, done, "done", "one")
+    set_mark(state.store, search, unwanted, "not-for-me", "one")
+    mine = np.concatenate([make_draw(state, search, "one").page_ids for _ in range(30)])
+    others = np.concatenate([make_draw(state, search, "two").page_ids for _ in range(60)])
     assert done not in mine
     assert unwanted not in mine
     assert done not in others
     assert unwanted in others
-    set_mark(desk.store, search, unwanted, "none", "one")
-    assert unwanted in np.concatenate([make_draw(desk, search, "one").page_ids for _ in range(60)])
+    set_mark(state.store, search, unwanted, "none", "one")
+    assert unwanted in np.concatenate([make_draw(state, search, "one").page_ids for _ in range(60)])
 
 
-def test_when_all_is_done_nothing_is_drawn_and_no_number_is_lost(desk: Desk) -> None:
-    search = saved(desk)
-    with desk.store.transaction() as connection:
+def test_when_all_is_done_nothing_is_drawn_and_no_number_is_lost(state: AppState) -> None:
+    search = saved(state)
+    with state.store.transaction() as connection:
         rows = [(search.number, int(page), "one", "done", "now") for page in search.page_ids[1:]]
         connection.executemany("INSERT INTO mark VALUES (?, ?, ?, ?, ?, '')", rows)
-    assert make_draw(desk, search, "two").page_ids.tolist() == [int(search.page_ids[0])]
-    set_mark(desk.store, search, int(search.page_ids[0]), "done", "two")
+    assert make_draw(state, search, "two").page_ids.tolist() == [int(search.page_ids[0])]
+    set_mark(state.store, search, int(search.page_ids[0]), "done", "two")
     with pytest.raises(NothingLeftError):
-        make_draw(desk, search, "two")
-    again = load_search(desk.store, search.token)
+        make_draw(state, search, "two")
+    again = load_search(state.store, search.token)
     assert again is not None
     assert again.n_draws == 1
 
@@ -353,10 +360,10 @@ def test_fill_keeps_to_the_plan_while_articles_last(data: st.DataObject) -> None
             assert (np.diff(needs) <= 0).all()
 
 
-def test_a_draw_says_how_many_of_its_articles_came_before(desk: Desk, client: TestClient) -> None:
+def test_a_draw_says_how_many_of_its_articles_came_before(state: AppState, client: TestClient) -> None:
     question = replace(CHESS, within=("geography=Oceania",))
-    search = make_search(desk, question)
-    path = f"/searches/{save_search(desk.store, search, '')}"
+    search = make_search(state, question)
+    path = f"/searches/{save_search(state.store, search, '')}"
     few = f"The search has {len(search.page_ids)} articles; each can come again until it is marked."
     assert len(search.page_ids) < 200
     assert few in client.get(path).text

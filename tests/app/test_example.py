@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
-from evenrank.app.lists.example import N_CONSIDERED, example_of, moved_groups, promising, spread
+from evenrank.app.pages.home import N_CONSIDERED, example_of, moved_groups, promising, spread
+from evenrank.app.state import AppState
 from evenrank.core.records import Topic
 
 
-def test_the_example_moves_most_of_those_measured(desk: Desk, client: TestClient) -> None:
-    example = example_of(desk)
+def test_the_example_moves_most_of_those_measured(state: AppState, client: TestClient) -> None:
+    example = example_of(state)
     assert example is not None
     gains = {}
-    for question in promising(desk):
-        gains[question.title] = sum(change.progress for change in moved_groups(desk, question))
+    for question in promising(state):
+        gains[question.title] = sum(change.progress for change in moved_groups(state, question))
     assert max(gains, key=lambda title: gains[title]) == example.title
     html = client.get("/").text
     assert f"Example: {example.title}" in html

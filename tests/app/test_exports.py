@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
-from evenrank.app.exports.delimited import guarded
 from evenrank.app.exports.formats import FORMATS
-from evenrank.app.exports.wikitext import escape_plain, external, link
+from evenrank.app.exports.listing import escape_plain, external, link
+from evenrank.app.state import AppState
 from evenrank.cli.publish import command as publish
 from evenrank.io.runs import read_run
 from tests.app.conftest import client_of, posted
@@ -70,11 +69,11 @@ def urls_of(client: TestClient) -> list[set[str]]:
     return urls
 
 
-def test_articles_have_the_addresses_that_pages_lead_to(desk: Desk) -> None:
+def test_articles_have_the_addresses_that_pages_lead_to(state: AppState) -> None:
     """Those of a generated collection are on no wiki, and have none unless a wiki is named."""
-    assert urls_of(client_of(desk)) == [{""}] * 8
-    settings = replace(desk.settings, wiki_url="https://wiki.example/wiki/")
-    for urls in urls_of(client_of(replace(desk, settings=settings))):
+    assert urls_of(client_of(state)) == [{""}] * 8
+    settings = replace(state.settings, wiki_url="https://wiki.example/wiki/")
+    for urls in urls_of(client_of(replace(state, settings=settings))):
         assert len(urls) >= 50
         assert all(url.startswith("https://wiki.example/wiki/") for url in urls)
 
@@ -196,17 +195,11 @@ def test_an_external_link_ends_where_it_should(text: str) -> None:
     assert made.endswith(" label]")
 
 
-@given(st.text(max_size=20))
-def test_guarded_cells_are_no_formulas(text: str) -> None:
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
-    assert guarded(text).endswith(text)
-
-
-def test_a_saved_list_is_printed_by_the_command(client: TestClient, desk: Desk, list_path: str) -> None:
-    assert desk.settings.store is not None
-    words = ["--list", list_path.rpartition("/")[2], "--store", str(desk.settings.store), "--print", "--rows", "20"]
+def test_a_saved_list_is_printed_by_the_command(client: TestClient, state: AppState, list_path: str) -> None:
+    assert state.settings.store is not None
+    words = ["--list", list_path.rpartition("/")[2], "--store", str(state.settings.store), "--print", "--rows", "20"]
     address = ["--public-url", "https://desk.example.org/evenrank/"]
-    result = CliRunner().invoke(publish, [str(desk.collection.path), *words, *address])
+    result = CliRunner().invoke(publish, [str(state.collection.path), *words, *address])
     assert result.exit_code == 0, result.output
     assert re.search(r"\[https://desk.example.org/evenrank/lists/\S+/refresh regenerate\]", result.output)
     titles = client.get(f"{list_path}.txt").text.splitlines()[:20]

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evenrank.app.desk import Desk, open_desk
+from evenrank.app.state import AppState, open_state
 from evenrank.cli.serve import command
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
 from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.learn.model_file import save
+from evenrank.retrieval.learn.learned_model import save
 from evenrank.retrieval.learn.training import train_on_topics
 from evenrank.retrieval.model_choice import choose_model
 from evenrank.retrieval.relevance import LexicalModel
@@ -26,33 +26,35 @@ from tests.desk_collections import QUESTION
 
 
 @pytest.fixture(scope="module")
-def learned_desk(generated: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def learned_state(generated: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppState]:
     folder = tmp_path_factory.mktemp("learned")
     trained = train_on_topics(FeatureExtractor(LexicalModel(open_index(generated))), generated.topics)
     save(trained.state, folder / "model.json")
     model = choose_model(generated, str(folder / "model.json"))
-    desk = open_desk(generated.path, replace(UNLIMITED, store=folder / "desk.sqlite", model=model))
-    yield desk
-    desk.close()
+    state = open_state(generated.path, replace(UNLIMITED, store=folder / "desk.sqlite", model=model))
+    yield state
+    state.close()
 
 
-def test_lists_use_the_model(desk: Desk, learned_desk: Desk) -> None:
+def test_lists_use_the_model(state: AppState, learned_state: AppState) -> None:
     topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
-    plain, learned = desk.source.find(topic), learned_desk.source.find(topic)
+    plain, learned = state.source.find(topic), learned_state.source.find(topic)
     assert set(learned.page_ids.tolist()) == set(plain.page_ids.tolist())
     assert learned.page_ids.tolist() != plain.page_ids.tolist()
     assert (np.diff(learned.relevance) <= 0).all()
-    assert learned_desk.source.describe()["model"]["kind"] == "learned"
-    answer = client_of(learned_desk).post("/lists", data=QUESTION, follow_redirects=True)
+    assert learned_state.source.describe()["model"]["kind"] == "learned"
+    answer = client_of(learned_state).post("/lists", data=QUESTION, follow_redirects=True)
     assert answer.status_code == 200
     assert "Chess" in answer.text
 
 
-def test_what_is_about_a_subject_does_not_depend_on_the_scale_of_scores(desk: Desk, learned_desk: Desk) -> None:
+def test_what_is_about_a_subject_does_not_depend_on_the_scale_of_scores(
+    state: AppState, learned_state: AppState
+) -> None:
     """Scores of a learned model are log-odds: a share of the best one left out half of the articles, or all of them."""
     topic = Topic(0, "Chess", ("chess", "grandmaster", "pawns"))
 
-    def about(asked: Desk, shift: float = 0.0) -> set[int]:
+    def about(asked: AppState, shift: float = 0.0) -> set[int]:
         found, model = asked.source.find(topic), asked.source.model()
         moved = replace(found, scores=found.scores + shift)
         matches = word_matches(model, topic, moved)
@@ -60,8 +62,8 @@ def test_what_is_about_a_subject_does_not_depend_on_the_scale_of_scores(desk: De
         assert 0 < len(kept) < len(found)
         return set(kept.tolist())
 
-    assert about(learned_desk) == about(desk)
-    assert about(learned_desk, shift=-100.0) == about(desk)
+    assert about(learned_state) == about(state)
+    assert about(learned_state, shift=-100.0) == about(state)
 
 
 def test_a_model_that_is_not_there_is_told(generated: Collection) -> None:

@@ -7,24 +7,24 @@ from dataclasses import replace
 
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.pages.i18n import percent
-from evenrank.app.request.conditions import conditions
+from evenrank.app.request.choices import conditions
 from evenrank.app.request.question import Question
+from evenrank.app.state import AppState
 from evenrank.measures.awrf import awrf
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 
 
-def test_plain_search_stands_beside_the_goal_reached(client: TestClient, desk: Desk) -> None:
+def test_plain_search_stands_beside_the_goal_reached(client: TestClient, state: AppState) -> None:
     path = posted(client, "/lists", {**QUESTION, "fairness": "10"})
-    kept = load_list(desk.store, path.rpartition("/")[2])
+    kept = load_list(state.store, path.rpartition("/")[2])
     assert kept is not None
     assert kept.comparison is not None
-    exposure = list_exposure(desk.collection, kept.comparison.plain, desk.space(kept), kept.question)
+    exposure = list_exposure(state.collection, kept.comparison.plain, state.space(kept), kept.question)
     plain = percent(awrf(exposure[1:], kept.target[1:]))
     for part in ("", "/fairness"):
         html = client.get(f"{path}{part}").text

@@ -13,57 +13,56 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk, Recent
 from evenrank.app.fairness.balance import Balance
 from evenrank.app.fairness.comparison import changes, compare_lists
 from evenrank.app.lists.work_list import WorkList, load_list
 from evenrank.app.request.question import Question
+from evenrank.app.state import AppState, LRUCache
 from evenrank.core.groups import GroupSpace
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.gender import GENDER
+from evenrank.trec.dimensions import DIMENSIONS, GENDER
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 
 GENDERS = ("female", "male", "third")
 
 
-def with_gender(desk: Desk, page_id: int, gender: str) -> Desk:
+def with_gender(state: AppState, page_id: int, gender: str) -> AppState:
     """The same desk in a world where one person has another gender."""
-    masks = np.array(desk.collection.masks["gender"])
-    masks[desk.collection.rows_of(np.array([page_id], np.int32))] = GENDER.mask_of(gender)
-    collection = replace(desk.collection, masks={**desk.collection.masks, "gender": masks})
-    return replace(desk, collection=collection, recent=Recent(), cells=Recent())
+    masks = np.array(state.collection.masks["gender"])
+    masks[state.collection.rows_of(np.array([page_id], np.int32))] = GENDER.mask_of(gender)
+    collection = replace(state.collection, masks={**state.collection.masks, "gender": masks})
+    return replace(state, collection=collection, results=LRUCache(), cell_cache=LRUCache())
 
 
-def pages_in_all_worlds(desk: Desk, page_id: int, path: str) -> set[str]:
+def pages_in_all_worlds(state: AppState, page_id: int, path: str) -> set[str]:
     """The different texts that an address has, depending on the gender of one person."""
-    return {client_of(with_gender(desk, page_id, gender)).get(path).text for gender in GENDERS}
+    return {client_of(with_gender(state, page_id, gender)).get(path).text for gender in GENDERS}
 
 
-def loaded(desk: Desk, path: str) -> WorkList:
-    found = load_list(desk.store, path.rsplit("/", 1)[1])
+def loaded(state: AppState, path: str) -> WorkList:
+    found = load_list(state.store, path.rsplit("/", 1)[1])
     assert found is not None
     return found
 
 
-def is_person(desk: Desk, page_ids: np.ndarray) -> np.ndarray:
-    return np.asarray(desk.collection.masks["gender"])[desk.collection.rows_of(page_ids)] > 1
+def is_person(state: AppState, page_ids: np.ndarray) -> np.ndarray:
+    return np.asarray(state.collection.masks["gender"])[state.collection.rows_of(page_ids)] > 1
 
 
-def first_person(desk: Desk, path: str) -> tuple[int, str]:
+def first_person(state: AppState, path: str) -> tuple[int, str]:
     """Page and title of the first person on a list."""
-    page_ids = loaded(desk, path).page_ids
-    page_id = int(page_ids[is_person(desk, page_ids)][0])
-    return page_id, desk.collection.titles_of([page_id])[0]
+    page_ids = loaded(state, path).page_ids
+    page_id = int(page_ids[is_person(state, page_ids)][0])
+    return page_id, state.collection.titles_of([page_id])[0]
 
 
-def few_people(desk: Desk) -> tuple[int, str]:
+def few_people(state: AppState) -> tuple[int, str]:
     """One person with a region, and a text that brings it and other articles about no person."""
-    rows = np.arange(len(desk.collection))
-    knows_region = np.asarray(desk.collection.masks["geography"]) > 1
-    is_about_person = np.asarray(desk.collection.masks["gender"]) > 1
-    person = int(desk.collection.page_ids[rows[is_about_person & knows_region][-1]])  # equal matches: the last
-    others = desk.collection.page_ids[rows[~is_about_person & knows_region][:8]].tolist()
+    rows = np.arange(len(state.collection))
+    knows_region = np.asarray(state.collection.masks["geography"]) > 1
+    is_about_person = np.asarray(state.collection.masks["gender"]) > 1
+    person = int(state.collection.page_ids[rows[is_about_person & knows_region][-1]])  # equal matches: the last
+    others = state.collection.page_ids[rows[~is_about_person & knows_region][:8]].tolist()
     return person, "\n".join(map(str, [person, *others]))
 
 
@@ -71,21 +70,21 @@ def figures(html: str) -> list[str]:
     return re.findall(r'<p class="figure">.*?</p>', html, re.DOTALL)
 
 
-def test_no_filter_of_a_list_tells_the_gender_of_a_person(desk: Desk, client: TestClient, list_path: str) -> None:
-    person, title = first_person(desk, list_path)
+def test_no_filter_of_a_list_tells_the_gender_of_a_person(state: AppState, client: TestClient, list_path: str) -> None:
+    person, title = first_person(state, list_path)
     article = next(one for one in client.get(f"{list_path}.json").json()["articles"] if one["page_id"] == person)
     queries = [f"q={title}", f"class={article['class']}", f"q={title}&sort=title"]
     queries += [f"region={region}" for region in article["regions"] if region != "Unknown"]
     for query in queries:
-        assert len(pages_in_all_worlds(desk, person, f"{list_path}?{query}")) == 1, query
+        assert len(pages_in_all_worlds(state, person, f"{list_path}?{query}")) == 1, query
     assert "of the goal reached by the filtered articles" in client.get(f"{list_path}?class=Stub").text
 
 
-def test_a_list_of_few_people_counts_no_genders(desk: Desk) -> None:
-    person, titles = few_people(desk)
+def test_a_list_of_few_people_counts_no_genders(state: AppState) -> None:
+    person, titles = few_people(state)
     seen = set()
     for gender in GENDERS:
-        client = client_of(with_gender(desk, person, gender))
+        client = client_of(with_gender(state, person, gender))
         path = posted(client, "/lists", {"title": "Own", "text-1": titles, "fairness": "0"})
         shown = [*figures(client.get(path).text), *figures(client.get(f"{path}/fairness").text)]
         assert shown[0].count("groups of people, such as genders, are not counted") == 1
@@ -100,17 +99,17 @@ def test_a_list_of_few_people_counts_no_genders(desk: Desk) -> None:
     assert len(seen) == 1
 
 
-def test_a_goal_about_genders_alone_is_withheld_from_few_people(desk: Desk, client: TestClient) -> None:
-    _, titles = few_people(desk)
+def test_a_goal_about_genders_alone_is_withheld_from_few_people(state: AppState, client: TestClient) -> None:
+    _, titles = few_people(state)
     path = posted(client, "/lists", {"title": "Own", "text-1": titles, "dimension-gender": "1"})
     assert "withheld, because these articles are about too few people" in client.get(path).text
     assert "of the goal reached" not in client.get(f"{path}?class=Stub").text
 
 
-def test_draws_of_few_people_count_no_genders(desk: Desk) -> None:
-    person, titles = few_people(desk)
+def test_draws_of_few_people_count_no_genders(state: AppState) -> None:
+    person, titles = few_people(state)
     for gender in GENDERS:
-        client = client_of(with_gender(desk, person, gender))
+        client = client_of(with_gender(state, person, gender))
         path = posted(client, "/searches", {"title": "Own", "text-1": titles})
         client.post(f"{path}/draws")
         html = client.get(path).text
@@ -164,11 +163,11 @@ def test_rows_do_not_tell_which_gender_the_only_person_of_a_region_has() -> None
 
 
 @pytest.mark.parametrize("goal", ["track", "field", "equal"])
-def test_no_table_has_rows_that_depend_on_the_gender_of_one_person(desk: Desk, goal: str) -> None:
-    person, titles = few_people(desk)
+def test_no_table_has_rows_that_depend_on_the_gender_of_one_person(state: AppState, goal: str) -> None:
+    person, titles = few_people(state)
     labels = set()
     for gender in GENDERS:
-        client = client_of(with_gender(desk, person, gender))
+        client = client_of(with_gender(state, person, gender))
         path = posted(client, "/lists", {"title": "Own", "text-1": titles, "goal": goal, "fairness": "0"})
         data = client.get(f"/api{path}/fairness").json()
         tables = [*data["dimensions"].values(), data["together"]]
@@ -178,15 +177,15 @@ def test_no_table_has_rows_that_depend_on_the_gender_of_one_person(desk: Desk, g
     assert len(labels) == 1
 
 
-def test_the_goal_does_not_tell_the_gender_of_a_person_who_is_not_on_the_list(desk: Desk) -> None:
+def test_the_goal_does_not_tell_the_gender_of_a_person_who_is_not_on_the_list(state: AppState) -> None:
     """The goal follows all candidates, of which a short list leaves the person out."""
-    person, titles = few_people(desk)
+    person, titles = few_people(state)
     seen = set()
     for gender in GENDERS:
-        client = client_of(with_gender(desk, person, gender))
+        client = client_of(with_gender(state, person, gender))
         fields = {"title": "Own", "text-1": titles, "goal": "field", "fairness": "0", "length": "3"}
         path = posted(client, "/lists", fields)
-        page_ids = loaded(desk, path).page_ids
+        page_ids = loaded(state, path).page_ids
         assert person not in page_ids.tolist()
         data = client.get(f"/api{path}/fairness").json()
         goals = {row["group"]: row["goal"] for row in data["dimensions"]["gender"]}
@@ -196,16 +195,16 @@ def test_the_goal_does_not_tell_the_gender_of_a_person_who_is_not_on_the_list(de
 
 
 @pytest.mark.parametrize("n_exchanged, is_told", [(1, False), (4, False), (6, True)])
-def test_what_changed_is_not_told_of_few_people(desk: Desk, n_exchanged: int, is_told: bool) -> None:
+def test_what_changed_is_not_told_of_few_people(state: AppState, n_exchanged: int, is_told: bool) -> None:
     """Plain search has some women more than the list, and nothing else differs."""
-    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+    masks, page_ids = np.asarray(state.collection.masks["gender"]), state.collection.page_ids
     women, men, others = (page_ids[masks == mask] for mask in (GENDER.mask_of("female"), GENDER.mask_of("male"), 1))
     listed = np.concatenate([women[:8], men[:8], others[:n_exchanged]])
     plain = np.concatenate([women[:8], men[:8], women[8 : 8 + n_exchanged]])
-    space = desk.collection.space()
+    space = state.collection.space()
     goal = np.full(space.n_groups, 1 / space.n_groups)
     question = Question("Any", attention="uniform")
-    found = changes(desk.collection, compare_lists(plain, listed), listed, goal, space, question)
+    found = changes(state.collection, compare_lists(plain, listed), listed, goal, space, question)
     assert ("women" in {change.label for change in found}) == is_told
 
 
@@ -215,11 +214,11 @@ def genders_of(client: TestClient, path: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("attention", [{"attention": "table", "weights": "1"}, {"attention": "rbp:0.1"}])
-def test_attention_that_singles_out_a_person_counts_no_genders(desk: Desk, attention: dict[str, str]) -> None:
-    client = client_of(desk)
+def test_attention_that_singles_out_a_person_counts_no_genders(state: AppState, attention: dict[str, str]) -> None:
+    client = client_of(state)
     for fairness in ("0", "1"):
         path = posted(client, "/lists", {**QUESTION, **attention, "within-gender": "known", "fairness": fairness})
-        assert is_person(desk, loaded(desk, path).page_ids).all()
+        assert is_person(state, loaded(state, path).page_ids).all()
         assert {row["share"] for row in genders_of(client, path)} == {None}
         assert {row["goal"] for row in genders_of(client, path)} == {None}
         assert set(client.get(f"/api{path}").json()["certificate"]) == {"relevance_share"}
@@ -270,34 +269,34 @@ def test_no_figure_is_of_the_first_ranks_alone(client: TestClient, list_path: st
 
 
 @pytest.mark.parametrize("n_moved, is_told", [(1, False), (4, False), (16, True)])
-def test_what_changed_is_not_told_of_few_people_who_moved(desk: Desk, n_moved: int, is_told: bool) -> None:
+def test_what_changed_is_not_told_of_few_people_who_moved(state: AppState, n_moved: int, is_told: bool) -> None:
     """Both lists have the same pages; some women changed places with articles about no person."""
-    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+    masks, page_ids = np.asarray(state.collection.masks["gender"]), state.collection.page_ids
     women, men, others = (page_ids[masks == mask] for mask in (GENDER.mask_of("female"), GENDER.mask_of("male"), 1))
     plain = np.concatenate([others[:n_moved], men[:20], women[16:24], women[:n_moved]])
     listed = np.concatenate([women[:n_moved], men[:20], women[16:24], others[:n_moved]])
-    space = desk.collection.space()
+    space = state.collection.space()
     goal = np.full(space.n_groups, 1 / space.n_groups)
     question = Question("Any", attention="dcg")
-    found = changes(desk.collection, compare_lists(plain, listed), listed, goal, space, question)
+    found = changes(state.collection, compare_lists(plain, listed), listed, goal, space, question)
     assert ("women" in {change.label for change in found}) == is_told
 
 
 @pytest.mark.parametrize("n_women, is_shown", [(0, False), (5, True)])
-def test_that_all_of_few_people_have_one_gender_is_withheld(desk: Desk, n_women: int, is_shown: bool) -> None:
-    masks, page_ids = np.asarray(desk.collection.masks["gender"]), desk.collection.page_ids
+def test_that_all_of_few_people_have_one_gender_is_withheld(state: AppState, n_women: int, is_shown: bool) -> None:
+    masks, page_ids = np.asarray(state.collection.masks["gender"]), state.collection.page_ids
     women, men = (page_ids[masks == GENDER.mask_of(gender)] for gender in ("female", "male"))
     people = [*men[:10].tolist(), *women[:n_women].tolist()]
-    client = client_of(desk)
+    client = client_of(state)
     path = posted(client, "/lists", {"title": "Own", "text-1": "\n".join(map(str, people)), "best": "FA"})
-    assert len(loaded(desk, path).page_ids) == len(people)
+    assert len(loaded(state, path).page_ids) == len(people)
     shares = [row["share"] for row in genders_of(client, path)]
     assert any(share is not None for share in shares) == is_shown
     assert ("AWRF" in client.get(f"/api{path}").json()["certificate"]) == is_shown
 
 
-def test_without_biographies_no_combination_is_withheld(desk: Desk, client: TestClient) -> None:
-    _, titles = few_people(desk)
+def test_without_biographies_no_combination_is_withheld(state: AppState, client: TestClient) -> None:
+    _, titles = few_people(state)
     path = posted(client, "/lists", {"title": "Own", "text-1": titles.partition("\n")[2]})
     rows = client.get(f"/api{path}/fairness").json()["together"]
     assert rows

@@ -183,7 +183,7 @@ STORY = '{% from "macros.html" import before_and_after with context %}{{ before_
 
 def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
     changes = [Change("men", 0.27, 0.29, 0.37), Change("women", 0.096, 0.09, 0.14)]
-    told = environment().from_string(STORY).render(changes=changes, desk=None).replace("\u00a0", " ")
+    told = environment().from_string(STORY).render(changes=changes, state=None).replace("\u00a0", " ")
     nearer, _, farther = told.partition("<strong>Farther from the goal:</strong>")
     sentence = "plain search would give 9.6 % of the attention, this list gives 9.0 %, and the goal is 14 %."
     assert f"Women: {sentence}" in farther
@@ -193,7 +193,7 @@ def test_a_group_that_moved_away_from_its_goal_is_named_as_such() -> None:
 @pytest.mark.parametrize("name", ["style.css", "assess.css"])
 def test_styles_follow_the_direction_of_the_language(name: str) -> None:
     """Start and end, never left and right: what is on the left in English is on the right in Arabic."""
-    text = (Path(__file__).parents[2] / "src/evenrank/web/static" / name).read_text()
+    text = (Path(__file__).parents[2] / "src/evenrank/app/static" / name).read_text()
     wrong = r"(?:margin|padding|border)-(?:left|right)\b|(?:float|text-align):\s*(?:left|right)\b"
     assert re.findall(wrong, text) == []
 
@@ -210,7 +210,7 @@ def test_groups_that_hardly_moved_are_not_told(before: float, after: float, goal
     change = Change("Asia", before, after, goal)
     shown = [change] if change.is_noticeable else []
     story = STORY.replace("[], [], 0, 9", "['Go'], ['Chess'], 1, 9")
-    told = environment().from_string(story).render(changes=shown, desk=Unlinked)
+    told = environment().from_string(story).render(changes=shown, state=Unlinked)
     assert ("Asia" in told) == is_told
     assert ("No group is noticeably closer" in told) != is_told
 
@@ -220,5 +220,5 @@ def test_groups_that_hardly_moved_are_not_told(before: float, after: float, goal
 )
 def test_a_short_list_has_no_first_hundred(n_listed: int, words: str) -> None:
     story = STORY.replace("[], [], 0, 9", f"['Go'], ['Chess'], 1, {n_listed}")
-    told = environment().from_string(story).render(changes=[], desk=Unlinked)
+    told = environment().from_string(story).render(changes=[], state=Unlinked)
     assert f"<p>{words}" in told

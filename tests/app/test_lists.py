@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk, Recent
 from evenrank.app.fairness.comparison import changes
 from evenrank.app.lists.work_list import load_list, make_list
 from evenrank.app.request.question import Question
+from evenrank.app.state import AppState, LRUCache
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import Run
@@ -46,9 +46,11 @@ def first_row(html: str) -> str:
     return html[html.index('<tbody role="rowgroup">') : html.index("</tr>", html.index('<tbody role="rowgroup">'))]
 
 
-def test_titles_lead_to_the_wiki_of_the_articles(desk: Desk) -> None:
+def test_titles_lead_to_the_wiki_of_the_articles(state: AppState) -> None:
     """Those of a generated collection are not on Wikipedia, and lead nowhere unless a wiki is named."""
-    elsewhere = replace(desk, settings=replace(desk.settings, wiki_url="https://wiki.example/wiki/"), cells=Recent())
+    elsewhere = replace(
+        state, settings=replace(state.settings, wiki_url="https://wiki.example/wiki/"), cell_cache=LRUCache()
+    )
     client = client_of(elsewhere)
     html = client.get(posted(client, "/lists", QUESTION)).text
     row = first_row(html)
@@ -56,7 +58,7 @@ def test_titles_lead_to_the_wiki_of_the_articles(desk: Desk) -> None:
     assert "Talk:" in row
     assert "action=history" in row
     assert "Links lead to wiki.example." in html
-    synthetic = client_of(desk)
+    synthetic = client_of(state)
     html = synthetic.get(posted(synthetic, "/lists", QUESTION)).text
     assert "href" not in first_row(html)
     assert "These articles are synthetic, so nothing links to a wiki." in html
@@ -99,13 +101,13 @@ def test_filters_that_make_no_sense_filter_nothing(client: TestClient, list_path
     assert client.get(f"{list_path}?{query}").status_code == 200
 
 
-def test_sharing_a_filtered_list_shares_what_is_seen(client: TestClient, desk: Desk, list_path: str) -> None:
+def test_sharing_a_filtered_list_shares_what_is_seen(client: TestClient, state: AppState, list_path: str) -> None:
     html = client.get(f"{list_path}?class=Stub&page=2").text
     shared = re.findall(r'id="link-(?:full|read)" readonly value="http://localhost([^"]+)"', html)
     assert [path.partition("?")[2] for path in shared] == ["class=Stub", "class=Stub"]
     n_stubs = len(client.get(f"{list_path}.json?class=Stub").json()["articles"])
     for path in shared:
-        seen = client_of(desk).get(path).text
+        seen = client_of(state).get(path).text
         assert "of the goal reached by the filtered articles" in seen
         assert f"<strong>{n_stubs:,}</strong> <span>articles pass the filter" in seen
         assert "plain search would give" not in seen
@@ -115,37 +117,39 @@ def test_nothing_passes_the_filter(client: TestClient, list_path: str) -> None:
     assert "No article of the list passes the filter" in client.get(f"{list_path}?q=zzzzzzzz").text
 
 
-def test_fairness_is_that_of_our_own_evaluator(desk: Desk, list_path: str) -> None:
-    kept = load_list(desk.store, token_of(list_path))
+def test_fairness_is_that_of_our_own_evaluator(state: AppState, list_path: str) -> None:
+    kept = load_list(state.store, token_of(list_path))
     assert kept is not None
     run = Run.from_rankings("desk", 1, iter([(1, 1, kept.page_ids)]))
-    ranked = scored_pages(run, desk.collection, SHARED_ROWS, desk.collection.space())[1]
+    ranked = scored_pages(run, state.collection, SHARED_ROWS, state.collection.space())[1]
     exposure = ranked.alignment.total(discounts(len(kept.page_ids)).astype(np.float64))
     assert kept.certificate["AWRF"] == pytest.approx(awrf(exposure[1:], kept.target[1:]), rel=1e-9)
 
 
-def test_the_balanced_list_is_fairer_than_the_one_by_relevance_and_little_less_relevant(desk: Desk) -> None:
-    balanced, plain = make_list(desk, CHESS), make_list(desk, Question(*_words(), policy="relevance"))
+def test_the_balanced_list_is_fairer_than_the_one_by_relevance_and_little_less_relevant(state: AppState) -> None:
+    balanced, plain = make_list(state, CHESS), make_list(state, Question(*_words(), policy="relevance"))
     assert balanced.certificate["AWRF"] > plain.certificate["AWRF"]
     assert plain.certificate["relevance_share"] == pytest.approx(1.0)
     assert balanced.certificate["relevance_share"] > 0.9
 
 
-def test_more_strength_gives_more_fairness(desk: Desk) -> None:
-    lists = [make_list(desk, Question(*_words(), fairness=strength)) for strength in (0.1, 1.0, 10.0)]
+def test_more_strength_gives_more_fairness(state: AppState) -> None:
+    lists = [make_list(state, Question(*_words(), fairness=strength)) for strength in (0.1, 1.0, 10.0)]
     fair = [made.certificate["AWRF"] for made in lists]
     assert fair == sorted(fair)
 
 
-def test_no_fairness_is_plain_search(desk: Desk) -> None:
-    without = make_list(desk, Question(*_words(), fairness=0.0))
-    plain = make_list(desk, Question(*_words(), policy="relevance"))
+def test_no_fairness_is_plain_search(state: AppState) -> None:
+    without = make_list(state, Question(*_words(), fairness=0.0))
+    plain = make_list(state, Question(*_words(), policy="relevance"))
     assert without.page_ids.tolist() == plain.page_ids.tolist()
     assert without.certificate["relevance_share"] == pytest.approx(1.0)
     assert without.comparison is not None
     assert without.comparison.came_in == ()
-    space = desk.space(without)
-    assert changes(desk.collection, without.comparison, without.page_ids, without.target, space, without.question) == []
+    space = state.space(without)
+    assert (
+        changes(state.collection, without.comparison, without.page_ids, without.target, space, without.question) == []
+    )
 
 
 @pytest.mark.parametrize("policy", ["optimal", "relevance-share", "proportional", "relevance"])
@@ -155,7 +159,7 @@ def test_every_policy_on_offer_makes_a_list(client: TestClient, policy: str) -> 
     assert client.get(f"{path}/fairness").status_code == 200
 
 
-def test_the_trade_off_has_the_list_on_it(client: TestClient, desk: Desk, list_path: str) -> None:
+def test_the_trade_off_has_the_list_on_it(client: TestClient, state: AppState, list_path: str) -> None:
     first = client.get(f"/api{list_path}/trade-off").json()
     assert first == client.get(f"/api{list_path}/trade-off").json()
     at_one = next(point for point in first["points"] if point["fairness"] == 1.0)
@@ -188,7 +192,7 @@ def test_a_question_that_finds_nothing_is_asked_again(client: TestClient) -> Non
     assert "No article has any of these words" in answer.text
 
 
-def test_the_form_is_filled_from_an_address_and_previews(client: TestClient, desk: Desk, list_path: str) -> None:
+def test_the_form_is_filled_from_an_address_and_previews(client: TestClient, state: AppState, list_path: str) -> None:
     edit = client.get(f"{list_path}.json").json()["edit_address"].removeprefix("http://localhost")
     html = client.get(edit).text
     assert 'value="Chess"' in html
@@ -205,11 +209,11 @@ def test_a_browser_finds_its_lists_on_the_landing_page(client: TestClient, list_
     assert list_path not in client.get("/").text
 
 
-def test_what_is_missing_is_counted_where_the_corpus_shows_it(desk: Desk) -> None:
-    assert desk.facts is not None
-    rows = np.arange(len(desk.collection))
-    stubs = desk.collection.quality_class == 0
-    lacking = np.array([len(missing) for missing in desk.facts.missing(rows)])
+def test_what_is_missing_is_counted_where_the_corpus_shows_it(state: AppState) -> None:
+    assert state.facts is not None
+    rows = np.arange(len(state.collection))
+    stubs = state.collection.quality_class == 0
+    lacking = np.array([len(missing) for missing in state.facts.missing(rows)])
     assert lacking[stubs].mean() > lacking[~stubs].mean()
 
 

@@ -12,11 +12,11 @@ pytest.importorskip("starlette", reason="needs the extra web")
 
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.lists.work_list import load_list, save_list
-from evenrank.app.request.address import list_path as path_of
-from evenrank.app.storage.kept import ModelUsed, model_from_json, model_used
-from evenrank.app.storage.store import VERSION, open_desk_store, server_secret
+from evenrank.app.lists.work_list import WorkList, load_list, save_list
+from evenrank.app.request.visitor import list_path as path_of
+from evenrank.app.state import AppState, open_state
+from evenrank.app.storage.saved_request import ModelUsed, columns_of, describe_model
+from evenrank.app.storage.store import VERSION, open_app_store, server_secret
 from evenrank.errors import InputError
 from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.learn.learned_model import UsedEncoder
@@ -39,10 +39,11 @@ VERSION_1 = Path(__file__).with_name("desk_version_1.sql")
     ],
 )
 def test_a_model_is_kept_without_paths(choice: ModelChoice, label: str) -> None:
-    used = model_used(choice)
+    used = describe_model(choice)
     assert used.label == label
-    assert "private" not in used.to_json()
-    assert model_from_json(used.to_json()) == used
+    column = columns_of(WorkList)["model"]
+    assert "private" not in str(column.write(used))
+    assert column.read(column.write(used)) == used
     assert used.kind == choice.describe()["kind"]
     assert (used.fingerprint or "") == choice.describe().get("fingerprint", "")
 
@@ -55,15 +56,17 @@ def test_lists_and_searches_say_which_model_was_used(client: TestClient, list_pa
         assert client.get(f"/api{path}").json()["model"]["kind"] == "untrained"
 
 
-def test_a_list_keeps_its_model_when_the_server_takes_another(client: TestClient, desk: Desk, list_path: str) -> None:
-    made = load_list(desk.store, list_path.rsplit("/", 1)[1])
+def test_a_list_keeps_its_model_when_the_server_takes_another(
+    client: TestClient, state: AppState, list_path: str
+) -> None:
+    made = load_list(state.store, list_path.rsplit("/", 1)[1])
     assert made is not None
-    token = save_list(desk.store, replace(made, model=model_used(LEARNED)), "owner")
+    token = save_list(state.store, replace(made, model=describe_model(LEARNED)), "owner")
     html = client.get(path_of(token)).text
     assert "relevance by a learned model<" in html
     assert "a learned model (learned, model f00d, encoder e11)" in html
     found = client.get(f"/api{path_of(token)}").json()["model"]
-    assert ModelUsed(**found) == model_used(LEARNED)
+    assert ModelUsed(**found) == describe_model(LEARNED)
 
 
 def as_version_1(path: Path, newer: Path) -> None:
@@ -79,30 +82,30 @@ def as_version_1(path: Path, newer: Path) -> None:
 
 
 def test_a_file_of_version_1_is_brought_up_to_date(generated: Collection, tmp_path: Path) -> None:
-    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "new.sqlite"))
-    client = client_of(desk)
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "new.sqlite"))
+    client = client_of(state)
     paths = [posted(client, kind, QUESTION) for kind in ("/lists", "/searches")]
     draw = posted(client, f"{paths[1]}/draws")
-    before, secret = client.get(f"{draw}.json").json(), desk.secret
-    desk.close()
+    before, secret = client.get(f"{draw}.json").json(), state.secret
+    state.close()
     as_version_1(tmp_path / "old.sqlite", tmp_path / "new.sqlite")
     for _ in range(2):  # when it is opened for the second time, nothing is left to do
-        desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "old.sqlite"))
-        client = client_of(desk)
-        assert desk.secret == secret
+        state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "old.sqlite"))
+        client = client_of(state)
+        assert state.secret == secret
         assert client.get(f"{draw}.json").json()["articles"] == before["articles"]
         for path in paths:
             assert "relevance by" not in client.get(path).text
             assert client.get(f"/api{path}").json()["model"] is None
         assert "relevance by words" in client.get(posted(client, "/lists", QUESTION)).text
         posted(client, f"{paths[1]}/draws")
-        desk.close()
+        state.close()
 
 
 def test_old_and_new_files_have_the_same_columns(tmp_path: Path) -> None:
-    open_desk_store(tmp_path / "new.sqlite").close()
+    open_app_store(tmp_path / "new.sqlite").close()
     as_version_1(tmp_path / "old.sqlite", tmp_path / "new.sqlite")
-    with open_desk_store(tmp_path / "old.sqlite") as old, open_desk_store(tmp_path / "new.sqlite") as new:
+    with open_app_store(tmp_path / "old.sqlite") as old, open_app_store(tmp_path / "new.sqlite") as new:
         tables = [name for (name,) in new.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
             columns = f"SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info('{table}')"
@@ -114,10 +117,10 @@ def test_old_and_new_files_have_the_same_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [VERSION + 1, 0, -1])
 def test_a_file_of_an_unknown_version_is_refused_and_stays_as_it_is(tmp_path: Path, version: int) -> None:
-    with open_desk_store(tmp_path / "desk.sqlite") as store:
+    with open_app_store(tmp_path / "desk.sqlite") as store:
         store.connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(InputError, match=rf"of version {version}, not {VERSION}"):
-        open_desk_store(tmp_path / "desk.sqlite")
+        open_app_store(tmp_path / "desk.sqlite")
     with sqlite3.connect(tmp_path / "desk.sqlite") as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (version,)
     connection.close()
@@ -128,4 +131,4 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE other (x)")
     connection.close()
     with pytest.raises(InputError, match="not a store of work lists"):
-        open_desk_store(tmp_path / "other.sqlite")
+        open_app_store(tmp_path / "other.sqlite")

@@ -15,15 +15,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.articles.article_facts import save_facts
-from evenrank.app.desk import Desk, open_desk
+from evenrank.app.app import make_app, reload
+from evenrank.app.articles.article import save_facts
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
-from evenrank.app.middleware.hosts import host_name
-from evenrank.app.middleware.limits import Buckets
-from evenrank.app.middleware.shared_table import WINDOW, SharedTable
-from evenrank.app.reload import reload
+from evenrank.app.middleware.guards import host_name
+from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
+from evenrank.app.state import AppState, open_state
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -35,10 +33,10 @@ LINK = re.compile(r'(?:href|src|action|hx-get|hx-post)="([^"#][^"]*)"')
 
 
 @pytest.fixture
-def below(desk: Desk) -> TestClient:
+def below(state: AppState) -> TestClient:
     """The app below a path, behind a proxy that leaves the path in place."""
-    settings = replace(desk.settings, public_url="https://x.example.org/evenrank")
-    app = app_of(replace(desk, settings=settings))
+    settings = replace(state.settings, public_url="https://x.example.org/evenrank")
+    app = make_app(replace(state, settings=settings))
     return TestClient(app, base_url="https://x.example.org", follow_redirects=False)
 
 
@@ -83,18 +81,18 @@ def test_exports_have_whole_addresses(below: TestClient) -> None:
 
 
 def test_health_says_when_the_store_is_gone(generated: Collection, tmp_path: Path) -> None:
-    desk = open_desk(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
-    client = client_of(desk)
+    state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
+    client = client_of(state)
     assert client.get("/healthz").json()["status"] == "ok"
-    with desk.store.transaction() as connection:
+    with state.store.transaction() as connection:
         connection.execute("DROP TABLE setting")
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["status"]) == (503, "failing")
-    desk.close()
+    state.close()
 
 
-def test_requests_are_counted_by_route_and_never_by_address(desk: Desk) -> None:
-    client = client_of(desk)
+def test_requests_are_counted_by_route_and_never_by_address(state: AppState) -> None:
+    client = client_of(state)
     client.get("/about")
     client.get("/about?secret-word")
     client.get("/secret-path")
@@ -103,7 +101,7 @@ def test_requests_are_counted_by_route_and_never_by_address(desk: Desk) -> None:
     assert 'evenrank_requests_total{method="GET",route="about",status="200"} 2' in text
     assert 'evenrank_requests_total{method="OTHER",' in text
     assert "secret" not in text.lower()
-    assert f"\nevenrank_articles {len(desk.collection)}\n" in text
+    assert f"\nevenrank_articles {len(state.collection)}\n" in text
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [0-9.]+", line), line
 
@@ -129,9 +127,9 @@ def test_names_in_headers(header: str, name: str) -> None:
     assert host_name(header) == name
 
 
-def test_a_server_on_all_addresses_knows_numbers_and_its_own_names(desk: Desk) -> None:
-    settings = replace(desk.settings, allowed_hosts=("desk.lan",), allows_addresses=True)
-    client = client_of(replace(desk, settings=settings))
+def test_a_server_on_all_addresses_knows_numbers_and_its_own_names(state: AppState) -> None:
+    settings = replace(state.settings, allowed_hosts=("desk.lan",), allows_addresses=True)
+    client = client_of(replace(state, settings=settings))
     for host, status in (
         ("192.168.1.5:8000", 200),
         ("[fe80::1]", 200),
@@ -194,12 +192,12 @@ def listing(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def growing(tmp_path: Path) -> Iterator[tuple[Desk, Path]]:
+def growing(tmp_path: Path) -> Iterator[tuple[AppState, Path]]:
     """A desk on a collection that tests import anew."""
     write_collection(tmp_path, 30)
-    desk = open_desk(tmp_path / "collection", replace(UNLIMITED, store=tmp_path / "desk.sqlite", reload_seconds=0.05))
-    yield desk, tmp_path
-    desk.close()
+    state = open_state(tmp_path / "collection", replace(UNLIMITED, store=tmp_path / "desk.sqlite", reload_seconds=0.05))
+    yield state, tmp_path
+    state.close()
 
 
 def write_collection(folder: Path, n_pages: int) -> None:
@@ -217,9 +215,9 @@ def write_collection(folder: Path, n_pages: int) -> None:
     save_facts(collection, 1000, n_workers=1)
 
 
-def test_a_running_server_notices_a_new_import(growing: tuple[Desk, Path]) -> None:
-    desk, folder = growing
-    with client_of(desk) as client:
+def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -> None:
+    state, folder = growing
+    with client_of(state) as client:
         assert client.get("/healthz").json()["articles"] == 30
         before = posted(client, "/lists", {"title": "River", "keywords": "river"})
         write_collection(folder, 45)
@@ -232,31 +230,31 @@ def test_a_running_server_notices_a_new_import(growing: tuple[Desk, Path]) -> No
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
 
 
-def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[Desk, Path]) -> None:
-    desk, folder = growing
-    token = posted(client_of(desk), "/lists", {"title": "River", "keywords": "river"}).rpartition("/")[2]
-    first = load_list(desk.store, token)
+def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[AppState, Path]) -> None:
+    state, folder = growing
+    token = posted(client_of(state), "/lists", {"title": "River", "keywords": "river"}).rpartition("/")[2]
+    first = load_list(state.store, token)
     assert first is not None
-    path, settings = folder / "collection", desk.settings
+    path, settings = folder / "collection", state.settings
     assert len(saved_listing(path, settings, token, may_save=True).articles) == 30
-    assert len(versions_of(desk.store, first)) == 1
+    assert len(versions_of(state.store, first)) == 1
     write_collection(folder, 45)
     assert len(saved_listing(path, settings, token, may_save=False).articles) == 45
-    assert len(versions_of(desk.store, first)) == 1
+    assert len(versions_of(state.store, first)) == 1
     listing = saved_listing(path, replace(settings, public_url="https://x.example.org"), token, may_save=True)
-    newest = versions_of(desk.store, first)[1]
+    newest = versions_of(state.store, first)[1]
     assert len(listing.articles) == len(newest.page_ids) == 45
     assert listing.address == f"https://x.example.org/lists/{newest.reader}/refresh"
     assert newest.token not in listing.address + listing.edit_address
 
 
-def test_a_collection_that_cannot_be_opened_leaves_the_old_one(growing: tuple[Desk, Path]) -> None:
-    desk, folder = growing
-    app = app_of(desk)
+def test_a_collection_that_cannot_be_opened_leaves_the_old_one(growing: tuple[AppState, Path]) -> None:
+    state, folder = growing
+    app = make_app(state)
     (folder / "collection" / "manifest.json").write_text("{}")
     with pytest.raises(Exception, match="manifest"):
         reload(app)
-    assert app.state.desk is desk
+    assert app.state.current is state
 
 
 def test_workers_answer_together_and_one_that_dies_is_replaced(generated: Collection, tmp_path: Path) -> None:

@@ -7,25 +7,25 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk
+from evenrank.app.app import make_app
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.request.visitor import Person
 from evenrank.app.searches.saved_search import load_search
+from evenrank.app.state import AppState
 from evenrank.app.storage.shares import share_with
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 
 
 @pytest.fixture
-def other(desk: Desk) -> TestClient:
+def other(state: AppState) -> TestClient:
     """Another browser."""
-    return client_of(desk)
+    return client_of(state)
 
 
-def person_client(desk: Desk, name: str) -> TestClient:
+def person_client(state: AppState, name: str) -> TestClient:
     """A browser in which somebody signed in: what sign-in sets on a request is set by hand."""
-    app = app_of(desk)
+    app = make_app(state)
 
     async def signed_in(scope, receive, send):  # type: ignore[no-untyped-def]
         scope.setdefault("state", {})["person"] = Person(f"wiki:{name}", name)
@@ -106,8 +106,8 @@ def test_a_list_is_renamed_archived_and_deleted(client: TestClient) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_people_share_private_lists(desk: Desk) -> None:
-    ada, ben, eve = (person_client(desk, name) for name in ("Ada", "Ben", "Eve"))
+def test_people_share_private_lists(state: AppState) -> None:
+    ada, ben, eve = (person_client(state, name) for name in ("Ada", "Ben", "Eve"))
     path = posted(ada, "/lists", QUESTION)
     ada.post(f"{path}/manage", data={"action": "private"})
     ada.post(f"{path}/manage", data={"action": "share", "person": "ben", "role": "reader"})
@@ -125,8 +125,8 @@ def test_people_share_private_lists(desk: Desk) -> None:
     assert ben.get(path).status_code == 404
 
 
-def test_the_same_person_finds_lists_on_two_devices(desk: Desk) -> None:
-    laptop, phone = person_client(desk, "Grace"), person_client(desk, "Grace")
+def test_the_same_person_finds_lists_on_two_devices(state: AppState) -> None:
+    laptop, phone = person_client(state, "Grace"), person_client(state, "Grace")
     path = posted(laptop, "/searches", QUESTION)
     assert path.rpartition("/")[2] in phone.get("/mine").text
     draw = posted(phone, f"{path}/draws")
@@ -142,7 +142,7 @@ def test_the_owner_undoes_anybodys_mark_and_others_are_not_offered_to(client: Te
     draw = posted(other, f"{search}/draws")
     page_id = str(other.get(f"{draw}.json").json()["articles"][0]["page_id"])
     other.post(f"{search}/marks", data={"page_id": page_id, "draw": "1", "mark": "done"})
-    third = client_of(client.app.state.desk)
+    third = client_of(client.app.state.current)
     row = third.get(draw).text.partition(f'id="page-{page_id}"')[2].partition("</tr>")[0]
     assert "Undo" not in row
     row = client.get(draw).text.partition(f'id="page-{page_id}"')[2].partition("</tr>")[0]
@@ -162,14 +162,14 @@ def test_all_old_draws_can_be_reached(client: TestClient) -> None:
     assert f'{search}/draws/1"' in client.get(f"{search}?before=3").text
 
 
-def test_shares_are_of_one_thing(desk: Desk, client: TestClient) -> None:
+def test_shares_are_of_one_thing(state: AppState, client: TestClient) -> None:
     list_token = posted(client, "/lists", QUESTION).rpartition("/")[2]
     search_token = posted(client, "/searches", QUESTION).rpartition("/")[2]
-    work_list, search = load_list(desk.store, list_token), load_search(desk.store, search_token)
+    work_list, search = load_list(state.store, list_token), load_search(state.store, search_token)
     assert work_list is not None
     assert search is not None
-    share_with(desk.store, work_list, "wiki:Zoe", "reader")
-    assert search_token not in person_client(desk, "Zoe").get("/mine").text
+    share_with(state.store, work_list, "wiki:Zoe", "reader")
+    assert search_token not in person_client(state, "Zoe").get("/mine").text
 
 
 @pytest.mark.parametrize("area", ["/lists", "/searches"])

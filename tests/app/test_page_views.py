@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk, Recent
+from evenrank.app.state import AppState, LRUCache
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 
 
 @pytest.fixture
-def reading(desk: Desk) -> Desk:
+def reading(state: AppState) -> AppState:
     """The desk on a collection with views: page row times ten, unknown for every seventh."""
-    views = 10 * np.arange(len(desk.collection), dtype=np.int64)
+    views = 10 * np.arange(len(state.collection), dtype=np.int64)
     views[::7] = -1
-    known = replace(desk.collection, page_views=views)
-    return replace(desk, collection=known, recent=Recent(), cells=Recent())
+    known = replace(state.collection, page_views=views)
+    return replace(state, collection=known, results=LRUCache(), cell_cache=LRUCache())
 
 
 def views_in(client: TestClient, path: str, query: str = "") -> list[int | None]:
@@ -32,7 +32,7 @@ def test_a_collection_without_views_shows_none(client: TestClient, list_path: st
     assert set(views_in(client, list_path)) == {None}
 
 
-def test_views_are_a_column_a_filter_and_an_order(reading: Desk) -> None:
+def test_views_are_a_column_a_filter_and_an_order(reading: AppState) -> None:
     client = client_of(reading)
     path = posted(client, "/lists", QUESTION)
     html = client.get(path).text
@@ -44,7 +44,7 @@ def test_views_are_a_column_a_filter_and_an_order(reading: Desk) -> None:
     assert len(ordered) > 100
 
 
-def test_a_list_can_be_made_of_what_is_read(reading: Desk) -> None:
+def test_a_list_can_be_made_of_what_is_read(reading: AppState) -> None:
     client = client_of(reading)
     assert 'name="min_views"' in client.get("/lists/new").text
     path = posted(client, "/lists", {**QUESTION, "min_views": "2000", "max_views": "9000"})

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.app.articles.article import article_links
-from evenrank.app.articles.article_facts import ArticleFacts, enough_of, open_facts
-from evenrank.app.desk import data_age, date_in_words
+from evenrank.app.articles.article import ArticleFacts, article_links, enough_of, open_facts
+from evenrank.app.articles.collection_view import data_age, date_in_words
 from evenrank.app.fairness.charts import around, plot, round_steps
 from evenrank.app.pages.i18n import percent, points
-from evenrank.app.request.choices import policy_choices
-from evenrank.app.request.field_values import MAX_FAIRNESS
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import parse_form
 from evenrank.app.request.question import Question, QuestionError, parse_question, question_from_json
+from evenrank.app.request.question_fields import MAX_FAIRNESS
 from evenrank.app.settings import WebSettings
 from evenrank.trec.collection import Collection
 
@@ -47,7 +46,7 @@ def test_a_question_is_refused_or_comes_back_the_same(title: str, keywords: str,
 
 
 def test_every_policy_on_offer_serves_task_1() -> None:
-    assert all(1 in Question("x", policy=name).ranker().tasks for name in policy_choices())
+    assert all(1 in Question("x", policy=name).ranker().tasks for name in choices_of("policy"))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))

@@ -18,21 +18,19 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 from tools.fleet.postgres import PostgresServer
 
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.lists.marks import count_states
-from evenrank.app.lists.work_list import load_list
+from evenrank.app.lists.work_list import count_states, load_list
+from evenrank.app.state import AppState, open_state
 from evenrank.app.storage.administration import entries, remove_expired, set_limits, totals
-from evenrank.app.storage.kept import int32
 from evenrank.app.storage.marked_topics import marked_topics
-from evenrank.app.storage.store import desk_schema
+from evenrank.app.storage.saved_request import int32
+from evenrank.app.storage.store import app_schema
 from evenrank.cli.main import cli
 from evenrank.database.database import open_database, shown_location
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import TABLE as CHECKSUMS
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
 from evenrank.trec.collection import Collection
 from tests.app.conftest import UNLIMITED, client_of, posted
 from tests.app.test_draws import (  # the same tests on the other store
@@ -50,14 +48,14 @@ from tests.postgres_server import remove_tables
 
 
 @pytest.fixture(scope="module")
-def opened(generated: Collection, postgres: PostgresServer) -> Iterator[Desk]:
+def opened(generated: Collection, postgres: PostgresServer) -> Iterator[AppState]:
     remove_tables(postgres)
-    desk = open_desk(generated.path, replace(UNLIMITED, store=postgres.url))
-    yield desk
-    desk.close()
+    state = open_state(generated.path, replace(UNLIMITED, store=postgres.url))
+    yield state
+    state.close()
 
 
-@pytest.mark.parametrize("schema", [desk_schema(), judgments_schema()], ids=lambda schema: schema.table)
+@pytest.mark.parametrize("schema", [app_schema(), judgments_schema()], ids=lambda schema: schema.table)
 def test_both_databases_have_the_same_tables_and_columns(schema: Schema, empty_postgres: str, tmp_path: Path) -> None:
     columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ?"
     with open_database(empty_postgres, schema, may_create=True) as database:
@@ -70,15 +68,15 @@ def test_both_databases_have_the_same_tables_and_columns(schema: Schema, empty_p
     assert found == wanted
 
 
-def test_a_snapshot_is_repeatable_and_a_write_that_fails_leaves_nothing(desk: Desk) -> None:
-    with open_desk(desk.collection.path, desk.settings).store as other:
+def test_a_snapshot_is_repeatable_and_a_write_that_fails_leaves_nothing(state: AppState) -> None:
+    with open_state(state.collection.path, state.settings).store as other:
         count = "SELECT count(*) FROM setting"
-        with desk.store.snapshot():
-            before = desk.store.connection.execute(count).fetchone()[0]
+        with state.store.snapshot():
+            before = state.store.connection.execute(count).fetchone()[0]
             with other.transaction() as connection:
                 connection.execute("INSERT INTO setting VALUES ('one', '1')")
-            assert desk.store.connection.execute(count).fetchone()[0] == before
-        assert desk.store.connection.execute(count).fetchone()[0] == before + 1
+            assert state.store.connection.execute(count).fetchone()[0] == before
+        assert state.store.connection.execute(count).fetchone()[0] == before + 1
         with pytest.raises(EvenrankError, match="stop"), other.transaction() as connection:
             connection.execute("DELETE FROM setting WHERE name = 'one'")
             raise EvenrankError("stop")
@@ -87,43 +85,43 @@ def test_a_snapshot_is_repeatable_and_a_write_that_fails_leaves_nothing(desk: De
             connection.execute("DELETE FROM setting WHERE name = 'one'")
 
 
-def test_lists_are_kept_shared_found_and_deleted(desk: Desk) -> None:
-    client = client_of(desk)
+def test_lists_are_kept_shared_found_and_deleted(state: AppState) -> None:
+    client = client_of(state)
     path = posted(client, "/lists", QUESTION)
     listing = client.get(f"{path}.json").json()
     page_id = listing["articles"][0]["page_id"]
     for state in ("claimed", "done"):
         assert client.post(f"{path}/marks", data={"page_id": str(page_id), "mark": state}).status_code == 303
-    assert count_states(desk.store, load_list(desk.store, path.rsplit("/", 1)[1]))["done"] == 1  # type: ignore[arg-type]
+    assert count_states(state.store, load_list(state.store, path.rsplit("/", 1)[1]))["done"] == 1  # type: ignore[arg-type]
     assert QUESTION["title"] in client.get("/mine").text
-    assert client_of(desk).get(path).status_code == 200
+    assert client_of(state).get(path).status_code == 200
     client.post(f"{path}/manage", data={"action": "rename", "name": "Openings"})
     assert "Openings" in client.get("/mine?q=openings").text
     assert client.post(f"{path}/manage", data={"action": "delete", "sure": "yes"}).status_code == 303
     assert client.get(path).status_code == 404
 
 
-def test_whoever_runs_the_server_sees_and_limits_the_store(desk: Desk) -> None:
-    posted(client_of(desk), "/lists", QUESTION)
-    before = totals(desk.store)
+def test_whoever_runs_the_server_sees_and_limits_the_store(state: AppState) -> None:
+    posted(client_of(state), "/lists", QUESTION)
+    before = totals(state.store)
     assert before.n_lists > 0
     assert before.size_bytes > 0
-    assert entries(desk.store)[1] == before.n_lists + before.n_searches
-    set_limits(desk.store, {"browser_days": 1})
-    assert remove_expired(desk.store, datetime.now(UTC) + timedelta(days=2)) == before.n_lists + before.n_searches
-    set_limits(desk.store, {"browser_days": 0})
-    assert totals(desk.store).n_draws == 0
+    assert entries(state.store)[1] == before.n_lists + before.n_searches
+    set_limits(state.store, {"browser_days": 1})
+    assert remove_expired(state.store, datetime.now(UTC) + timedelta(days=2)) == before.n_lists + before.n_searches
+    set_limits(state.store, {"browser_days": 0})
+    assert totals(state.store).n_draws == 0
 
 
 def test_a_backup_of_one_database_is_restored_to_the_other(
     generated: Collection, postgres: PostgresServer, tmp_path: Path
 ) -> None:
     remove_tables(postgres)
-    desk = open_desk(generated.path, replace(UNLIMITED, store=postgres.url))
-    path = posted(client_of(desk), "/searches", QUESTION)
-    draw = posted(client_of(desk), f"{path}/draws")
-    before = client_of(desk).get(f"{draw}.txt").text
-    desk.close()
+    state = open_state(generated.path, replace(UNLIMITED, store=postgres.url))
+    path = posted(client_of(state), "/searches", QUESTION)
+    draw = posted(client_of(state), f"{path}/draws")
+    before = client_of(state).get(f"{draw}.txt").text
+    state.close()
 
     def run(*words: str) -> str:
         done = CliRunner().invoke(cli, words)
@@ -138,11 +136,11 @@ def test_a_backup_of_one_database_is_restored_to_the_other(
     assert "--force" in str(refused.exception)
     run("restore", again, "--store", postgres.url, "--force")
     for store in (file, postgres.url):
-        desk = open_desk(generated.path, replace(UNLIMITED, store=store))
-        assert client_of(desk).get(f"{draw}.txt").text == before
-        assert posted(client_of(desk), f"{path}/draws") == f"{path}/draws/2"
-        assert posted(client_of(desk), "/searches", QUESTION) != path
-        desk.close()
+        state = open_state(generated.path, replace(UNLIMITED, store=store))
+        assert client_of(state).get(f"{draw}.txt").text == before
+        assert posted(client_of(state), f"{path}/draws") == f"{path}/draws/2"
+        assert posted(client_of(state), "/searches", QUESTION) != path
+        state.close()
 
 
 def status_of(connection: http.client.HTTPConnection, method: str, path: str) -> tuple[int, str | None, str]:
@@ -184,7 +182,7 @@ def test_servers_share_a_database_and_lose_no_draw(generated: Collection, postgr
             os.kill(workers_of(process.pid)[0], signal.SIGKILL)
             answered = [int(place.rsplit("/", 1)[1]) for future in drawing for place in future.result()]
         assert len(set(answered)) == len(answered) >= 24
-        with open_database(postgres.url, desk_schema()) as store:
+        with open_database(postgres.url, app_schema()) as store:
             rows = store.connection.execute("SELECT number, pages FROM draw ORDER BY number").fetchall()
             ((n_draws,),) = store.connection.execute("SELECT n_draws FROM saved_search").fetchall()
         assert [row["number"] for row in rows] == list(range(1, n_draws + 1))
@@ -208,15 +206,15 @@ def test_what_is_wrong_with_an_address_is_said_without_its_password(empty_postgr
     user, _, rest = empty_postgres.removeprefix("postgresql://").partition("@")
     assert shown_location(f"postgresql://{user}:secret@{rest}?sslmode=disable") == empty_postgres
     with pytest.raises(EvenrankError, match="refused") as found:
-        open_database("postgresql://me:secret@127.0.0.1:9/none", desk_schema())
+        open_database("postgresql://me:secret@127.0.0.1:9/none", app_schema())
     assert "secret" not in str(found.value)
     done = CliRunner().invoke(cli, ["judgments", "progress", empty_postgres])
     assert "has no tables of a judgments file" in str(done.exception)
 
 
 def test_learning_reads_marks_from_the_database(generated: Collection, empty_postgres: str) -> None:
-    with closing(open_desk(generated.path, replace(UNLIMITED, store=empty_postgres))) as desk:
-        _check_marks(client_of(desk), empty_postgres)
+    with closing(open_state(generated.path, replace(UNLIMITED, store=empty_postgres))) as state:
+        _check_marks(client_of(state), empty_postgres)
 
 
 def _check_marks(client: TestClient, store: str) -> None:
@@ -238,7 +236,7 @@ def test_doctor_reads_every_table_of_a_database(empty_postgres: str) -> None:
 
     code, output = run()
     assert (code, "has no tables of evenrank" in output) == (1, True)
-    for schema in (desk_schema(), judgments_schema()):
+    for schema in (app_schema(), judgments_schema()):
         with open_database(empty_postgres, schema, may_create=True) as database:
             assert database.check() == []
     code, output = run()
@@ -249,7 +247,7 @@ def test_doctor_reads_every_table_of_a_database(empty_postgres: str) -> None:
 
 
 def test_doctor_finds_a_damaged_table(empty_postgres: str, postgres: PostgresServer) -> None:
-    with open_database(empty_postgres, desk_schema(), may_create=True) as database:
+    with open_database(empty_postgres, app_schema(), may_create=True) as database:
         with database.transaction() as connection:
             connection.executemany("INSERT INTO setting VALUES (?, ?)", [(f"name {n}", "v" * 200) for n in range(200)])
         connection = database.connection

@@ -8,15 +8,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk
+from evenrank.app.app import make_app
+from evenrank.app.state import AppState
 from tests.desk_collections import QUESTION
 
 LINK = re.compile(r'(?:href|action|formaction|src|hx-get|hx-post)="(/[^"]*)"')
 
 
-def test_everything_stays_below_the_prefix(desk: Desk) -> None:
-    outer = Starlette(routes=[Mount("/evenrank", app_of(desk))])
+def test_everything_stays_below_the_prefix(state: AppState) -> None:
+    outer = Starlette(routes=[Mount("/evenrank", make_app(state))])
     client = TestClient(outer, base_url="http://localhost", follow_redirects=False)
     made = client.post("/evenrank/lists", data=QUESTION).headers["location"]
     search = client.post("/evenrank/searches", data=QUESTION).headers["location"]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
 from evenrank.app.exports.formats import FORMATS
 from evenrank.app.fairness.balance import list_balance
 from evenrank.app.request.question import Question
+from evenrank.app.state import AppState
 from evenrank.core.groups import GroupSpace
 from evenrank.core.withheld import hide_people, reveal_people
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from tests.app.conftest import posted
 
 GENDER_WORDS = re.compile(r"\b(female|male|women|woman|men|man|third|gender|transgender|nonbinary)\b", re.IGNORECASE)
@@ -92,14 +92,14 @@ def test_warnings_stand_where_gender_enters(client: TestClient, list_path: str, 
         assert "totals" in html
 
 
-def test_shares_are_those_of_the_pages(desk: Desk) -> None:
+def test_shares_are_those_of_the_pages(state: AppState) -> None:
     """Two pages by hand: the first two ranks have the same discount."""
-    space = desk.collection.space()
-    one_region = np.flatnonzero(desk.collection.masks["geography"] == 1 << 4)[:1]
-    unknown = np.flatnonzero((desk.collection.masks["geography"] == 1) & (desk.collection.masks["gender"] == 1))[:1]
-    pages = desk.collection.page_ids[np.concatenate([one_region, unknown])]
+    space = state.collection.space()
+    one_region = np.flatnonzero(state.collection.masks["geography"] == 1 << 4)[:1]
+    unknown = np.flatnonzero((state.collection.masks["geography"] == 1) & (state.collection.masks["gender"] == 1))[:1]
+    pages = state.collection.page_ids[np.concatenate([one_region, unknown])]
     goal = np.full(space.n_groups, 1 / space.n_groups)
-    balance = list_balance(desk.collection, pages, goal, space, Question("Any"))
+    balance = list_balance(state.collection, pages, goal, space, Question("Any"))
     assert balance.unknown_share == pytest.approx(0.5)
     europe = next(row for row in balance.by_dimension("geography") if row.label == "Europe")
     assert europe.share == pytest.approx(1.0)

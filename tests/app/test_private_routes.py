@@ -7,9 +7,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from evenrank.app.app import AREAS
-from evenrank.app.desk import Desk
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.searches.saved_search import load_search
+from evenrank.app.state import AppState
 from evenrank.app.storage.shares import share_with
 from tests.app.conftest import client_of, posted
 from tests.app.test_ownership import person_client, reader_of
@@ -54,10 +54,10 @@ def test_there_are_routes_of_every_kind() -> None:
 
 @pytest.mark.parametrize("who", ["stranger", "somebody signed in", "reading link"])
 def test_no_route_opens_anothers_private_thing(
-    desk: Desk, client: TestClient, private: dict[str, str], who: str
+    state: AppState, client: TestClient, private: dict[str, str], who: str
 ) -> None:
-    other = person_client(desk, "Mallory") if who == "somebody signed in" else client_of(desk)
-    before = list(desk.store.connection.execute("SELECT count(*), max(number) FROM work_list").fetchone())
+    other = person_client(state, "Mallory") if who == "somebody signed in" else client_of(state)
+    before = list(state.store.connection.execute("SELECT count(*), max(number) FROM work_list").fetchone())
     for area, address in private.items():
         token = (reader_of(client, address) if who == "reading link" else address).rpartition("/")[2]
         for method, path in routes_of_things():
@@ -72,24 +72,26 @@ def test_no_route_opens_anothers_private_thing(
         form = other.get(f"/{area}/new?from={token}")
         assert form.status_code == 404
         assert address not in other.get("/mine").text
-    after = list(desk.store.connection.execute("SELECT count(*), max(number) FROM work_list").fetchone())
+    after = list(state.store.connection.execute("SELECT count(*), max(number) FROM work_list").fetchone())
     assert before == after
 
 
-def test_a_reader_of_a_private_thing_changes_nothing(desk: Desk, client: TestClient, private: dict[str, str]) -> None:
+def test_a_reader_of_a_private_thing_changes_nothing(
+    state: AppState, client: TestClient, private: dict[str, str]
+) -> None:
     things = {
-        "lists": load_list(desk.store, private["lists"].rpartition("/")[2]),
-        "searches": load_search(desk.store, private["searches"].rpartition("/")[2]),
+        "lists": load_list(state.store, private["lists"].rpartition("/")[2]),
+        "searches": load_search(state.store, private["searches"].rpartition("/")[2]),
     }
-    reader = person_client(desk, "Rita")
+    reader = person_client(state, "Rita")
     for area, thing in things.items():
         assert thing is not None
-        share_with(desk.store, thing, "wiki:Rita", "reader")
+        share_with(state.store, thing, "wiki:Rita", "reader")
         assert reader.get(private[area]).status_code == 200
         for method, path in routes_of_things():
             if method == "POST" and path.strip("/").split("/")[0] in (area, "{area:area}") and "/again" not in path:
                 answer = reader.post(filled(path, area, thing.token), data=BODY)
                 assert answer.status_code == 403, (path, answer.status_code)
-    again = load_list(desk.store, private["lists"].rpartition("/")[2])
+    again = load_list(state.store, private["lists"].rpartition("/")[2])
     assert again is not None
     assert again.title == QUESTION["title"]

@@ -14,13 +14,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from evenrank.app.app import app_of
-from evenrank.app.desk import Desk
-from evenrank.app.middleware.headers import HEADERS
+from evenrank.app.app import make_app
+from evenrank.app.middleware.guards import HEADERS
 from evenrank.app.middleware.limits import BURST_SECONDS, MAX_ADDRESSES, Buckets
-from evenrank.app.storage.store import new_token, open_desk_store, server_secret
+from evenrank.app.state import AppState
+from evenrank.app.storage.store import new_token, open_app_store, server_secret
 from evenrank.errors import InputError
-from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.votes import create_store
 from tests.app.conftest import client_of, posted
 from tests.desk_collections import QUESTION
 
@@ -63,11 +63,11 @@ def test_pages_have_nothing_that_the_policy_would_block(client: TestClient, list
         assert parser.found == [], path
 
 
-def test_a_failure_is_a_page_with_headers_and_no_traceback(desk: Desk) -> None:
+def test_a_failure_is_a_page_with_headers_and_no_traceback(state: AppState) -> None:
     def fail(_: Request) -> Response:
         raise RuntimeError("secret detail")
 
-    app = app_of(desk)
+    app = make_app(state)
     app.router.routes.insert(0, Route("/fail", fail))
     answer = TestClient(app, base_url="http://localhost").get("/fail")
     assert answer.status_code == 500
@@ -87,12 +87,12 @@ def test_a_failure_is_a_page_with_headers_and_no_traceback(desk: Desk) -> None:
         {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
     ],
 )
-def test_requests_of_other_sites_change_nothing(desk: Desk, search_path: str, headers: dict[str, str]) -> None:
-    client = client_of(desk)
-    before = desk.store.connection.total_changes
+def test_requests_of_other_sites_change_nothing(state: AppState, search_path: str, headers: dict[str, str]) -> None:
+    client = client_of(state)
+    before = state.store.connection.total_changes
     for path in ("/lists", "/searches", f"{search_path}/draws", f"{search_path}/marks", "/api/lists"):
         assert client.post(path, data=QUESTION, headers=headers).status_code == 403
-    assert desk.store.connection.total_changes == before
+    assert state.store.connection.total_changes == before
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_own_requests_pass(client: TestClient, headers: dict[str, str]) -> None:
     assert client.post("/searches", data=QUESTION, headers=headers).status_code == 303
 
 
-def test_the_public_address_is_an_own_origin(desk: Desk) -> None:
-    public = replace(desk, settings=replace(desk.settings, public_url="https://desk.example.org"))
-    client = TestClient(app_of(public), base_url="http://localhost", follow_redirects=False)
+def test_the_public_address_is_an_own_origin(state: AppState) -> None:
+    public = replace(state, settings=replace(state.settings, public_url="https://desk.example.org"))
+    client = TestClient(make_app(public), base_url="http://localhost", follow_redirects=False)
     headers = {"Origin": "https://desk.example.org"}
     answer = client.post("/lists", data=QUESTION, headers=headers)
     assert answer.status_code == 303
@@ -134,16 +134,16 @@ def test_nothing_is_found_where_nothing_is(client: TestClient, path: str) -> Non
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE work_list; --", '" OR ""="', "\x00\x1b[31m", "％s%n", "\ud800x"])
-def test_words_never_reach_sql(client: TestClient, desk: Desk, list_path: str, text: str) -> None:
+def test_words_never_reach_sql(client: TestClient, state: AppState, list_path: str, text: str) -> None:
     fields = {"title": f"Chess {text}", "keywords": text, "scope": text}
     encoded = {name: value.encode("utf-8", "replace").decode() for name, value in fields.items()}
     assert client.post("/lists", data=encoded).status_code in (303, 400)
     assert client.get(list_path, params={"q": encoded["scope"], "class": encoded["scope"]}).status_code == 200
-    assert desk.store.connection.execute("SELECT count(*) FROM work_list").fetchone()[0] > 0
+    assert state.store.connection.execute("SELECT count(*) FROM work_list").fetchone()[0] > 0
 
 
-def test_long_bodies_are_refused_announced_or_not(client: TestClient, desk: Desk) -> None:
-    too_long = b"title=" + b"x" * desk.settings.max_body_bytes
+def test_long_bodies_are_refused_announced_or_not(client: TestClient, state: AppState) -> None:
+    too_long = b"title=" + b"x" * state.settings.max_body_bytes
     assert client.post("/lists", content=too_long).status_code == 413
     assert client.post("/lists", content=iter([too_long[:100_000]] * 30)).status_code == 413
     assert client.post("/lists", content=b"", headers={"Content-Length": "-1"}).status_code == 413
@@ -155,8 +155,8 @@ def test_broken_forms_are_refused(client: TestClient) -> None:
         assert client.post("/lists", content=body).status_code == 400
 
 
-def test_an_address_that_asks_too_often_must_wait(desk: Desk) -> None:
-    strict = replace(desk, settings=replace(desk.settings, reads_per_second=2.0, writes_per_second=0.4))
+def test_an_address_that_asks_too_often_must_wait(state: AppState) -> None:
+    strict = replace(state, settings=replace(state.settings, reads_per_second=2.0, writes_per_second=0.4))
     client = client_of(strict)
     codes = [client.get("/about").status_code for _ in range(15)]
     assert codes[:10] == [200] * 10
@@ -187,8 +187,8 @@ def test_links_are_unguessable_and_all_different() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in tokens)
 
 
-def test_links_and_words_are_not_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    client = client_of(desk)
+def test_links_and_words_are_not_logged(state: AppState, caplog: pytest.LogCaptureFixture) -> None:
+    client = client_of(state)
     with caplog.at_level(logging.DEBUG, "evenrank.app"):
         search = posted(client, "/searches", {**QUESTION, "scope": "unmistakable"})
         draw = posted(client, f"{search}/draws")
@@ -201,8 +201,8 @@ def test_links_and_words_are_not_logged(desk: Desk, caplog: pytest.LogCaptureFix
     assert "unmistakable" not in "\n".join(lines)
 
 
-def test_the_secret_is_in_no_answer(client: TestClient, desk: Desk, list_path: str, search_path: str) -> None:
-    secret = server_secret(desk.store)
+def test_the_secret_is_in_no_answer(client: TestClient, state: AppState, list_path: str, search_path: str) -> None:
+    secret = server_secret(state.store)
     assert len(secret) == 64
     for path in pages_of(client, list_path, search_path):
         assert secret not in client.get(path).text
@@ -215,8 +215,8 @@ def test_the_cookie_is_out_of_reach_of_scripts(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "a" * 5000, "../../etc", "'; DROP TABLE mark; --"])
-def test_a_forged_cookie_is_replaced(desk: Desk, cookie: str) -> None:
-    client = client_of(desk)
+def test_a_forged_cookie_is_replaced(state: AppState, cookie: str) -> None:
+    client = client_of(state)
     answer = client.post("/searches", data=QUESTION, headers={"Cookie": f"desk={cookie}"})
     assert answer.status_code == 303
     assert re.search(r"desk=[A-Za-z0-9_-]{22};", answer.headers["set-cookie"])
@@ -227,4 +227,4 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     create_store(tmp_path / "judgments").close()
     for name in ("text", "judgments"):
         with pytest.raises(InputError, match="name another"):
-            open_desk_store(tmp_path / name)
+            open_app_store(tmp_path / name)

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from click.testing import CliRunner
 
-from evenrank.app.listen import listen
+from evenrank.app.server import listen
 from evenrank.cli.serve import command
 from evenrank.errors import EvenrankError
 from evenrank.trec.collection import Collection

@@ -15,12 +15,11 @@ import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
-from evenrank.app.signin import pages
-from evenrank.app.signin.pages import local_path
-from evenrank.app.signin.provider import OAuthTokens, Provider, challenge_of
-from evenrank.app.signin.sessions import end_sessions_of, seal, unseal
-from evenrank.app.signin.settings import read_sign_in
+from evenrank.app.pages import sign_in as pages
+from evenrank.app.pages.sign_in import local_path
+from evenrank.app.settings import read_sign_in
+from evenrank.app.state import AppState
+from evenrank.app.storage.sessions import OAuthTokens, Provider, challenge_of, end_sessions_of, seal, unseal
 from evenrank.errors import InputError
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 from tests.app.conftest import client_of, posted
@@ -35,12 +34,12 @@ def provider() -> Iterator[AccountProvider]:
 
 
 @pytest.fixture
-def open_to_all(desk: Desk, provider: AccountProvider) -> Desk:
-    return replace(desk, settings=replace(desk.settings, sign_in=provider.settings()))
+def open_to_all(state: AppState, provider: AccountProvider) -> AppState:
+    return replace(state, settings=replace(state.settings, sign_in=provider.settings()))
 
 
 @pytest.fixture
-def browser(open_to_all: Desk) -> TestClient:
+def browser(open_to_all: AppState) -> TestClient:
     return client_of(open_to_all)
 
 
@@ -67,13 +66,13 @@ def sign_in(browser: TestClient, back: str = "/about") -> str:
     return str(end.headers["location"])
 
 
-def owner_of(desk: Desk, path: str) -> str:
+def owner_of(state: AppState, path: str) -> str:
     token = path.rpartition("/")[2]
-    row = desk.store.connection.execute("SELECT owner FROM work_list WHERE token = ?", (token,)).fetchone()
+    row = state.store.connection.execute("SELECT owner FROM work_list WHERE token = ?", (token,)).fetchone()
     return str(row["owner"])
 
 
-def test_one_person_on_two_devices(open_to_all: Desk, provider: AccountProvider) -> None:
+def test_one_person_on_two_devices(open_to_all: AppState, provider: AccountProvider) -> None:
     laptop, phone = client_of(open_to_all), client_of(open_to_all)
     before = posted(laptop, "/lists", QUESTION)
     assert not owner_of(open_to_all, before).startswith("wiki:")
@@ -93,7 +92,7 @@ def test_one_person_on_two_devices(open_to_all: Desk, provider: AccountProvider)
     assert not owner_of(open_to_all, posted(phone, "/lists", QUESTION)).startswith("wiki:")
 
 
-def test_a_stolen_cookie_is_worthless_after_sign_out(browser: TestClient, open_to_all: Desk) -> None:
+def test_a_stolen_cookie_is_worthless_after_sign_out(browser: TestClient, open_to_all: AppState) -> None:
     sign_in(browser)
     stolen = browser.cookies["session"]
     browser.post("/sign-out")
@@ -121,7 +120,7 @@ def test_cookies_are_out_of_reach(browser: TestClient) -> None:
 
 
 @pytest.mark.parametrize("tampered", ["state=x", "state=", "other browser", "no code"])
-def test_answers_that_nobody_asked_for_are_refused(browser: TestClient, open_to_all: Desk, tampered: str) -> None:
+def test_answers_that_nobody_asked_for_are_refused(browser: TestClient, open_to_all: AppState, tampered: str) -> None:
     answer = agree(browser.get("/sign-in").headers["location"])
     code = parse_qs(urlsplit(answer).query)["code"][0]
     if tampered == "other browser":
@@ -136,7 +135,7 @@ def test_answers_that_nobody_asked_for_are_refused(browser: TestClient, open_to_
 
 
 def test_states_that_the_server_did_not_make_ask_the_provider_nothing(
-    browser: TestClient, open_to_all: Desk, provider: AccountProvider, monkeypatch: pytest.MonkeyPatch
+    browser: TestClient, open_to_all: AppState, provider: AccountProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A visitor who set cookie and state alike made the server wait for the provider, as often as they liked."""
     asked: list[object] = []
@@ -181,7 +180,7 @@ def test_a_slow_provider_does_not_hold_every_thread(browser: TestClient, monkeyp
     assert browser.get("/sign-in/return", params={"state": state, "code": "x"}).status_code == 400
 
 
-def test_a_code_works_once_and_only_with_its_verifier(browser: TestClient, open_to_all: Desk) -> None:
+def test_a_code_works_once_and_only_with_its_verifier(browser: TestClient, open_to_all: AppState) -> None:
     answer = agree(browser.get("/sign-in").headers["location"])
     code = parse_qs(urlsplit(answer).query)["code"][0]
     other = client_of(open_to_all)
@@ -203,9 +202,9 @@ def test_a_blocked_account_and_a_strange_profile(browser: TestClient, provider: 
         assert says in answer.text
 
 
-def test_a_provider_that_is_away(browser: TestClient, desk: Desk) -> None:
+def test_a_provider_that_is_away(browser: TestClient, state: AppState) -> None:
     with account_provider("http://localhost/sign-in/return") as gone:
-        away = client_of(replace(desk, settings=replace(desk.settings, sign_in=gone.settings())))
+        away = client_of(replace(state, settings=replace(state.settings, sign_in=gone.settings())))
         answer = agree(away.get("/sign-in").headers["location"])
     result = away.get(answer)
     assert result.status_code == 400
@@ -213,11 +212,11 @@ def test_a_provider_that_is_away(browser: TestClient, desk: Desk) -> None:
 
 
 def test_tokens_are_renewed_and_readable_with_the_cookie_only(
-    browser: TestClient, open_to_all: Desk, provider: AccountProvider, caplog: pytest.LogCaptureFixture
+    browser: TestClient, open_to_all: AppState, provider: AccountProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     from starlette.requests import Request
 
-    from evenrank.app.signin.pages import access_token
+    from evenrank.app.pages.sign_in import access_token
 
     provider.seconds = 1
     with caplog.at_level(logging.DEBUG):

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from evenrank.app.desk import Desk
+from evenrank.app.articles.source import EntriesError, Source, parse_entries
+from evenrank.app.articles.titles import normal_title
+from evenrank.app.articles.user_articles import SourceError, WikiArticles, combine_sources, reports_from_json
 from evenrank.app.pages.i18n import Message, stored_message
-from evenrank.app.sources.brought import SourceError, WikiArticles, bring, reports_from_json
-from evenrank.app.sources.entries import EntriesError, normal_title, parse_entries
-from evenrank.app.sources.source import Source
+from evenrank.app.state import AppState
 from tests.app.conftest import posted
 from tests.desk_collections import QUESTION
 
@@ -73,29 +73,31 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     assert all(entry.title == normal_title(entry.title) for entry in entries)
 
 
-def titles_of(desk: Desk, n: int, start: int = 0) -> list[str]:
-    return [str(desk.collection.titles[row]) for row in range(start, start + n)] if desk.collection.titles else []
+def titles_of(state: AppState, n: int, start: int = 0) -> list[str]:
+    return [str(state.collection.titles[row]) for row in range(start, start + n)] if state.collection.titles else []
 
 
-def test_sources_combine(desk: Desk) -> None:
-    titles = titles_of(desk, 6)
+def test_sources_combine(state: AppState) -> None:
+    titles = titles_of(state, 6)
     sources = [
         Source("titles", "\n".join(titles[:3])),
         Source("titles", "\n".join(titles[2:5])),
         Source("titles", "\n".join(titles[1:6]), role="and"),
         Source("titles", titles[4] + "\nNo such article", role="not"),
     ]
-    brought = bring(desk.collection, desk.title_index, sources, None)
-    assert brought.page_ids.tolist() == desk.collection.page_ids[[1, 2, 3]].tolist()
-    assert brought.reports[-1].unmatched == (("No such article", "not in this collection"),)
-    assert [report.n_matched for report in brought.reports] == [3, 3, 5, 1]
+    user_articles = combine_sources(state.collection, state.title_index, sources, None)
+    assert user_articles.page_ids.tolist() == state.collection.page_ids[[1, 2, 3]].tolist()
+    assert user_articles.reports[-1].unmatched == (("No such article", "not in this collection"),)
+    assert [report.n_matched for report in user_articles.reports] == [3, 3, 5, 1]
 
 
-def test_ids_match_as_titles_do(desk: Desk) -> None:
-    ids = desk.collection.page_ids[:4]
-    brought = bring(desk.collection, desk.title_index, [Source("titles", "\n".join(map(str, [*ids, 2**31 - 5])))], None)
-    assert brought.page_ids.tolist() == ids.tolist()
-    assert brought.reports[0].n_unmatched == 1
+def test_ids_match_as_titles_do(state: AppState) -> None:
+    ids = state.collection.page_ids[:4]
+    user_articles = combine_sources(
+        state.collection, state.title_index, [Source("titles", "\n".join(map(str, [*ids, 2**31 - 5])))], None
+    )
+    assert user_articles.page_ids.tolist() == ids.tolist()
+    assert user_articles.reports[0].n_unmatched == 1
 
 
 class SmallWiki:
@@ -115,21 +117,21 @@ class SmallWiki:
         return {}
 
 
-def test_a_category_is_matched_by_title_when_ids_differ(desk: Desk) -> None:
-    titles = titles_of(desk, 2)
-    wiki = SmallWiki([(999_999_999, titles[0], "High"), (int(desk.collection.page_ids[5]), titles[1], "")])
-    brought = bring(desk.collection, desk.title_index, [Source("category", "Category:Known")], wiki)
-    assert brought.page_ids.tolist() == desk.collection.page_ids[:2].tolist()
-    assert brought.importance == {int(desk.collection.page_ids[0]): "High"}
-    assert ("A red link", "no article on the wiki") in brought.reports[0].unmatched
-    (stored,) = reports_from_json(brought.to_json())
+def test_a_category_is_matched_by_title_when_ids_differ(state: AppState) -> None:
+    titles = titles_of(state, 2)
+    wiki = SmallWiki([(999_999_999, titles[0], "High"), (int(state.collection.page_ids[5]), titles[1], "")])
+    user_articles = combine_sources(state.collection, state.title_index, [Source("category", "Category:Known")], wiki)
+    assert user_articles.page_ids.tolist() == state.collection.page_ids[:2].tolist()
+    assert user_articles.importance == {int(state.collection.page_ids[0]): "High"}
+    assert ("A red link", "no article on the wiki") in user_articles.reports[0].unmatched
+    (stored,) = reports_from_json(user_articles.to_json())
     assert [stored_message(text, values) for text, values in stored.notes] == ["level 0: 2"]
     with pytest.raises(SourceError):
-        bring(desk.collection, desk.title_index, [Source("category", "Category:Other")], wiki)
+        combine_sources(state.collection, state.title_index, [Source("category", "Category:Other")], wiki)
 
 
-def test_a_list_has_only_what_was_brought(client: TestClient, desk: Desk) -> None:
-    titles = titles_of(desk, 120, 300)
+def test_a_list_has_only_what_was_brought(client: TestClient, state: AppState) -> None:
+    titles = titles_of(state, 120, 300)
     fields = {**QUESTION, "text-1": "\n".join([*titles, "Not here at all"]), "never": titles[0], "best": "FA"}
     path = posted(client, "/lists", fields)
     listed = client.get(f"{path}.txt").text.splitlines()
@@ -145,8 +147,8 @@ def test_never_show_works_without_other_sources(client: TestClient) -> None:
     assert not set(first[:3]) & set(client.get(f"{path}.txt").text.splitlines())
 
 
-def test_a_file_is_read_and_checked_before_anything_is_saved(client: TestClient, desk: Desk) -> None:
-    titles = titles_of(desk, 5)
+def test_a_file_is_read_and_checked_before_anything_is_saved(client: TestClient, state: AppState) -> None:
+    titles = titles_of(state, 5)
     data = "title\n" + "\n".join([*titles, "Missing one"])
     answer = client.post("/lists/check", data=QUESTION, files={"file-1": ("mine.csv", data.encode())})
     assert answer.status_code == 200
@@ -166,8 +168,8 @@ def test_a_source_of_nothing_is_said(client: TestClient) -> None:
     assert "not connected to a wiki" in asked.text
 
 
-def test_a_saved_search_draws_from_what_was_brought(client: TestClient, desk: Desk) -> None:
-    titles = titles_of(desk, 80, 500)
+def test_a_saved_search_draws_from_what_was_brought(client: TestClient, state: AppState) -> None:
+    titles = titles_of(state, 80, 500)
     search = posted(client, "/searches", {**QUESTION, "text-1": "\n".join(titles), "best": "FA"})
     drawn = client.get(f"{posted(client, f'{search}/draws')}.txt").text.splitlines()
     assert len(drawn) == 50

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from evenrank.app.articles.subjects import MissingSubject, read_subjects
-from evenrank.app.desk import Desk
+from evenrank.app.articles.titles import MissingSubject, read_subjects
+from evenrank.app.state import AppState
 from evenrank.core.records import Topic
 from evenrank.errors import InputError
 from tests.app.conftest import client_of, posted
@@ -25,18 +25,18 @@ Q15,Tricky ]] [[Title,chess,1
 
 
 @pytest.fixture
-def subjects(desk: Desk, tmp_path: Path) -> Path:
+def subjects(state: AppState, tmp_path: Path) -> Path:
     path = tmp_path / "subjects.csv"
     path.write_text(
-        TABLE.format(title=f'"{desk.collection.titles_of(desk.collection.page_ids[:1].tolist())[0]}"'), "utf-8"
+        TABLE.format(title=f'"{state.collection.titles_of(state.collection.page_ids[:1].tolist())[0]}"'), "utf-8"
     )
     return path
 
 
-def test_a_list_has_its_red_links(desk: Desk, client: TestClient, subjects: Path, list_path: str) -> None:
+def test_a_list_has_its_red_links(state: AppState, client: TestClient, subjects: Path, list_path: str) -> None:
     assert client.get(f"{list_path}/missing").status_code == 404
     assert "Missing articles" not in client.get(list_path).text
-    knowing = client_of(replace(desk, settings=replace(desk.settings, subjects=subjects)))
+    knowing = client_of(replace(state, settings=replace(state.settings, subjects=subjects)))
     path = posted(knowing, "/lists", QUESTION)
     assert "Missing articles" in knowing.get(path).text
     html = knowing.get(f"{path}/missing").text
@@ -48,8 +48,8 @@ def test_a_list_has_its_red_links(desk: Desk, client: TestClient, subjects: Path
     assert "* Tricky &amp;#93;&amp;#93; &amp;#91;&amp;#91;Title ([[d:Q15|Q15]])" in html
 
 
-def test_words_are_found_whatever_their_ending(subjects: Path, desk: Desk) -> None:
-    found = read_subjects(subjects).find(Topic(0, "Rivers", ("rivers",)), desk.title_index)
+def test_words_are_found_whatever_their_ending(subjects: Path, state: AppState) -> None:
+    found = read_subjects(subjects).find(Topic(0, "Rivers", ("rivers",)), state.title_index)
     assert [entry.subject for entry in found] == [MissingSubject("Q13", "A river", "river in Asia", 40)]
 
 

@@ -10,13 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 import evenrank
-from evenrank.app.articles.article_facts import open_facts, save_facts
-from evenrank.app.desk import open_desk
+from evenrank.app.articles.article import open_facts, save_facts
+from evenrank.app.state import open_state
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import assign_pages, load_pool
-from evenrank.trec.assessment.exports import export_qrels
-from evenrank.trec.assessment.store import create_store
+from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.files import export_qrels
+from evenrank.trec.assessment.votes import create_store
 from tests.app.conftest import UNLIMITED, client_of
 from tests.own_data import import_news, story, write_news
 
@@ -33,7 +32,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> evenrank.Collection:
 
 @pytest.fixture
 def client(news: evenrank.Collection, tmp_path: Path) -> Iterator[TestClient]:
-    with client_of(open_desk(news.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))) as client:
+    with client_of(open_state(news.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))) as client:
         yield client
 
 
@@ -104,7 +103,7 @@ def test_a_story_is_judged_on_a_page_that_shows_it(news: evenrank.Collection, tm
     )
     assert pool.ids is not None
     texts = {entry.page: pool.ids.text(entry.page) for entry in pool.pages}
-    with client_of(open_desk(news.path, settings)) as client:
+    with client_of(open_state(news.path, settings)) as client:
         for page in (1, 2):
             address = f"/judge/{secrets['Ada']}/1/{page}"
             shown = client.get(address)
@@ -122,9 +121,9 @@ def test_a_store_of_other_ids_is_refused(news: evenrank.Collection, tmp_path: Pa
     settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite")
     write_news(tmp_path, lambda number: f"other-{number}", 30)
     other = import_news(tmp_path)
-    open_desk(other.path, settings).close()  # nothing in it yet: any collection will do
-    with client_of(open_desk(news.path, settings)) as client:
+    open_state(other.path, settings).close()  # nothing in it yet: any collection will do
+    with client_of(open_state(news.path, settings)) as client:
         assert client.post("/api/lists", json=QUESTION).status_code == 201
-    open_desk(news.path, settings).close()
+    open_state(news.path, settings).close()
     with pytest.raises(EvenrankError, match="its lists are of a collection with other page ids"):
-        open_desk(other.path, settings)
+        open_state(other.path, settings)

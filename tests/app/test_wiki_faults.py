@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from evenrank.app.articles.user_articles import wiki_fault
 from evenrank.app.pages.i18n import LANGUAGES
-from evenrank.app.sources.wiki_sources import wiki_fault
-from evenrank.wikipedia.mediawiki.errors import WikiUnreachableError
 from evenrank.wikipedia.mediawiki.publish import ADVICE, RefusedError
+from evenrank.wikipedia.mediawiki.settings import WikiUnreachableError
 
 
 def test_errors_are_translated_with_their_values() -> None:

@@ -95,7 +95,7 @@ def running(collection: Path, store: Path) -> Iterator[str]:
         while not server.started:
             time.sleep(0.02)
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        ADMIN_LINKS[address] = f"{address}/admin/{admin_key(app.state.desk)}"
+        ADMIN_LINKS[address] = f"{address}/admin/{admin_key(app.state.current)}"
         yield address
         server.should_exit = True
         thread.join()

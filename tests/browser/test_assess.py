@@ -17,8 +17,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from evenrank.app.app import create_app
 from evenrank.app.settings import WebSettings
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import open_store, set_max_grade
-from evenrank.trec.assessment.votes import Vote, all_votes, current_votes
+from evenrank.trec.assessment.votes import Vote, all_votes, current_votes, open_store, set_max_grade
 from evenrank.trec.collection import Collection
 from tests.desk_collections import shared_generated
 from tests.judging_files import JudgingFiles, make_judging

@@ -16,8 +16,7 @@ from evenrank.trec.assessment.assessors import assessor_of
 from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun
 from evenrank.trec.assessment.pool_file import write_pool
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import open_store
-from evenrank.trec.assessment.votes import Vote, cast_votes
+from evenrank.trec.assessment.votes import Vote, cast_votes, open_store
 from evenrank.trec.collection import Collection
 
 

@@ -12,7 +12,7 @@ from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.io.faults import FaultLog
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.retrieval.learn.model_file import model_fingerprint
+from evenrank.retrieval.learn.learned_model import model_fingerprint
 from evenrank.trec.collection import Collection
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings

@@ -13,8 +13,8 @@ from evenrank.cli.pool import command
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.scoring.evaluate import evaluate
-from evenrank.trec.assessment.judged import judged_only, judged_pages
 from evenrank.trec.assessment.pool_file import read_pool
+from evenrank.trec.assessment.unjudged import judged_only, judged_pages
 from evenrank.trec.collection import Collection
 
 

@@ -19,7 +19,7 @@ from evenrank.app.exports.publishing import UPDATED
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError
 from evenrank.trec.collection import Collection
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError
 from tests import mediawiki
 from tests.mediawiki import BOT, MediaWiki
 

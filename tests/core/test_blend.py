@@ -10,8 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.target import background_target, blend, group_target
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 AGE = Dimension("age", "age", ("unknown", "old", "new"), (0.5, 0.5), lambda value: 1, "made up")
 SPACES = [GroupSpace((GEOGRAPHY,)), GroupSpace((GEOGRAPHY, GENDER)), GroupSpace((GEOGRAPHY, GENDER, AGE))]

@@ -11,9 +11,7 @@ import pytest
 from evenrank.core.groups import GroupSpace
 from evenrank.core.target import group_target
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, WrongTypeError
-from evenrank.trec.dimensions.first_letter import FIRST_LETTER
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import FIRST_LETTER, GENDER, GEOGRAPHY
 from evenrank.trec.target_choice import TARGET_WORDS, TargetChoice, choose_target, target_from
 
 PLACES = GroupSpace((GEOGRAPHY,))

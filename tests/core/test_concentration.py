@@ -8,8 +8,7 @@ import pytest
 from evenrank.core.alignment import Alignment, align
 from evenrank.core.concentration import concentrations
 from evenrank.core.groups import Dimension, GroupSpace
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 BOTH = GroupSpace((GEOGRAPHY, GENDER))
 AFRICA, EUROPE = GEOGRAPHY.mask_of("Africa"), GEOGRAPHY.mask_of("Europe")

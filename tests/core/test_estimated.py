@@ -12,10 +12,8 @@ from evenrank.core.exposure import block_exposure, discounts
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS
 from evenrank.errors import EvenrankError
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
-from evenrank.trec.estimated_target import estimated_target, soft_block_exposure
+from evenrank.trec.dimensions import DIMENSIONS, GENDER, GEOGRAPHY
+from evenrank.trec.target_choice import estimated_target, soft_block_exposure
 from evenrank.trec.true_target import task1_target, task2_target
 
 SPACE = GroupSpace((GEOGRAPHY, GENDER))

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evenrank.core.sparse_alignment import SparseVector
-from evenrank.trec.published_arithmetic import block_sum, dot, single_sum, sum_of_products
+from evenrank.trec.published_target import block_sum, dot, single_sum, sum_of_products
 
 Values = NDArray[np.float64]
 

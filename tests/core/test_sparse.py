@@ -13,7 +13,7 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.sparse_alignment import SparseVector, align_sparsely, memberships_of_masks
 from evenrank.core.sparse_target import blend_sparsely
 from evenrank.core.target import blend
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 BOTH = GroupSpace((DIMENSIONS["gender"], DIMENSIONS["languages"], DIMENSIONS["geography"]))
 BLENDED = GroupSpace((DIMENSIONS["geography"], DIMENSIONS["gender"]))

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import DamagedStoreError, EvenrankError, InputError, StoreUnavailableError
 
 SCHEMA = Schema("a test file", 1, "CREATE TABLE thing (name TEXT PRIMARY KEY, size INTEGER);", "thing", "name another")

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import APPLICATION_ID, find_damage, row_checksum
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import APPLICATION_ID, find_damage, row_checksum
 from evenrank.errors import DamagedStoreError, InputError
 
 SCHEMA = Schema(

@@ -36,7 +36,7 @@ USES = {
     "interop": "import evenrank.interop.pyterrier_transformer, ir_measures, pandas; import evenrank.interop.frames",
     "ranx": ITEMS + "from evenrank.interop.ranx_runs import to_ranx; print(to_ranx(fair))",
     "lenskit": ITEMS + "from evenrank.interop.lenskit_lists import to_lenskit; print(len(to_lenskit(fair)))",
-    "dense": "import evenrank.retrieval.encode.network, onnxruntime, tokenizers",
+    "dense": "import evenrank.retrieval.encode.encoder, onnxruntime, tokenizers",
     "spark": "import evenrank.wikipedia.annotate.spark.annotate, pyspark.sql.pandas.functions, pyarrow",
     "gpu": "\n".join(
         [

@@ -24,6 +24,7 @@ COMPLETE = (
     "tutorial/fair-list.md",
     "how-to/install.md",
     "how-to/your-data.md",
+    "how-to/campaigns.md",
     "how-to/python.md",
     "how-to/interop.md",
     "how-to/runs.md",
@@ -34,6 +35,7 @@ COMPLETE = (
     "how-to/publish.md",
     "how-to/import.md",
     "how-to/rank.md",
+    "how-to/experiment.md",
     "how-to/run-a-server.md",
     "how-to/annotate.md",
     "how-to/extend.md",
@@ -51,10 +53,15 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-NEEDS = {"how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2"}
-"""Pages that need a file which is not part of the project: they are run where it is at hand."""
+NEEDS = {
+    "how-to/real-wiki.md": ROOT.parent / "shared/data/ltgwiki/ltgwiki-201709-pages-articles.xml.bz2",
+    "how-to/stream.md": ROOT.parent / "shared/golden-2019/data",
+}
+"""Pages that need a file or folder which is not part of the project: they are run where it is at hand."""
 
 
+BESIDE = {"how-to/campaigns.md": ("golden_2019", "golden_2020", "golden_fairweb")}
+"""Folders of `tests/` that the commands of a page find beside them."""
 COMPILED = "how-to/with-ranx.md"
 """A page whose package compiles itself for a minute when it is first used."""
 EVERY = [pytest.param(name, marks=[pytest.mark.long] * (name == COMPILED)) for name in (*COMPLETE, *NEEDS)]
@@ -66,6 +73,8 @@ def test_page_shows_what_comes_out(name: str, tmp_path: Path) -> None:
         if not NEEDS[name].exists():
             pytest.skip(f"{NEEDS[name].name} is not here")
         (tmp_path / NEEDS[name].name).symlink_to(NEEDS[name])
+    for folder in BESIDE.get(name, ()):
+        (tmp_path / folder).symlink_to(ROOT / "tests" / folder)
     text = (ROOT / "docs" / name).read_text("utf-8")
     found = examples.differences(text, examples.Session(tmp_path))
     assert not found, "\n\n".join([*found, f"run: python docs/fill_examples.py docs/{name}"])
@@ -90,8 +99,8 @@ def test_pages_name_the_extras_that_their_examples_need(page: Path) -> None:
     text = page.read_text("utf-8")
     code = "\n".join(block for kind, block, _ in examples.BLOCK.findall(text) if kind == "python")
     named = {one for names in re.findall(r"pip install '\.\[([\w,]+)\]'", text) for one in names.split(",")}
-    brought = {"pandas"} if "interop" in named else set()
-    missing = [extra for extra, uses in EXTRAS.items() if re.search(uses, code) and extra not in named | brought]
+    user_articles = {"pandas"} if "interop" in named else set()
+    missing = [extra for extra, uses in EXTRAS.items() if re.search(uses, code) and extra not in named | user_articles]
     assert missing == [], f"say on the page: pip install '.[{','.join(missing)}]'"
     assert not re.search(r"testclient|httpx", code), "examples use what the extras bring"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evenrank.core.records import Article
 from evenrank.io.articles import map_articles, open_articles, read_articles, read_parsed
-from evenrank.io.dump import read_site
+from evenrank.io.corpus import read_site
 from evenrank.io.faults import FaultLog
 from tests.real_dump import dump_path, load_benchmark
 

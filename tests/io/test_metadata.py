@@ -16,9 +16,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.errors import InputError
 from evenrank.io.metadata import Metadata, read_metadata
 from evenrank.io.metadata_lines import LineReader
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
-from evenrank.trec.dimensions.sub_region import SOURCE_REGION, SUB_REGION
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY, SOURCE_REGION, SUB_REGION
 
 DIMENSIONS = (GEOGRAPHY, GENDER)
 VALUES = st.fixed_dictionaries(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.errors import InputError
-from evenrank.io.qrels import parse_judgment, read_qrels, write_qrels
+from evenrank.io.topics import parse_judgment, read_qrels, write_qrels
 
 
 def test_reads_what_it_writes(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from evenrank.policies.policy import Request
 from evenrank.policies.registry import POLICIES
 from evenrank.scoring.oracle import oracle_run
 from evenrank.trec.collection import Collection
-from evenrank.trec.estimated_target import soft_block_exposure
+from evenrank.trec.target_choice import soft_block_exposure
 
 from .made_up import make_candidates, target_of
 

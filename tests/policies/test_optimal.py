@@ -19,13 +19,12 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal import Optimal, OptimalSequence, nested_list, sequence
+from evenrank.policies.optimal import Optimal, OptimalList, OptimalSequence, nested_list, sequence
 from evenrank.policies.optimal.bounds import BandBounds
 from evenrank.policies.optimal.nested_list import BoundError
 from evenrank.policies.policy import Candidates, Rankings, Request
 from evenrank.policies.registry import idle_settings, make_policy
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting

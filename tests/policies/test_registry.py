@@ -13,9 +13,8 @@ from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Candidates, Policy, Rankings, Request, settings_of
-from evenrank.policies.registry import POLICIES, describe_policy, make_policy, register_policy
-from evenrank.trec.dimensions.gender import GENDER
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.policies.registry import POLICIES, describe_policy, make_policy
+from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
 
@@ -219,13 +218,8 @@ def test_an_object_is_taken_as_it_is() -> None:
         make_policy(3)  # type: ignore[arg-type]
 
 
-def test_a_registered_policy_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenrank.policies.registry.POLICIES", dict(POLICIES))
-    register_policy(Backwards)
-    assert isinstance(make_policy("backwards", 1), Backwards)
+def test_a_policy_object_has_facts() -> None:
     assert describe_policy(Backwards())["settings"] == []
-    with pytest.raises(EvenrankError, match="a policy named backwards exists already"):
-        register_policy(Backwards())
 
 
 def test_settings_beside_those_of_the_name() -> None:

@@ -22,7 +22,7 @@ from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.groups import cells_within, is_within, masks_within, parse_restriction
 from evenrank.ranking.sources import Found
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 N_DRAWS = 4000
 GEOGRAPHY_ALONE = BuildSettings(information=("geography",))

@@ -20,7 +20,7 @@ from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant
 from evenrank.ranking.sources import NOTHING, Found, RunSource, Session
 from evenrank.retrieval.learn.relevant_count import RelevantCount
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 TOPICS = [101, 102, 103, 105, 107]
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import evenrank
 from evenrank.cli.main import cli
-from evenrank.trec.given import choose_topics
+from evenrank.trec.collection import choose_topics
 from tests.own_data import import_news, write_news
 
 

@@ -21,7 +21,7 @@ from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.features import FeatureExtractor
 from evenrank.retrieval.learn.calibration import JudgedScores
-from evenrank.retrieval.learn.model_file import model_path, save
+from evenrank.retrieval.learn.learned_model import model_path, save
 from evenrank.retrieval.learn.training import train_on_topics
 from evenrank.retrieval.model_choice import ModelChoice, choose_model
 from evenrank.retrieval.relevance import LexicalModel

@@ -15,8 +15,7 @@ from evenrank.errors import EvenrankError
 from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.faults import FaultLog
 from evenrank.ranking.rank import rank
-from evenrank.retrieval.engine.index_pages import page_fields, prepare_pages
-from evenrank.retrieval.engine.indexing import build_index
+from evenrank.retrieval.engine.indexing import build_index, page_fields, prepare_pages
 from evenrank.retrieval.engine.protocol import IndexLayout, WeightedTerm
 from evenrank.spark import map_on_spark
 from evenrank.trec.collection import Collection

@@ -15,7 +15,7 @@ from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.sources import Found
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed, unknown_shares
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.trec.generate.generate import generate_collection
 from evenrank.trec.generate.settings import GenerateSettings
 

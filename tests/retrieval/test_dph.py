@@ -9,10 +9,10 @@ import pytest
 
 from evenrank.core.records import Topic, no_pages
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.dph import DphModel, dph
-from evenrank.retrieval.engine import tantivy_counts
+from evenrank.retrieval.engine import tantivy_engine
 from evenrank.retrieval.engine.protocol import IndexPage, WordCounts
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.retrieval.model_choice import DphModel, dph
 
 TEXTS = {
     1: "chess chess board game for people with pieces",
@@ -54,7 +54,7 @@ def test_an_index_counts_words(engine: TantivyEngine) -> None:
 
 def test_occurrences_of_frequent_words_are_projected(engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one page counted of two, `chess` (2 + 1) is projected from the one with the highest id."""
-    monkeypatch.setattr(tantivy_counts, "MOST_COUNTED", 1)
+    monkeypatch.setattr(tantivy_engine, "MOST_COUNTED", 1)
     assert engine.count_words("text", ["chess"], []).in_all.tolist() == [2]
 
 

@@ -12,11 +12,10 @@ from evenrank.core.records import Topic
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.engine.definition import is_biography
+from evenrank.retrieval.engine.analysis import is_biography
 from evenrank.retrieval.engine.protocol import Hits
-from evenrank.retrieval.features import FeatureExtractor, standardise, weighted_sum
-from evenrank.retrieval.hybrid import HybridModel, below
-from evenrank.retrieval.query.explain import explain
+from evenrank.retrieval.features import FeatureExtractor, HybridModel, below, standardise, weighted_sum
+from evenrank.retrieval.find import explain
 from evenrank.retrieval.query.people import names_people
 from evenrank.retrieval.relevance import LexicalModel
 from tests.retrieval.conftest import MakeEngine, page

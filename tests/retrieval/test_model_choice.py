@@ -12,18 +12,15 @@ import pytest
 
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encode_index import encode_index, recorded_encoder
+from evenrank.retrieval.encode.dense import DenseScorer, encode_index, recorded_encoder
 from evenrank.retrieval.encode.encoder import EncoderSettings
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.protocol import Restriction
-from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.find import search_pages
-from evenrank.retrieval.hybrid import HybridModel
-from evenrank.retrieval.learn.learned_model import LearnedModel, UsedEncoder
-from evenrank.retrieval.learn.model_file import model_path, save
+from evenrank.retrieval.features import FeatureExtractor, HybridModel
+from evenrank.retrieval.find import explain, search_pages
+from evenrank.retrieval.learn.cross_validation import LearningSettings
+from evenrank.retrieval.learn.learned_model import LearnedModel, UsedEncoder, model_path, save
 from evenrank.retrieval.learn.training import train_on_topics
-from evenrank.retrieval.learn.training_data import LearningSettings
 from evenrank.retrieval.model_choice import (
     UNTRAINED,
     choose_model,
@@ -32,10 +29,9 @@ from evenrank.retrieval.model_choice import (
     open_reader,
     use_encoder,
 )
-from evenrank.retrieval.query.explain import explain
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 from .small_collection import make_small
 

@@ -12,7 +12,7 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.io.articles import read_articles
 from evenrank.io.faults import FaultLog
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
 from evenrank.retrieval.query.candidates import CandidateSettings

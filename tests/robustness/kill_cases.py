@@ -11,12 +11,12 @@ from typing import NamedTuple
 import orjson
 
 from evenrank.app.storage.backup import read_contents
-from evenrank.app.storage.store import open_desk_store
+from evenrank.app.storage.store import open_app_store
 from evenrank.database.database import Database
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import run
@@ -62,10 +62,10 @@ def make_place(place: Path) -> None:
     ):
         ended = run(words)
         assert ended.returncode == 0, ended.stderr
-    with open_desk_store(place / "desk.sqlite") as desk, desk.transaction() as connection:
+    with open_app_store(place / "desk.sqlite") as state, state.transaction() as connection:
         connection.execute("INSERT INTO setting VALUES ('note', 'before')")
     assert run(["backup", place / "backup", "--store", place / "desk.sqlite", "--judgments", store]).returncode == 0
-    with open_desk_store(place / "desk.sqlite") as desk, desk.transaction() as connection:
+    with open_app_store(place / "desk.sqlite") as state, state.transaction() as connection:
         connection.execute("UPDATE setting SET value = 'after' WHERE name = 'note'")
 
 
@@ -151,7 +151,7 @@ def backup(place: Path) -> Outcome:
 
 
 def both_stores(place: Path) -> Outcome:
-    return judgments(place) | store_at("desk.sqlite", open_desk_store)(place)
+    return judgments(place) | store_at("desk.sqlite", open_app_store)(place)
 
 
 def judgments(place: Path) -> Outcome:

@@ -7,36 +7,36 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from evenrank.app.articles.subjects import read_subjects
+from evenrank.app.articles.source import EntriesError, SourceEntry, parse_entries
+from evenrank.app.articles.titles import read_subjects
 from evenrank.app.assess.judging import read_guidelines
-from evenrank.app.signin.settings import read_sign_in
-from evenrank.app.sources.entries import EntriesError, SourceEntry, parse_entries
+from evenrank.app.settings import read_sign_in
 from evenrank.app.storage.backup import restore_backup
 from evenrank.core.exposure import parse_attention
+from evenrank.core.groups import named_dimension
 from evenrank.core.text_ids import TextIds
 from evenrank.errors import EvenrankError
 from evenrank.io.articles import open_articles, read_articles
 from evenrank.io.content import RawBatch, read_batches
-from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.io.json_lines import read_records
 from evenrank.io.metadata import read_metadata
 from evenrank.io.name_lists import NameLists
-from evenrank.io.qrels import read_qrels
 from evenrank.io.runs import read_run, record_path
-from evenrank.io.topics import read_topics
-from evenrank.items.rerank import rerank
-from evenrank.items.score import score
-from evenrank.retrieval.learn.model_file import load
-from evenrank.trec.assessment.imports import import_topics, parse_vote
+from evenrank.io.topics import read_qrels, read_topics
+from evenrank.ranking.rerank import rerank
+from evenrank.retrieval.learn.learned_model import load
+from evenrank.scoring.score import score
+from evenrank.trec.assessment.files import import_topics, parse_vote
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.dimensions.banded import named_dimension
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.own_dimension import read_dimension
+from evenrank.trec.assessment.votes import Store, create_store
+from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.own_dimension import read_dimension
 from evenrank.trec.target_choice import read_target_table
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, annotate_pages
 from evenrank.wikipedia.annotate.entities import annotate_entities
+from tests.robustness.corpus import folder_of
 
 Reader = Callable[[Path], object]
 
@@ -76,6 +76,34 @@ def _items(path: Path) -> object:
         with suppress(EvenrankError):
             score(rankings, **given)  # type: ignore[arg-type]
     return score(path, {"a": "x", "b": "y"})
+
+
+CAMPAIGN = folder_of("campaign")
+"""Small valid files of each campaign."""
+
+
+def _campaign(path: Path) -> None:
+    """A file as each of the files of each campaign, beside valid ones; whatever is wrong with it must be said."""
+    of_2019 = {
+        "rankings": "run_2019",
+        "relevance": "qrels_2019",
+        "groups": "groups_2019",
+        "sequences": "sequences_2019",
+    }
+    of_2020 = {"rankings": "run_trec", "relevance": "qrels_2020"}
+    of_fairweb = {"groups": "memberships_fairweb", "target": "target_fairweb", "relevance": "qrels_fairweb"}
+    of_2019["sequences"] = "sequences_2019"
+    inputs = {"trec-2019": of_2019, "trec-2020": of_2020, "fairweb-1": {"rankings": "run_trec", **of_fairweb}}
+    error: EvenrankError | None = None
+    for protocol, names in inputs.items():
+        for replaced in names:
+            files = {key: path if key == replaced else CAMPAIGN / name for key, name in names.items()}
+            try:
+                score(**files, protocol=protocol)  # type: ignore[arg-type]
+            except EvenrankError as caught:
+                error = caught
+    if error is not None:
+        raise error
 
 
 def _reranked(path: Path) -> object:
@@ -158,6 +186,7 @@ READERS: dict[str, Reader] = {
     "history": partial(_batches, annotate_history, PAGE_END),
     "model": load,
     "items": _items,
+    "campaign": _campaign,
     "attention": lambda path: parse_attention(f"table:{path}"),
     "entries": _entries,
     "backup": _backup,

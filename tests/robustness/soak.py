@@ -24,11 +24,9 @@ import orjson
 from evenrank.core.records import Run
 from evenrank.database.sqlite import SqliteFile
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.trec.assessment.pool import build_pool
-from evenrank.trec.assessment.store import create_store, open_store
-from evenrank.trec.assessment.tiers import parse_tier
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.pool import build_pool, parse_tier
+from evenrank.trec.assessment.votes import create_store, open_store
 from evenrank.trec.import_files import import_collection
 from tests.robustness.server import QUESTION, get, memory_mib, n_descriptors, open_files, post, raw, serving
 from tests.robustness.small_files import small_files
@@ -199,8 +197,8 @@ def leaks(left: Counter[str]) -> dict[str, int]:
 
 def lost(folder: Path, state: Soak) -> tuple[int, int]:
     """Acknowledged draws and votes that are not in the files."""
-    with SqliteFile(folder / "c" / "desk.sqlite") as desk:
-        kept = dict(map(tuple, desk.connection.execute("SELECT token, n_draws FROM saved_search").fetchall()))
+    with SqliteFile(folder / "c" / "desk.sqlite") as state:
+        kept = dict(map(tuple, state.connection.execute("SELECT token, n_draws FROM saved_search").fetchall()))
     with open_store(folder / "judgments.sqlite") as store:
         rows = store.connection.execute("SELECT DISTINCT assessor, topic, page FROM vote").fetchall()
         votes = {tuple(row) for row in rows}

@@ -12,7 +12,7 @@ import pytest
 
 from evenrank.errors import EvenrankError, InputError
 from evenrank.io.content import START, RawBatch
-from evenrank.io.dump import read_site
+from evenrank.io.corpus import read_site
 from evenrank.io.locking import only_writer
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props, first_revision
 from evenrank.wikipedia.annotate.entities import annotate_entities

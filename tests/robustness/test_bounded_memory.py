@@ -15,23 +15,23 @@ import pytest
 from evenrank.errors import InputError
 from evenrank.io.compressed import read_blocks
 from evenrank.io.json_lines import read_records
-from evenrank.io.qrels import read_qrels
 from evenrank.io.run_rows import MAX_KEPT_FAULTS, read_rows
 from evenrank.io.runs import read_run
+from evenrank.io.topics import read_qrels
 from tests.robustness.commands import run
 from tests.robustness.memory import LIMIT_MIB, peak_mib
 
 READERS = {
     "run": "from evenrank.io.runs import read_run as read",
-    "qrels": "from evenrank.io.qrels import read_qrels as read",
+    "qrels": "from evenrank.io.topics import read_qrels as read",
     "topics": "from functools import partial; from evenrank.io.topics import read_topics\n"
     "read = partial(read_topics, split='eval')",
     "metadata": "from functools import partial; from evenrank.io.metadata import read_metadata\n"
-    "from evenrank.trec.dimensions.dimensions import DIMENSIONS\n"
+    "from evenrank.trec.dimensions import DIMENSIONS\n"
     "read = partial(read_metadata, dimensions=[DIMENSIONS['geography'], DIMENSIONS['gender']])",
     "pool": "from evenrank.trec.assessment.pool_file import read_pool as read",
     "votes": "from evenrank.io.json_lines import read_records\n"
-    "from evenrank.trec.assessment.imports import parse_vote\n"
+    "from evenrank.trec.assessment.files import parse_vote\n"
     "read = lambda path: read_records(path, parse_vote)",
     "corpus": "from evenrank.io.articles import read_articles\nfrom evenrank.io.faults import FaultLog\n"
     "def read(path):\n    log = FaultLog()\n    for _ in read_articles(path, log): pass\n    log.raise_if_any()",
@@ -46,7 +46,7 @@ RERANK = (
 CERTIFYING = """
 import dataclasses
 import numpy as np
-import evenrank.items.rerank
+import evenrank.ranking.rerank
 from evenrank.policies.policy import Rankings
 from evenrank.policies.registry import POLICIES
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ class Certifying:
         numbers = rng.random(15).tolist()
         return Rankings(np.arange(request.length)[None], {f"number {at}": one for at, one in enumerate(numbers)})
 POLICIES["certifying"] = Certifying
-evenrank.items.rerank.n_cores = lambda: 1  # another process would not know the policy
+evenrank.ranking.rerank.n_cores = lambda: 1  # another process would not know the policy
 """
 """A policy that gives each query as many numbers as `optimal` does, all different, in a thousandth of its time."""
 TABLES = {

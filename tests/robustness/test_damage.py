@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from evenrank.app.assess.texts import SCHEMA as TEXTS
-from evenrank.app.storage.store import desk_schema, open_desk_store
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.app.storage.store import app_schema, open_app_store
+from evenrank.database.sqlite import SqliteFile, open_file
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.retrieval.learn.learn import learn
-from evenrank.retrieval.learn.model_file import load
-from evenrank.trec.assessment.store import create_store, judgments_schema
+from evenrank.retrieval.learn.learned_model import load
+from evenrank.trec.assessment.votes import create_store, judgments_schema
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import run
@@ -133,7 +132,7 @@ def judgments_file(path: Path) -> Path:
 
 
 def desk_file(path: Path) -> Path:
-    with open_desk_store(path) as store, store.transaction() as connection:
+    with open_app_store(path) as store, store.transaction() as connection:
         for number in range(1, 20):
             arrays = (np.arange(500 * number, dtype="<i4").tobytes(), np.ones(50 * number).tobytes())
             columns = "number, token, owner, created, question, pages, relevance, words, matches, target, certificate"
@@ -157,7 +156,7 @@ def texts_file(path: Path) -> Path:
 
 STORES = {
     "judgments": (judgments_file, judgments_schema),
-    "desk": (desk_file, desk_schema),
+    "desk": (desk_file, app_schema),
     "texts": (texts_file, lambda: TEXTS),
 }
 """Kind of store → makes a file with something in every kind of table, and its schema."""
@@ -184,7 +183,7 @@ def test_doctor_finds_every_damage_of_an_index(folder: Path) -> None:
     files = [path for path in sorted((folder / "index").rglob("*")) if path.is_file() and path.stat().st_size]
     checked = [path for path in files if not path.name.endswith((".lock", "build.json", "checksums.json"))]
     assert checked
-    from evenrank.cli.file_checks import check_path
+    from evenrank.cli.doctor import check_path
 
     for path in checked:
         content = path.read_bytes()

@@ -21,12 +21,10 @@ pytest.importorskip("uvicorn", reason="needs the extra web")
 
 from evenrank.database.database import Location
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, load_pool
-from evenrank.trec.assessment.discussion import remarks_on
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage
-from evenrank.trec.assessment.store import create_store, open_store
-from evenrank.trec.assessment.votes import all_votes
+from evenrank.trec.assessment.queues import remarks_on
+from evenrank.trec.assessment.votes import all_votes, create_store, open_store
 from evenrank.trec.import_files import import_collection
 from tests.postgres_server import running_postgres
 from tests.robustness.commands import PROGRAM

@@ -12,7 +12,7 @@ from evenrank.errors import EvenrankError
 from evenrank.io.locking import LOCK_NAME
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
-from evenrank.trec.lock import locked_folder
+from evenrank.trec.manifest import locked_folder
 from tests.robustness.commands import leftovers, run, start
 from tests.robustness.small_files import import_words, small_files
 

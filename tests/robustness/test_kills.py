@@ -22,10 +22,9 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 
-from evenrank.app.storage.store import open_desk_store
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import Overlap, assign_pages
-from evenrank.trec.assessment.store import open_store
+from evenrank.app.storage.store import open_app_store
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assign_pages
+from evenrank.trec.assessment.votes import open_store
 from tests.robustness.commands import leftovers
 from tests.robustness.kill_cases import CASES, listing, make_place
 from tests.robustness.server import QUESTION, get, post, wait_until_ready
@@ -185,8 +184,8 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
     for call, number in points:
         answered = killed_and_visited(call, number)
         look(answered)
-        with open_desk_store(place / "desk.sqlite") as desk, open_store(place / "judgments.sqlite") as judgments:
-            (n_kept,) = desk.connection.execute("SELECT count(*) FROM draw").fetchone()
+        with open_app_store(place / "desk.sqlite") as state, open_store(place / "judgments.sqlite") as judgments:
+            (n_kept,) = state.connection.execute("SELECT count(*) FROM draw").fetchone()
             rows = judgments.connection.execute("SELECT topic, page FROM vote WHERE assessor = 'eve'").fetchall()
         votes = [(topic, page) for topic, page in rows]
         assert answered.n_draws <= n_kept <= answered.n_draws + 1, (call, number)
@@ -199,7 +198,7 @@ def test_what_a_killed_server_answered_is_stored(base: Path, judging: Judging, w
 
 SYNCS = """
 import ctypes, sys
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.votes import open_store
 from evenrank.database.sqlite import SqliteFile
 from evenrank.app.storage.store import open_desk_store
 calls = ctypes.CDLL(sys.argv[1])

@@ -12,12 +12,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from evenrank.app.storage.store import open_desk_store
+from evenrank.app.storage.store import open_app_store
 from evenrank.io.runs import read_run
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.retrieval.learn.model_file import load
-from evenrank.trec.assessment.store import open_store
+from evenrank.retrieval.learn.learned_model import load
+from evenrank.trec.assessment.votes import open_store
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import import_collection
 from tests.robustness.commands import leftovers, run, start
@@ -117,6 +117,6 @@ def test_two_servers_on_one_store(folder: Path, tmp_path: Path) -> None:
 
         drawn = list(visitors.map(draw, range(24)))
     assert sorted(drawn) == list(range(1, 25))
-    with open_desk_store(store) as kept:
+    with open_app_store(store) as kept:
         assert kept.connection.execute("SELECT count(*) FROM draw").fetchone()[0] == 24
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(("-wal", "-shm", ".tmp"))] == []

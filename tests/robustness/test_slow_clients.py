@@ -15,8 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from evenrank.app.connections import make_room
-from evenrank.app.listen import BoundedLog
+from evenrank.app.server import BoundedLog, make_room
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.import_files import import_collection
 from tests.robustness.server import QUESTION, get, is_closed, n_descriptors, open_files, post, raw, serving
@@ -157,7 +156,7 @@ class Waiting:
     def __init__(self, phase: str, since: float) -> None:
         self.phase, self.waiting_since, self.is_open = phase, since, True
 
-    def let_go(self) -> None:
+    def abort(self) -> None:
         self.is_open = False
 
 

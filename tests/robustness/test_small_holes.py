@@ -21,13 +21,12 @@ from evenrank.io.metadata import read_metadata
 from evenrank.io.runs import read_run, write_run
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.engine.indexing import build_index
-from evenrank.trec.assessment.store import create_store
-from evenrank.trec.assessment.votes import current_votes
+from evenrank.trec.assessment.votes import create_store, current_votes
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.trec.download import download_collection
 from evenrank.trec.import_files import import_collection
-from evenrank.trec.official import official_files
+from evenrank.trec.sources import official_files
 from tests.robustness.commands import PROGRAM, leftovers, run
 from tests.robustness.small_files import small_files
 

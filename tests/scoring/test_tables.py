@@ -7,6 +7,8 @@ import io
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenrank.core.protocol import OFFICIAL_2021
 from evenrank.errors import EvenrankError
@@ -15,10 +17,9 @@ from evenrank.scoring.compare import compare
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.exposure_by_group import exposure_by_group
 from evenrank.scoring.intervals import Interval
-from evenrank.scoring.protocol_settings import ProtocolSettings, setting_names
 from evenrank.scoring.report.report import paper_table
 from evenrank.scoring.results import Results, RunResult
-from evenrank.scoring.tables.delimited import csv_of, tsv_of
+from evenrank.scoring.tables.delimited import csv_of, safe_cell, tsv_of
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.latex import latex_of
 from evenrank.scoring.tables.results import runs_table
@@ -181,11 +182,17 @@ def test_exposure_of_groups_are_shares(golden_collection, golden_runs, number: i
     assert wanted[2] == pytest.approx(one.target.reshape(8, 4)[:, 2].sum())
 
 
-def test_typed_settings_are_those_of_a_protocol() -> None:
-    assert set(ProtocolSettings.__annotations__) == {*setting_names(), "depth", "rankings"}
-
-
 def test_measures_by_name_are_computed_in_place_of_the_usual_ones(golden_collection, golden_runs) -> None:
     results = evaluate(golden_collection, golden_runs, measures=["P@5", "EE-D"], n_resamples=9)
     assert [set(run.scores) for run in results.runs] == [{"P@5", "Score"}] * 3 + [{"P@5", "EE-D", "EE-L"}] * 3
     assert [column.name for column in runs_table(results, 1).columns] == ["run", "n_topics", "P@5", "Score", "ci"]
+
+
+@given(st.text(max_size=20))
+def test_a_safe_cell_is_no_formula_once_blanks_are_stripped(text: str) -> None:
+    assert not safe_cell(text).strip().startswith(("=", "+", "-", "@"))
+    assert safe_cell(text).removeprefix("'") == text.strip().removeprefix("'")
+
+
+def test_blanks_do_not_hide_a_formula() -> None:
+    assert safe_cell(" \t=cmd()") == "'=cmd()"

@@ -11,8 +11,8 @@ import pytest
 
 from evenrank.errors import EvenrankError
 from evenrank.trec.collection import Collection
-from evenrank.trec.data_date import check_date, data_date, dump_date
 from evenrank.trec.import_files import ImportFiles, import_collection
+from evenrank.trec.sources import check_date, data_date, dump_date
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 import evenrank.trec.download as download_module
 from evenrank.errors import EvenrankError, InputError
 from evenrank.trec.download import download_collection
-from evenrank.trec.official import OfficialFile
+from evenrank.trec.sources import OfficialFile
 
 CONTENT = bytes(range(256)) * 4000
 

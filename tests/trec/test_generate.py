@@ -19,7 +19,7 @@ from evenrank.trec.generate import (
     official_shape,
     split_topics,
 )
-from evenrank.trec.generate.files import UNFINISHED
+from evenrank.trec.generate.generate import UNFINISHED
 
 from .generated import records
 

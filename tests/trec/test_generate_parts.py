@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from evenrank.errors import EvenrankError
 from evenrank.trec.generate import tables
 from evenrank.trec.generate.gzip_parts import GzipWriter, combine_crc, compress_part
-from evenrank.trec.generate.judgments import apportion
 from evenrank.trec.generate.lexicon import Pattern
 from evenrank.trec.generate.names import unique_person, unique_place
 from evenrank.trec.generate.picker import Picker, zipf_weights
 from evenrank.trec.generate.prose import capitalised, make_sentence, plain_text, with_articles
+from evenrank.trec.generate.topics import apportion
 from evenrank.trec.generate.years import LAST, Years
 
 

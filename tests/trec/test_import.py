@@ -20,11 +20,11 @@ from evenrank.errors import DamagedCollectionError, EvenrankError, InputError
 from evenrank.io import name_lists
 from evenrank.io.corpus import text_of_html
 from evenrank.scoring.ranked_pages import align_pages
+from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
 from evenrank.trec.describe import describe_collection, table_text
 from evenrank.trec.import_files import ImportFiles, import_collection
-from evenrank.trec.official import is_official, official_files
-from evenrank.trec.page_classes import names_at
+from evenrank.trec.sources import is_official, official_files
 
 PAGES = [
     {

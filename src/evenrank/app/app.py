@@ -1,17 +1,19 @@
-"""The app: areas of pages behind one row of guards."""
+"""The app: areas of pages behind one row of guards. It reloads a collection that was imported or indexed again."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
@@ -19,53 +21,61 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from evenrank.app.api.document import routes as api_guide
 from evenrank.app.api.endpoints import routes as api
+from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.assess.judge_pages import routes as judge
 from evenrank.app.assess.judging import open_judging
 from evenrank.app.assess.organise_pages import routes as organise
 from evenrank.app.assess.people_pages import routes as people
-from evenrank.app.desk import Desk, open_desk
-from evenrank.app.lists.example import prepare_example
 from evenrank.app.lists.pages import routes as lists
-from evenrank.app.lists.publish_pages import routes as publish
 from evenrank.app.lists.work_pages import routes as work
-from evenrank.app.middleware.access_log import AccessLog, RequestCounts
-from evenrank.app.middleware.csrf import RefuseForeignForms
-from evenrank.app.middleware.headers import SecurityHeaders
-from evenrank.app.middleware.hosts import KnownHosts, PathPrefix, host_name
-from evenrank.app.middleware.limits import Buckets, LimitBodies, LimitRates
-from evenrank.app.middleware.slashes import WithoutSlash
-from evenrank.app.pages.admin import keep_retention
+from evenrank.app.middleware.guards import (
+    KnownHosts,
+    PathPrefix,
+    RefuseForeignForms,
+    SecurityHeaders,
+    WithoutSlash,
+    host_name,
+)
+from evenrank.app.middleware.limits import AccessLog, Buckets, LimitBodies, LimitRates, RequestCounts
+from evenrank.app.pages.admin import remove_expired_regularly
 from evenrank.app.pages.admin import routes as admin
 from evenrank.app.pages.errors import HANDLERS, AnswerFailures
+from evenrank.app.pages.home import example_of, prepare_example
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
-from evenrank.app.pages.monitoring import routes as monitoring
-from evenrank.app.reload import follow_collection
+from evenrank.app.pages.sign_in import RecognizePerson
+from evenrank.app.pages.sign_in import routes as signin
+from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
-from evenrank.app.signin.pages import RecognizePerson
-from evenrank.app.signin.pages import routes as signin
+from evenrank.app.state import AppState, open_collection, open_state
+from evenrank.errors import EvenrankError
+from evenrank.retrieval.engine.engines import FILE_NAME as BUILD
+from evenrank.retrieval.engine.engines import open_index
+from evenrank.trec.collection import Collection
+from evenrank.trec.manifest import FILE_NAME as MANIFEST
 
 AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     home,
     manage,
     lists,
     work,
-    publish,
     searches,
+    api_guide,
     api,
     judge,
     organise,
     people,
     signin,
     admin,
-    monitoring,
 )
 """The visible list of areas: each gives its routes. A new one is a folder and one line here."""
+LOG = logging.getLogger("evenrank.app")
 
 
-class KeptFiles(StaticFiles):
+class CachedFiles(StaticFiles):
     """Static files that browsers may keep for ever, because their address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -84,7 +94,7 @@ class Shared:
     writes: Buckets
 
 
-def shared_by_workers(settings: WebSettings) -> Shared:
+def share_between_workers(settings: WebSettings) -> Shared:
     """Counts of requests, and limits that hold over all workers."""
     return Shared(RequestCounts(), Buckets(settings.reads_per_second), Buckets(settings.writes_per_second))
 
@@ -93,16 +103,19 @@ def create_app(
     collection_path: str | os.PathLike[str], settings: WebSettings | None = None, shared: Shared | None = None
 ) -> Starlette:
     """The app on a collection, ready for any ASGI server."""
-    return app_of(open_desk(Path(collection_path), settings or WebSettings()), shared)
+    return make_app(open_state(Path(collection_path), settings or WebSettings()), shared)
 
 
-def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
-    """The app on an open desk, which it closes at the end; it follows new imports and indexes of its collection."""
-    shared = shared or shared_by_workers(desk.settings)
+def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
+    """The app on an open state, which it closes at the end; it follows new imports and indexes of its collection."""
+    shared = shared or share_between_workers(state.settings)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(follow(app)) for follow in (follow_collection, keep_retention, prepare_example)]
+        tasks = [
+            asyncio.create_task(follow(app))
+            for follow in (follow_collection, remove_expired_regularly, prepare_example)
+        ]
         yield
         for task in tasks:
             task.cancel()
@@ -110,35 +123,90 @@ def app_of(desk: Desk, shared: Shared | None = None) -> Starlette:
                 await task
         if app.state.judging is not None:
             app.state.judging.close()
-        app.state.desk.close()
+        app.state.current.close()
 
-    static = Mount("/static", KeptFiles(directory=str(files("evenrank.app").joinpath("static"))))
+    static = Mount("/static", CachedFiles(directory=str(files("evenrank.app").joinpath("static"))))
     app = Starlette(
         routes=[*(route for area in AREAS for route in area()), static],
-        middleware=guards(desk, shared),
+        middleware=guards(state, shared),
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would name the host that the request named
     app.router.default = WithoutSlash(app.router)
-    app.state.desk = desk
-    app.state.judging = open_judging(desk)
+    app.state.current = state
+    app.state.judging = open_judging(state)
     app.state.counts = shared.counts
+    app.state.capacity = Capacity(state.settings.n_expensive, state.settings.n_waiting)
     return app
 
 
-def guards(desk: Desk, shared: Shared) -> list[Middleware]:
+def guards(state: AppState, shared: Shared) -> list[Middleware]:
     """What every request passes, outermost first."""
-    settings = desk.settings
+    settings = state.settings
     return [
         Middleware(PathPrefix, urlsplit(settings.public_url).path),
         Middleware(AccessLog, shared.counts),
         Middleware(SecurityHeaders),
-        Middleware(KnownHosts, (*settings.allowed_hosts, host_name(desk.public_host)), settings.allows_addresses),
+        Middleware(KnownHosts, (*settings.allowed_hosts, host_name(state.public_host)), settings.allows_addresses),
         Middleware(LimitRates, shared.reads, shared.writes),
         Middleware(LimitBodies, settings.max_body_bytes),
-        Middleware(RefuseForeignForms, desk.public_host),
+        Middleware(RefuseForeignForms, state.public_host),
         Middleware(GZipMiddleware, minimum_size=1000, compresslevel=4),
         Middleware(AnswerFailures),
         Middleware(RecognizePerson),
     ]
+
+
+Mark = tuple[tuple[int, int, int] | None, ...]
+
+
+def collection_mark(folder: Path) -> Mark:
+    """What tells one state of a collection and its index from another; both files are replaced, never changed."""
+    return tuple(_file_mark(path) for path in (folder / MANIFEST, folder / "index" / BUILD))
+
+
+def _file_mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+async def follow_collection(app: Starlette) -> None:
+    """Open the collection anew whenever it has changed and stayed as it is from one look to the next."""
+    state: AppState = app.state.current
+    seconds = state.settings.reload_seconds
+    if not seconds:
+        return
+    folder = state.collection.path
+    served = seen = collection_mark(folder)
+    while True:
+        await asyncio.sleep(seconds)
+        found = collection_mark(folder)
+        is_settled, seen = found == seen, found
+        if found == served or not is_settled:
+            continue
+        served = found
+        try:
+            await run_in_threadpool(reload, app)
+        except EvenrankError as error:
+            LOG.warning("the collection has changed but cannot be used yet: %s", error)
+        except Exception:
+            LOG.exception("the collection has changed but could not be opened")
+
+
+def reload(app: Starlette) -> None:
+    """Put the collection as it is now in the place of the one that was served; requests under way keep theirs."""
+    old: AppState = app.state.current
+    open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
+    fresh = open_collection(old.collection.path, old.settings, old.store)
+    judging = app.state.judging
+    save_facts(fresh.collection, fresh.settings.max_counted, 1, fresh.settings.facts_folder)
+    fresh = replace(fresh, facts=open_facts(fresh.collection, fresh.settings.facts_folder))
+    example_of(fresh)
+    app.state.current = fresh
+    if judging is not None:
+        app.state.judging = replace(judging, state=fresh)
+    LOG.info("now serving %s articles; data: %s", f"{len(fresh.collection):,}", fresh.age.text)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenrank.cli.spark_options import spark_options, spark_session
+from evenrank.cli.options import spark_options, spark_session
 from evenrank.cli.talk import say
 from evenrank.errors import input_error
+from evenrank.parallel import n_cores
 
 if TYPE_CHECKING:
     from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
@@ -99,14 +100,14 @@ def command(
         if out.exists() and not out.is_dir():
             raise input_error(out, 0, "a file, where a folder for the files of several wikis is to be", "name a folder")
         if engine == "spark":
-            from evenrank.wikipedia.annotate.spark.many_wikis import annotate_wikis_on_spark
+            from evenrank.wikipedia.annotate.spark.annotate import annotate_wikis_on_spark
 
             session = spark_session(spark_master, spark_remote, spark_pairs)
             reports = annotate_wikis_on_spark(out, inputs, settings, session=session, is_fresh=fresh)
         else:
-            from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+            from evenrank.wikipedia.annotate.labeller import annotate_wikis
 
-            reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
+            reports = annotate_wikis(out, inputs, settings, n_workers=workers or n_cores(), is_fresh=fresh)
         _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
@@ -121,7 +122,7 @@ def command(
     else:
         from evenrank.wikipedia.annotate.labeller import annotate
 
-        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
+        report = annotate(out, files, settings, n_workers=workers or n_cores(), is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
     if report.n_subjects is not None:
         what = "subject" if report.n_subjects == 1 else "subjects"
@@ -154,7 +155,7 @@ def _inputs(
 
 
 def _print_reports(folder: Path, reports: dict[str, Report]) -> None:
-    from evenrank.wikipedia.annotate.many_wikis import output_of
+    from evenrank.wikipedia.annotate.labeller import output_of
 
     for name, report in reports.items():
         click.echo(name)

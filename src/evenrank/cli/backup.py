@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.option_types import STORE
+from evenrank.cli.options import STORE
 
 
 @click.command("backup")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import orjson
 
 import evenrank
-from evenrank.cli.option_types import SEED, InputFile, NamedPath
+from evenrank.cli.options import SEED, InputFile, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
-from evenrank.trec.dimensions.own_dimension import OPTION_FORM
+from evenrank.trec.own_dimension import OPTION_FORM
 
 FILE = NamedPath(path_type=Path)
 INPUT = InputFile()
@@ -31,9 +32,14 @@ def _warn(text: str) -> None:
 @click.option(
     "--metadata",
     type=INPUT,
-    required=True,
     help="Page metadata, JSON lines (trec_metadata.json.gz, trec_2022_articles_discrete.json.gz).",
 )
+@click.option(
+    "--ir-dataset",
+    metavar="NAME",
+    help="Official files by their name in ir_datasets (trec-fair/2021/eval), from its cache or downloaded into it.",
+)
+@click.option("--text/--no-text", default=True, help="Whether to take the articles of --ir-dataset as well.")
 @click.option("--topics", type=INPUT, help="Training topics (trec_topics.json.gz, trec_2022_train_reldocs.jsonl).")
 @click.option(
     "--eval-topics",
@@ -61,7 +67,9 @@ def _warn(text: str) -> None:
 )
 def import_command(
     folder: Path,
-    metadata: Path,
+    metadata: Path | None,
+    ir_dataset: str | None,
+    text: bool,
     topics: Path | None,
     eval_topics: tuple[Path, ...],
     qrels: tuple[Path, ...],
@@ -82,11 +90,17 @@ def import_command(
 
     if corpus == Path("-"):
         raise click.UsageError("--corpus cannot be standard input: `evenrank index` reads it later (name a file)")
-    files = evenrank.ImportFiles(
-        metadata=metadata,
-        topics=topics,
-        eval_topics=eval_topics,
-        corpus=corpus,
+    if ir_dataset is not None:
+        named = evenrank.ir_dataset_files(ir_dataset, metadata=metadata, with_text=text and corpus is None)
+    elif metadata is not None:
+        named = evenrank.ImportFiles(metadata=metadata)
+    else:
+        raise click.UsageError("name the pages: --metadata FILE, or --ir-dataset NAME")
+    files = replace(
+        named,
+        topics=topics or named.topics,
+        eval_topics=eval_topics or named.eval_topics,
+        corpus=corpus or named.corpus,
         qrels=qrels,
         language=language,
         dimensions=tuple(map(evenrank.read_dimension, dimensions)),
@@ -119,19 +133,59 @@ def describe_command(folder: Path, form: str) -> None:
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORCE
 @click.option("--text/--no-text", default=True, show_default=True, help="Write the articles, or metadata alone.")
-def generate_command(folder: Path, pages: int, topics: int, seed: int, force: bool, text: bool) -> None:
+@click.option("--world", metavar="NAME", default="usual", show_default=True, help="The world: usual or track-2021.")
+@click.option("--train-relevant", type=float, metavar="N", help="Relevant pages of a training topic, on average.")
+@click.option("--eval-relevant", type=float, metavar="N", help="Relevant pages of an evaluation topic, on average.")
+@click.option(
+    "--retrieval-bias",
+    multiple=True,
+    metavar="GROUP=LOGITS",
+    help="How much more (below 0: less) the articles of a group show what they are about; may be repeated.",
+)
+@click.option("--noise", type=float, metavar="LOGITS", help="Standard deviation of what articles show.")
+@click.option(
+    "--unknown",
+    multiple=True,
+    metavar="[GROUP=]SHARE",
+    help="Pages whose metadata lack their group, of all or of one group; may be repeated.",
+)
+def generate_command(
+    folder: Path,
+    pages: int,
+    topics: int,
+    seed: int,
+    force: bool,
+    text: bool,
+    world: str,
+    train_relevant: float | None,
+    eval_relevant: float | None,
+    retrieval_bias: tuple[str, ...],
+    noise: float | None,
+    unknown: tuple[str, ...],
+) -> None:
     """Make a synthetic collection in FOLDER: official-format files under source/, then imported.
 
-    People, places and articles are made up; groups and quality are mixed as in the published counts.
+    People, places and articles are made up; groups and quality are mixed as in the published counts. `--world` names a
+    set of the options below it, which change it where they are given.
     """
+    from evenrank.errors import Collected
     from evenrank.trec.describe import table_text
-    from evenrank.trec.generate.settings import split_topics
+    from evenrank.trec.generate.settings import read_group_values, world_settings
 
     refuse_foreign(folder, force=force)
-    n_train, n_eval = split_topics(topics)
-    settings = evenrank.GenerateSettings(
-        n_pages=pages, n_train_topics=n_train, n_eval_topics=n_eval, seed=seed, with_text=text
+    faults = Collected()
+    given = {
+        "train_relevant": train_relevant,
+        "eval_relevant": eval_relevant,
+        "retrieval_bias": faults.check(lambda: read_group_values(retrieval_bias, "--retrieval-bias")) or None,
+        "noise": noise,
+        "unknown": faults.check(lambda: read_group_values(unknown, "--unknown", for_all=True)) or None,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings = faults.check(
+        lambda: world_settings(world, n_pages=pages, n_topics=topics, seed=seed, with_text=text, **chosen)
     )
+    faults.raise_any()
     click.echo(table_text(evenrank.generate_collection(folder, settings)))
 
 

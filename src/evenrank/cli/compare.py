@@ -8,7 +8,7 @@ import click
 import orjson
 
 from evenrank.cli.evaluate import FORMATS, say_notes
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED
 from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import say
 from evenrank.io.runs import split_name

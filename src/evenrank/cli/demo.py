@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED
 
 RUNS = (
     (1, "relevance"),

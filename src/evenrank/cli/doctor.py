@@ -1,4 +1,4 @@
-"""`evenrank doctor`: what is installed, what this machine has, and whether files are as they were written."""
+"""`evenrank doctor`: what is installed, what this machine has, and whether files are corrupted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,166 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from evenrank.cli.listing import aligned
-from evenrank.cli.option_types import StoreLocation
+from evenrank.cli.options import StoreLocation
+from evenrank.database.database import Location, is_database_address, kinds_in, open_database, shown_location
+from evenrank.errors import DamagedStoreError, EvenrankError
+
+FINE = "as it was written"
+BEFORE_CHECKSUMS = "not checked: it was made before checksums were kept"
+
+
+class Finding(NamedTuple):
+    """What is known of one file."""
+
+    path: Path | str
+    """A file, or the address of a database without its password."""
+    state: str
+    fix: str = ""
+    is_damaged: bool = False
+    is_checked: bool = True
+    """Whether there was anything to compare it with."""
+
+
+def check_path(path: Location) -> Iterator[Finding]:
+    """What is found in a folder with a collection, in a file of ours, or in a PostgreSQL database."""
+    if is_database_address(path):
+        yield from _check_database(str(path))
+        return
+    path = Path(path)
+    if path.is_dir():
+        yield from _check_collection(path)
+    elif path.suffix == ".json":
+        yield _check_model(path)
+    else:
+        yield _check_store(path)
+
+
+def _check_collection(folder: Path) -> Iterator[Finding]:
+    from evenrank.trec.checksums import file_fault
+    from evenrank.trec.manifest import FILE_NAME, read_manifest
+
+    again = "import it again"
+    try:
+        manifest = read_manifest(folder)
+    except EvenrankError as error:
+        yield Finding(folder / FILE_NAME, str(error).removeprefix(f"{folder / FILE_NAME}: "), again, True)
+        return
+    yield Finding(folder / FILE_NAME, FINE)
+    data = folder / manifest.data_folder
+    if not manifest.files:
+        yield Finding(data, BEFORE_CHECKSUMS, "to have them, import it again", is_checked=False)
+    for name in manifest.files:
+        fault = file_fault(data, name, manifest.files)
+        yield Finding(data / name, fault or FINE, again if fault else "", bool(fault))
+    yield from _check_sources(folder)
+    yield from _check_index(folder / "index")
+    if (model := folder / "relevance-model.json").exists():
+        yield _check_model(model)
+    for store in sorted(folder.glob("*.sqlite")):
+        yield _check_store(store)
+    for left in sorted(folder.glob(".*.tmp")):
+        yield Finding(left, "left by a process that was killed", "the next import removes it", is_checked=False)
+
+
+def _check_sources(folder: Path) -> Iterator[Finding]:
+    """The imported files that lie in the collection's folder: `index` reads the corpus again."""
+    from evenrank.trec.manifest import read_manifest
+    from evenrank.trec.sources import md5_of
+
+    for source in read_manifest(folder).sources.values():
+        path = folder / source.path
+        if not path.is_relative_to(folder):
+            continue
+        if not path.exists():
+            yield Finding(path, "missing", "restore it, or import other files", True)
+        elif path.stat().st_size != source.size_bytes or (source.md5 and md5_of(path) != source.md5):
+            yield Finding(path, "not the file that was imported", "restore it, or import the collection again", True)
+        else:
+            yield Finding(path, FINE if source.md5 else "of the right size")
+
+
+def _check_index(folder: Path) -> Iterator[Finding]:
+    from evenrank.retrieval.engine.engines import FILE_NAME, read_state
+    from evenrank.trec.checksums import FILE_NAME as CHECKSUMS
+    from evenrank.trec.checksums import ChecksumError, folder_faults
+
+    if not folder.exists():
+        return
+    rebuild = f"remove the folder and run: evenrank index {folder.parent}"
+    state = read_state(folder)
+    if state is None:
+        yield Finding(folder / FILE_NAME, "cannot be read", rebuild, True)
+    elif not state.is_complete:
+        yield Finding(folder, "not finished", f"run: evenrank index {folder.parent}", is_checked=False)
+    elif not (folder / CHECKSUMS).exists():
+        yield Finding(folder, BEFORE_CHECKSUMS, f"to have them, {rebuild}", is_checked=False)
+    else:
+        try:
+            faults = folder_faults(folder)
+        except ChecksumError as error:
+            yield Finding(folder / CHECKSUMS, str(error), rebuild, True)
+            return
+        yield from (Finding(folder / name, fault, rebuild, True) for name, fault in faults.items())
+        if not faults:
+            yield Finding(folder, FINE)
+
+
+def _check_model(path: Path) -> Finding:
+    from evenrank.retrieval.learn.learned_model import load
+
+    try:
+        load(path)
+    except EvenrankError as error:
+        return Finding(path, str(error).removeprefix(f"{path}: "), "train it again: evenrank learn", True)
+    return Finding(path, FINE)
+
+
+def _check_store(path: Path) -> Finding:
+    """A judgments file, a store of work lists or a file of article texts, told apart by their tables."""
+    from evenrank.app.assess.texts import SCHEMA as TEXTS
+    from evenrank.app.storage.store import app_schema
+    from evenrank.database.sqlite import SqliteFile, kind_of, open_file
+    from evenrank.trec.assessment.votes import judgments_schema
+
+    is_made_anew = path.name.endswith(".texts.sqlite")
+    restore = TEXTS.fix if is_made_anew else "restore a backup, or save what can be read: sqlite3 FILE .recover"
+    try:
+        schema = kind_of(path, (judgments_schema(), app_schema(), TEXTS))
+        open_file(SqliteFile(path), schema).close()  # compares everything with its checksums
+    except DamagedStoreError as error:
+        return Finding(path, error.reason, restore, True)
+    except EvenrankError as error:
+        return Finding(path, str(error).removeprefix(f"{path}: "), restore, True)
+    return Finding(path, FINE)
+
+
+def _check_database(address: str) -> Iterator[Finding]:
+    """Lists and judgments in PostgreSQL: every value is read, which finds pages that fail the server's checksums."""
+    from evenrank.app.storage.store import app_schema
+    from evenrank.trec.assessment.votes import judgments_schema
+
+    shown = shown_location(address)
+    try:
+        kinds = kinds_in(address, (app_schema(), judgments_schema()))
+        if not kinds:
+            yield Finding(shown, "has no tables of evenrank", "name the database that serve or judgments uses", True)
+        for schema in kinds:
+            with open_database(address, schema) as store:
+                faults = store.check()
+            state = "; ".join(faults) or "every table can be read"
+            yield Finding(f"{shown} ({schema.name})", state, "restore a backup" if faults else "", bool(faults))
+    except EvenrankError as error:
+        reason = str(error).removeprefix(f"{shown}: ")
+        yield Finding(shown, reason, "check the address and that the server is running", True)
+
 
 REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 """Name and extra of a requirement, such as `pandas>=2.2; extra == "spark"`."""
@@ -33,7 +186,6 @@ def command(paths: tuple[Path | str, ...]) -> None:
 
 
 def _check_files(paths: tuple[Path | str, ...]) -> None:
-    from evenrank.cli.file_checks import check_path
 
     findings = [finding for path in paths for finding in check_path(path)]
     rows = [[str(finding.path), finding.state, finding.fix] for finding in findings]

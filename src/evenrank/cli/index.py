@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
-from evenrank.cli.spark_options import asked_session, spark_options
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, asked_session, encoder_settings, spark_options
 from evenrank.cli.talk import say
+from evenrank.parallel import n_cores
 
 
 @click.command("index")
@@ -52,8 +52,9 @@ def command(
     collection = Collection.open(folder)
     faults = FaultLog()
     spark = asked_session(spark_master, spark_remote, spark_pairs)
+    cores = threads or n_cores()
     start = time.monotonic()
-    opened = build_index(collection, faults, engine=engine, n_threads=threads, spark=spark)
+    opened = build_index(collection, faults, engine=engine, n_threads=cores, workers=cores, spark=spark)
     if report := faults.report():
         say(report)
     facts = opened.statistics()
@@ -63,7 +64,7 @@ def command(
     )
     settings = encoder_settings(encoder, pooling, device)
     if dense or settings is not None:
-        from evenrank.retrieval.encode.encode_index import encode_index
+        from evenrank.retrieval.encode.dense import encode_index
 
         vectors = encode_index(collection, settings)
         click.echo(f"{vectors.cache.path}: {len(vectors.cache):,} vectors; {vectors.cost}")

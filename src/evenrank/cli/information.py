@@ -10,7 +10,7 @@ import orjson
 
 import evenrank
 from evenrank.cli.listing import aligned
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED
 from evenrank.cli.rank import FOLDER, PROTOCOL, TOPICS
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs

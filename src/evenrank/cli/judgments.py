@@ -9,21 +9,17 @@ from typing import Any
 import click
 
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.option_types import NEW_STORE, SEED, STORE, FiniteRange, InputFile
+from evenrank.cli.options import NEW_STORE, SEED, STORE, FiniteRange, InputFile
 from evenrank.cli.talk import say
 from evenrank.core.text_ids import TextIds
-from evenrank.trec.assessment.agreement import Agreement, Disagreement
+from evenrank.trec.assessment.agreement import Agreement, Bootstrap, Disagreement, Estimate
 from evenrank.trec.assessment.agreement import measure_agreement as measure
-from evenrank.trec.assessment.agreement_coefficients import Bootstrap, Estimate
-from evenrank.trec.assessment.assessors import add_assessor, assessors
-from evenrank.trec.assessment.assignments import Overlap, load_pool
-from evenrank.trec.assessment.assignments import assign_pages as give
+from evenrank.trec.assessment.assessors import Overlap, add_assessor, assessors, load_pool
+from evenrank.trec.assessment.assessors import assign_pages as give
 from evenrank.trec.assessment.coverage import coverage, max_tiers, pace
-from evenrank.trec.assessment.exports import EXPORTS, count_left_out, shown_page
-from evenrank.trec.assessment.imports import IMPORTS
-from evenrank.trec.assessment.page_ids import text_ids_of
+from evenrank.trec.assessment.files import EXPORTS, IMPORTS, count_left_out, shown_page
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.store import filled_store, open_store
+from evenrank.trec.assessment.votes import filled_store, open_store, text_ids_of
 from evenrank.trec.collection import Collection
 
 FILE = InputFile(exists=True)

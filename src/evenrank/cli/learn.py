@@ -9,8 +9,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.model_options import DEVICE, ENCODER, POOLING, encoder_settings
-from evenrank.cli.option_types import SEED, STORE
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, STORE, encoder_settings
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
@@ -18,7 +17,7 @@ from evenrank.core.settings import read_pairs
 if TYPE_CHECKING:
     from evenrank.core.records import Topic
     from evenrank.database.database import Location
-    from evenrank.retrieval.learn.training_report import TrainingReport
+    from evenrank.retrieval.learn.learn import TrainingReport
 
 
 @click.command("learn")

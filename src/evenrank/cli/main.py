@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,6 +14,7 @@ import click
 
 from evenrank.cli.talk import with_talk_options
 from evenrank.errors import EvenrankError, UnknownNameError, reason_of
+from evenrank.garbage import rare_collections
 
 COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
@@ -22,14 +24,18 @@ COMMANDS: dict[str, str] = {
     "learn": "Train a relevance model on the training topics of a collection.",
     "search": "Find articles by words, for all groups or for one.",
     "rank": "Fair rankings for coordinators (Task 1) and editors (Task 2).",
+    "tune": "Settings of a policy that do best on training queries, within a budget.",
+    "experiment": "A study from a TOML file: data, policies, tests, tables, figures, one report.",
     "pareto": "The trade-off between relevance and fairness of a topic or topic set.",
     "information": "What it costs policies not to know an attribute that the scorer knows.",
     "run": "Check, convert and make run files.",
     "evaluate": "Score runs: nDCG, AWRF, Score; EE-L, EE-D, EE-R.",
     "compare": "Paired tests of runs against a baseline.",
+    "trust": "How far the order of runs can be trusted.",
     "report": "Tables, figures and one offline page.",
     "score": "Score rankings of anything: files in, no collection needed.",
     "rerank": "Fair rankings of anything, with a proof; no collection needed.",
+    "stream": "Fairness over a stream of requests, ranked one at a time.",
     "targets": "The wanted exposure of every group, by topic.",
     "serve": "The web app: work lists, saved searches, assessment.",
     "backup": "Save the web app's lists and the judgments in one file.",
@@ -87,7 +93,8 @@ class LazyGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _past_click():
+        """Run a command; collections are rare because importing one makes many objects, and all of them stay."""
+        with _past_click(), rare_collections():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,6 +114,7 @@ def main() -> None:
     When nobody reads the output any more, as in `evenrank … | head`, it ends without a message, with exit code 141.
     """
     add_on_one_thread()
+    warnings.showwarning = _show_warning
     try:
         sys.exit(_run())
     except (BrokenPipeError, _OutputClosedError):
@@ -146,6 +154,11 @@ def _say(message: object) -> int:
     """Print an error; the exit code of errors."""
     click.echo(f"error: {message}", err=True)
     return 2
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """Print a warning as the command line prints its own: where in the code it was raised helps nobody here."""
+    click.echo(f"warning: {message}", err=True)
 
 
 def _one_line(error: click.ClickException) -> str:

@@ -9,11 +9,12 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.options import chosen_model, model_options
 from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
+from evenrank.parallel import n_cores
 
 TABLES = ("tsv", "json")
 
@@ -78,7 +79,7 @@ def command(
         target=target,
         attention=attention,
         settings=read_pairs(pairs),
-        workers=workers,
+        workers=workers or n_cores(),
     )
     write_outputs(found, outputs)
 

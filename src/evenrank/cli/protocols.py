@@ -6,12 +6,16 @@ import click
 
 from evenrank.cli.listing import print_listing
 from evenrank.core.protocol import PROTOCOLS
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 
 @click.command("protocols")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(form: str) -> None:
-    """List the scoring protocols, setting by setting; `evaluate --set NAME=VALUE` changes any of them."""
+    """List the scoring protocols, setting by setting; `evaluate --set NAME=VALUE` changes any of them.
+
+    Protocols of other campaigns follow, which `score --protocol` takes.
+    """
     if form == "json":
         print_listing([protocol.settings() for protocol in PROTOCOLS.values()], form)
         return
@@ -24,7 +28,10 @@ def command(form: str) -> None:
     print_listing(rows, form)
     for protocol in PROTOCOLS.values():
         click.echo(f"\n{protocol.name}: {protocol.summary}", nl=False)
-    click.echo()
+    click.echo("\n\nother campaigns, of `evenrank score`:")
+    for campaign in CAMPAIGNS.values():
+        names = ", ".join(setting.name for setting in campaign.described_settings())
+        click.echo(f"{campaign.name}: {campaign.summary} (settings: {names})")
 
 
 def _shown(value: object) -> str:

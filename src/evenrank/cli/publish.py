@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import STORE
+from evenrank.cli.options import STORE, chosen_model, model_options
 from evenrank.errors import EvenrankError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -116,11 +115,10 @@ def command(
 
 def _listing_of_run(folder: Path, run: Path, topic: int | None, rows: int | None) -> Listing:
     from evenrank.app.exports.publishing import run_listing
-    from evenrank.trec.collection import Collection
-    from evenrank.trec.given import given_run
+    from evenrank.trec.collection import Collection, as_run
 
     collection = Collection.open(folder)
-    return run_listing(collection, given_run(collection, run), topic, rows)
+    return run_listing(collection, as_run(collection, run), topic, rows)
 
 
 def _password(path: Path | None) -> str:

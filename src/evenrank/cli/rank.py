@@ -9,15 +9,15 @@ from typing import cast
 import click
 
 import evenrank
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED, asked_session, chosen_model, model_options, spark_options
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, check_output, is_device, refuse_existing
-from evenrank.cli.spark_options import asked_session, spark_options
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say, warn
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
+from evenrank.parallel import n_cores
 from evenrank.policies.registry import DEFAULT_POLICY
 from evenrank.ranking.job import Length
 
@@ -35,7 +35,7 @@ CANDIDATES = click.option(
 )
 PROTOCOL = click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="The scorer to serve.",
@@ -157,7 +157,7 @@ def command(
         n_relevant=n_relevant,
         settings=read_pairs(pairs),
         seed=seed,
-        workers=workers,
+        workers=workers or n_cores(),
         command=["evenrank", *sys.argv[1:]],
         spark=asked_session(spark_master, spark_remote, spark_pairs),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import evenrank
-from evenrank.cli.option_types import SEED
+from evenrank.cli.options import SEED
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, json_parts, write_text
 from evenrank.cli.score import TABLE, refuse_second_stdin
 from evenrank.cli.talk import say

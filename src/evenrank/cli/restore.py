@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evenrank.cli.option_types import NEW_STORE, InputFile
+from evenrank.cli.options import NEW_STORE, InputFile
 
 
 @click.command("restore")

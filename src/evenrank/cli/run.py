@@ -9,10 +9,11 @@ import click
 
 import evenrank
 from evenrank.cli.listing import echo_json
-from evenrank.cli.option_types import SEED, FiniteRange
+from evenrank.cli.options import SEED, FiniteRange
 from evenrank.cli.outputs import FORCE, OUTPUT_RUN, refuse_existing
+from evenrank.cli.scoring_options import PROTOCOL_NAME
 from evenrank.cli.talk import say
-from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Task
 
 FILE = click.Path(path_type=Path, allow_dash=True)
@@ -20,7 +21,7 @@ FILE = click.Path(path_type=Path, allow_dash=True)
 
 PROTOCOL = click.option(
     "--protocol",
-    type=click.Choice(list(PROTOCOLS)),
+    type=PROTOCOL_NAME,
     default=DEFAULT_PROTOCOL,
     show_default=True,
     help="Protocol whose lengths count.",

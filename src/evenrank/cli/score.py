@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 
 import evenrank
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
 from evenrank.cli.talk import say
+from evenrank.core.settings import read_pairs
 from evenrank.io.runs import split_name
+from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-FORMATS = ("table", "tsv", "csv", "json")
+FORMATS = ("table", "tsv", "csv", "json", "latex")
 ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 
 
@@ -27,24 +30,52 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
     required=True,
     help="TREC run, or CSV with query, item and rank or score; - is stdin; NAME=FILE names it. May be repeated.",
 )
-@click.option("--groups", metavar="FILE", type=TABLE, help="CSV: item, and one column per grouping or group,share.")
+@click.option(
+    "--groups",
+    metavar="FILE",
+    multiple=True,
+    help="CSV: item, and one column per grouping or group,share. Of a campaign: [NAME=]FILE; may be repeated.",
+)
 @click.option("--qrels", metavar="FILE", type=TABLE, help="Qrels, or CSV with query, item and grade.")
 @click.option(
-    "--target", metavar="WORD|FILE", help="relevant, population, equal, or CSV: [query,grouping,]group,share."
+    "--target",
+    metavar="WORD|FILE",
+    multiple=True,
+    help="relevant, population, equal, or CSV: [query,grouping,]group,share. Of a campaign: [NAME=]FILE.",
 )
-@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compute; by default all that can be.")
-@click.option("--attention", default="log", show_default=True, help=f"Attention by rank: {ATTENTION}")
+@click.option("--protocol", type=click.Choice(list(CAMPAIGNS)), help="Score files of a campaign as its organisers do.")
+@click.option("--sequences", metavar="FILE", type=TABLE, help="Sequences of requests, of trec-2019.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure to compute, such as nDCG@10, or all; may be repeated.  [default: the usual ones]",
+)
+@click.option("--attention", help=f"Attention by rank: {ATTENTION}  [default: log; of trec-2020: gerr]")
 @click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
+@click.option(
+    "--missing",
+    type=click.Choice(["skip", "empty"]),
+    default="skip",
+    show_default=True,
+    help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
+)
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 def command(
     runs: tuple[str, ...],
-    groups: Path | None,
+    groups: tuple[str, ...],
     qrels: Path | None,
-    target: str | None,
+    target: tuple[str, ...],
+    protocol: str | None,
+    sequences: Path | None,
+    settings: tuple[str, ...],
     measures: tuple[str, ...],
-    attention: str,
+    attention: str | None,
     depth: int | None,
+    missing: Literal["skip", "empty"],
     per_query: bool,
     form: str,
 ) -> None:
@@ -52,17 +83,44 @@ def command(
 
     Files may have any ids. Groups may have shares, and there may be several groupings: AWRF is then over the
     intersections of their groups, and of each grouping alone. Every fault of every file is reported with its line.
+
+    With --protocol the files are those of a campaign (TREC 2019, TREC 2020, NTCIR FairWeb-1), and the measures its own.
     """
-    refuse_second_stdin(*(path for _, path in map(split_name, runs)), groups, qrels, target)
+    group_files, targets = _named("--groups", groups, protocol), _named("--target", target, protocol)
+    refuse_second_stdin(
+        *(path for _, path in map(split_name, runs)), *group_files.values(), qrels, *targets.values(), sequences
+    )
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
     found = evenrank.score(
-        {name: str(path) for name, path in named.items()}, groups, qrels, target, measures or None, attention, depth
+        {name: str(path) for name, path in named.items()},
+        group_files if protocol else group_files.get(""),
+        qrels,
+        targets if protocol else targets.get(""),
+        measures or None,
+        attention,
+        depth,
+        protocol=protocol,
+        sequences=sequences,
+        settings=read_pairs(settings),
+        missing=missing,
     )
     write_text(render_scores(found, form, per_query), STDOUT, force=True)
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _named(option: str, given: tuple[str, ...], protocol: str | None) -> dict[str, str]:
+    """Files by the name of their grouping; without a protocol there is one, and it has no name."""
+    if protocol is None:
+        if len(given) > 1:
+            raise click.UsageError(f"{option} is given {len(given)} times, and needs a --protocol for that")
+        return {"": given[0]} if given else {}
+    pairs = [(name if str(path) != text else "", str(path)) for text in given for name, path in [split_name(text)]]
+    if len(dict(pairs)) < len(pairs):
+        raise click.UsageError(f"two files of {option} have the same name (write NAME=FILE)")
+    return dict(pairs)
 
 
 def refuse_second_stdin(*files: object) -> None:
@@ -80,7 +138,7 @@ def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Ite
         yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())
         return
     if form == "table":
-        n_columns = len(found.measures) + 2
+        n_columns = len(found.columns) + 2
         widths = [0] * n_columns
         for table in found.tables(per_query, ENTRIES_AT_ONCE):
             widths = list(map(max, widths, widths_of(table)))

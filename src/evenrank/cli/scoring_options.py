@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from evenrank.cli.options import NameIn
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -26,12 +27,15 @@ class ScoringOptions:
     judged_only: bool = False
 
 
+PROTOCOL_NAME = NameIn("protocol", PROTOCOLS)
+
+
 def protocol_options(command: F) -> F:
     """`--protocol`, `--groups` and `--set`."""
     decorators = (
         click.option(
             "--protocol",
-            type=click.Choice(list(PROTOCOLS)),
+            type=PROTOCOL_NAME,
             default=DEFAULT_PROTOCOL,
             show_default=True,
             help="Set of scoring choices.",
@@ -79,4 +83,4 @@ def scoring_options(
 
     changes = parse_protocol_settings([*settings, *([] if attention is None else [f"attention={attention}"])])
     changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
-    return ScoringOptions(protocol, groups, cast("ProtocolSettings", changes), judged_only)
+    return ScoringOptions(protocol, groups, changes, judged_only)

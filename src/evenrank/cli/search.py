@@ -10,13 +10,13 @@ import click
 
 import evenrank
 from evenrank.cli.listing import print_listing
-from evenrank.cli.model_options import chosen_model, model_options
+from evenrank.cli.options import chosen_model, model_options
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 if TYPE_CHECKING:
-    from evenrank.retrieval.query.explain import Explanation
+    from evenrank.retrieval.find import Explanation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,7 +29,7 @@ def group_options(command: Command) -> Command:
     """Add an option for each dimension: only articles of one of its groups."""
     own = "Only articles of this group of a dimension, such as a collection's own; may be repeated."
     command = click.option("--group", "pairs", metavar="DIMENSION=NAME", multiple=True, help=own)(command)
-    for name, dimension in reversed(DIMENSIONS.items()):
+    for name, dimension in reversed(list(DIMENSIONS.items())):
         text = f"Only articles of this group: {', '.join(dimension.groups[1:4])}, …"
         if name == "gender":
             text = "Only articles of this group; for totals, never about a person."

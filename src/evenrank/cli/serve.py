@@ -3,77 +3,95 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 
-from evenrank.cli.model_options import chosen_model, model_options
-from evenrank.cli.option_types import NEW_STORE, STORE, FiniteRange
+from evenrank.app.settings import Option, WebSettings
+from evenrank.cli.options import FiniteRange, StoreLocation, chosen_model, model_options
 from evenrank.cli.talk import is_quiet, say
+from evenrank.core.settings import Setting, describe_settings
+
+if TYPE_CHECKING:
+    from evenrank.trec.collection import Collection
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def web_options() -> dict[str, tuple[Setting, Option, Any]]:
+    """The settings of the web app that are options, by name, each with its type."""
+    hints = get_type_hints(WebSettings, include_extras=True)
+    described = {setting.name: setting for setting in describe_settings(WebSettings)}
+    annotated = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return {name: (described[name], option, hint) for name, (hint, option) in annotated.items()}
+
+
+def add_web_options(command: Command) -> Command:
+    """Add an option for every setting of the web app that has one."""
+    for name, (setting, option, hint) in reversed(web_options().items()):
+        is_list = get_origin(hint) is tuple
+        default = () if is_list else setting.default
+        command = click.option(
+            option.flag,
+            name,
+            type=_click_type(option, get_args(hint) or (hint,)),
+            is_flag=hint is bool,
+            multiple=is_list,
+            metavar=option.metavar,
+            default=default,
+            show_default=bool(default),
+            help=setting.explanation,
+        )(command)
+    return command
+
+
+def _click_type(option: Option, types: tuple[Any, ...]) -> click.ParamType[Any]:
+    """The type of an option whose setting may have any of some types."""
+    if float in types:
+        return FiniteRange(min=option.least)
+    if Path in types and str in types:
+        return StoreLocation(exists=option.exists)
+    return FILE if Path in types or option.read else click.BOOL if bool in types else click.STRING
+
+
+def settings_of(collection: Collection, host: str, chosen: dict[str, Any]) -> WebSettings:
+    """The settings that the options describe, for a server that listens on a host."""
+    from evenrank.wikipedia.mediawiki.settings import api_of
+
+    model = chosen_model(collection, *(chosen.pop(name) for name in ("model", "encoder", "pooling", "device")))
+    for name, (_, option, _) in web_options().items():
+        if option.read and chosen[name]:
+            chosen[name] = option.read(chosen[name])
+    site, store = chosen["wiki_site"].rstrip("/") + "/", chosen["store"]
+    chosen |= {
+        "public_url": chosen["public_url"].rstrip("/"),
+        "wiki_site": site,
+        "wiki_api": (chosen["wiki_api"] or api_of(site)) if chosen["wiki_contact"] else "",
+        "allowed_hosts": (*WebSettings().allowed_hosts, *chosen["allowed_hosts"], host),
+    }
+    return WebSettings(
+        **chosen,
+        model=model,
+        wiki_url=f"{site}wiki/",
+        facts_folder=store.parent if isinstance(store, Path) else None,
+        allows_addresses=host not in LOOPBACK,
+        reads_per_second=10 * chosen["writes_per_second"],
+    )
 
 
 @click.command("serve")
 @click.argument("collection", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for all.")
-@click.option("--public-url", metavar="URL", default="", help="Address under which others reach the app, for links.")
-@click.option(
-    "--store",
-    type=NEW_STORE,
-    metavar="FILE|URL",
-    help="Lists and draws. [DIR/desk.sqlite]",
-)
-@click.option("--wiki", metavar="URL", default="https://en.wikipedia.org/", show_default=True, help="Titles link here.")
-@click.option(
-    "--contact", metavar="TEXT", default="", help="Your e-mail or web address; lets people read from the wiki."
-)
-@click.option("--wiki-api", metavar="URL", default="", help="The wiki's api.php.  [default: w/api.php below --wiki]")
-@click.option("--sign-in", "sign_in", metavar="FILE", type=FILE, help="Settings of sign-in with a wiki account.")
-@click.option("--subjects", metavar="FILE", type=FILE, help="Subjects without an article (item, label), for red links.")
-@click.option("--admin", "admins", metavar="NAME", multiple=True, help="An account that may administer the server.")
-@click.option("--admin-link", is_flag=True, help="Print a secret link to the administration page.")
-@click.option("--data-of", metavar="TEXT", default="", help="Age of the data.  [default: the dump's date]")
-@click.option("--allow-host", "names", metavar="NAME", multiple=True, help="Another name of this server.")
 @click.option("--proxy", metavar="ADDRESSES", default="", help="Proxies whose X-Forwarded-For is believed.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that answer.")
-@click.option(
-    "--rate", type=FiniteRange(min=0.1), default=10.0, show_default=True, help="Changes per second from one address."
-)
+@add_web_options
 @model_options
-@click.option("--judgments", type=STORE, metavar="FILE|URL", help="Judgments: adds pages of assessors and organisers.")
-@click.option("--pool", type=FILE, help="Its pool, for the leave-one-run-out test.")
-@click.option("--run", "runs", metavar="RUN", type=FILE, multiple=True, help="A run that organisers see scored.")
-@click.option("--guidelines", type=FILE, help="Text on what counts as relevant, for assessors.")
-def command(
-    collection: Path,
-    port: int,
-    host: str,
-    public_url: str,
-    store: Path | str | None,
-    wiki: str,
-    contact: str,
-    wiki_api: str,
-    sign_in: Path | None,
-    subjects: Path | None,
-    admins: tuple[str, ...],
-    admin_link: bool,
-    data_of: str,
-    names: tuple[str, ...],
-    proxy: str,
-    workers: int,
-    rate: float,
-    model: str,
-    encoder: Path | None,
-    pooling: str | None,
-    device: str | None,
-    judgments: Path | str | None,
-    pool: Path | None,
-    runs: tuple[Path, ...],
-    guidelines: Path | None,
-) -> None:
+def command(collection: Path, port: int, host: str, proxy: str, workers: int, **chosen: Any) -> None:
     """Serve work lists and saved searches of a collection; it needs an index (`evenrank index DIR`).
 
     Everything saved is in one SQLite file, or in a PostgreSQL database that several servers may share
@@ -81,15 +99,11 @@ def command(
     /judge/SECRET, with the secrets that `evenrank judgments assessor` prints. Stop with Ctrl-C.
     """
     try:
-        from evenrank.app.app import create_app, shared_by_workers
-        from evenrank.app.articles.article_facts import save_facts
-        from evenrank.app.articles.subjects import read_subjects
-        from evenrank.app.listen import listen, server_of, show_log
+        from evenrank.app.app import create_app, share_between_workers
+        from evenrank.app.articles.article import save_facts
+        from evenrank.app.articles.titles import read_subjects
         from evenrank.app.pages.admin import admin_key
-        from evenrank.app.settings import WebSettings
-        from evenrank.app.signin.settings import read_sign_in
-        from evenrank.app.workers import run_workers
-        from evenrank.wikipedia.mediawiki.settings import api_of
+        from evenrank.app.server import listen, make_server, run_workers, show_log
     except ImportError as error:
         from evenrank.errors import MissingExtraError
 
@@ -98,45 +112,22 @@ def command(
 
     start = time.monotonic()
     show_log(is_quiet=is_quiet())
-    opened, site = Collection.open(collection), wiki.rstrip("/") + "/"
+    opened = Collection.open(collection)
     say(f"{collection}: {len(opened):,} articles")
-    settings = WebSettings(
-        store=store,
-        facts_folder=store.parent if isinstance(store, Path) else None,
-        public_url=public_url.rstrip("/"),
-        data_of=data_of,
-        wiki_site=site,
-        wiki_url=f"{site}wiki/",
-        wiki_api=(wiki_api or api_of(site)) if contact else "",
-        wiki_contact=contact,
-        sign_in=read_sign_in(sign_in) if sign_in else None,
-        subjects=subjects,
-        admins=admins,
-        has_admin_link=admin_link,
-        allowed_hosts=(*WebSettings().allowed_hosts, *names, host),
-        allows_addresses=host not in LOOPBACK,
-        writes_per_second=rate,
-        reads_per_second=10 * rate,
-        model=chosen_model(opened, model, encoder, pooling, device),
-        judgments=judgments,
-        pool=pool,
-        runs=runs,
-        guidelines=guidelines,
-    )
-    if subjects:
-        say(f"{subjects}: {len(read_subjects(subjects).subjects):,} subjects without an article")
+    settings = settings_of(opened, host, chosen)
+    if settings.subjects:
+        say(f"{settings.subjects}: {len(read_subjects(settings.subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)
     del opened  # workers open the collection for themselves
-    shared = shared_by_workers(settings)
-    proxies = proxy or ("127.0.0.1" if public_url else "")
+    shared = share_between_workers(settings)
 
     def work() -> None:
         app = create_app(collection, settings, shared)
         say(f"ready after {time.monotonic() - start:.1f} s")
-        if admin_link:
-            link = f"{public_url.rstrip('/') or address.rstrip('/')}/admin/{admin_key(app.state.desk)}"
+        if settings.has_admin_link:
+            link = f"{settings.public_url or address.rstrip('/')}/admin/{admin_key(app.state.current)}"
             click.echo(f"administration: {link}", err=True)
-        server_of(app, proxies).run([socket])
+        make_server(app, proxy or ("127.0.0.1" if settings.public_url else "")).run([socket])
 
     with listen(host, port) as socket:
         address = f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}/"

@@ -126,13 +126,18 @@ class Cascade:
         return np.asarray(self.persistence**ranks * (1.0 - self.satisfaction) ** n_above, dtype)
 
     def expected(self, relevance: NDArray[np.floating]) -> AttentionTable:
-        """Attention to expect at each rank of a ranking whose pages are relevant with these chances.
+        """Attention to expect at each rank of a ranking whose pages are relevant with these chances."""
+        return AttentionTable(tuple(self.expected_weights(relevance).tolist()) or (1.0,))
+
+    def expected_weights(self, relevance: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The weights of `expected`.
 
         Exact where pages are relevant independently of each other: the mean of (1 − satisfaction)^(relevant above) is
         the product of 1 − satisfaction × chance over the pages above.
         """
-        continues = self.persistence * (1.0 - self.satisfaction * np.asarray(relevance, np.float64))
-        return AttentionTable((1.0, *np.cumprod(continues[:-1]).tolist()))
+        weights = np.ones(len(relevance))
+        np.cumprod(self.persistence * (1.0 - self.satisfaction * relevance[:-1]), out=weights[1:])
+        return weights
 
 
 @dataclass(frozen=True, slots=True)

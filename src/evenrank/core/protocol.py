@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from evenrank.core.exposure import Attention, parse_attention
 from evenrank.core.records import Task
+from evenrank.plugins import Registry, instances
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,4 +222,9 @@ OFFICIAL_2022 = Protocol(
 )
 DEFAULT_PROTOCOL = "paper-2021"
 """Protocol that rankings are made for and scored by, unless another is named."""
-PROTOCOLS: dict[str, Protocol] = {p.name: p for p in (OFFICIAL_2021, PAPER_2021, OFFICIAL_2022)}
+PROTOCOLS: Registry[Protocol] = Registry(
+    "protocols",
+    {protocol.name: protocol for protocol in (OFFICIAL_2021, PAPER_2021, OFFICIAL_2022)},
+    instances(Protocol, lambda protocol: protocol.name),
+)
+"""Protocols by name, those of plug-ins included."""

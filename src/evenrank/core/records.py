@@ -20,6 +20,16 @@ WORK_ORDER = ("Stub", "Start", "C", "B", "GA", "FA")
 """Quality classes, the one that needs most work first."""
 NO_CLASS = len(WORK_ORDER)
 """Code of a page without a quality class."""
+CONTINENTS = (
+    "Africa",
+    "Antarctica",
+    "Asia",
+    "Europe",
+    "Latin America and the Caribbean",
+    "Northern America",
+    "Oceania",
+)
+"""Continents in the track's order (UN geoscheme)."""
 
 RANKING_LENGTH: dict[Task, int] = {1: 1000, 2: 50}
 """Pages in one ranking, by task."""

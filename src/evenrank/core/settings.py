@@ -57,8 +57,11 @@ def describe_settings(owner: type) -> list[Setting]:
 
 
 def _lines_under_fields(owner: type) -> dict[str, str]:
-    """Field name → the string literal that follows it in the source."""
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    """Field name → the string literal that follows it in the source; nothing for a class that has none."""
+    try:
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    except (OSError, TypeError):
+        return {}
     assert isinstance(body, ast.ClassDef)
     found = {}
     for statement, following in zip(body.body, body.body[1:], strict=False):

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 from evenrank.database.postgres_sql import without_password
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import WAIT_SECONDS, SqliteFile
-from evenrank.database.sqlite_tables import open_file
+from evenrank.database.sqlite import WAIT_SECONDS, SqliteFile, open_file
 from evenrank.errors import MissingExtraError
 
 SCHEMES = ("postgresql", "postgres")
@@ -111,10 +110,10 @@ def kinds_in(address: str, schemas: Iterable[Schema]) -> list[Schema]:
 
 def _postgres() -> ModuleType:
     try:
-        from evenrank.database import postgres_tables
+        from evenrank.database import postgres
     except ImportError as error:
         raise MissingExtraError("a store in PostgreSQL", "postgres") from error
-    return postgres_tables
+    return postgres
 
 
 def shown_location(location: Location) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +79,24 @@ def figure_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
     """A figure in inches and its axes, without the global state of pyplot."""
+    figure = _figure_class()(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
+
+
+@cache
+def _figure_class() -> type[Figure]:
+    """Figures that every notebook shows: matplotlib's own are drawn only after pyplot or `%matplotlib` set one up."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, **options)
+    class NotebookFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            from io import BytesIO
+
+            drawn = BytesIO()
+            self.savefig(drawn, format="png", dpi=100)
+            return drawn.getvalue()
+
+    return NotebookFigure
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:

@@ -17,8 +17,8 @@ from evenrank.core.text_ids import TextIds
 from evenrank.errors import Fault, InputError
 from evenrank.io.compressed import Decompressed, line_blocks
 from evenrank.io.faults import MAX_COUNTED
-from evenrank.io.field_encoder import MaskField
 from evenrank.io.json_lines import MAX_FAULTS, load_record
+from evenrank.io.metadata_fields import MaskField
 from evenrank.io.metadata_lines import LineReader, ParsedBlock
 from evenrank.io.name_lists import NameLists, PageNames
 

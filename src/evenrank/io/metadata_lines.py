@@ -10,7 +10,7 @@ lines are cut out by one expression instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from evenrank.core.text_ids import TextIds
 from evenrank.io.byte_arrays import has_bytes, hashes, integers, unit_decimals, words_of
-from evenrank.io.field_encoder import FieldEncoder, MaskField, UnknownValueError
 from evenrank.io.json_lines import MAX_FAULTS, load_record
-from evenrank.io.metadata_values import (
+from evenrank.io.metadata_fields import (
     CLASS_FIELDS,
     MAX_PAGE_ID,
     SCORE_FIELDS,
+    FieldEncoder,
+    MaskField,
+    UnknownValueError,
     class_column,
     number_column,
     page_id_of,
@@ -33,8 +35,88 @@ from evenrank.io.metadata_values import (
     score_column,
     score_of,
 )
-from evenrank.io.regular_lines import RegularLines
-from evenrank.io.seen_tails import SeenTails
+
+_STRING = rb'"[^"\\\x00-\x1f]*+"'
+_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_PLAIN = b"(?:" + _STRING + b"|" + _NUMBER + b"|null|true|false)"
+_LIST = rb"\[(?:" + _PLAIN + b"(?:, ?" + _PLAIN + rb")*+)?+\]"
+_OBJECT = rb"\{(?:" + _STRING + b": ?" + _PLAIN + b"(?:, ?" + _STRING + b": ?" + _PLAIN + rb")*+)?+\}"
+_VALUE = _PLAIN + b"|" + _LIST + b"|" + _OBJECT
+
+
+@dataclass(frozen=True)
+class RegularLines:
+    """The shape of a line, and which of its values are wanted."""
+
+    pattern: re.Pattern[bytes]
+    keys: tuple[str, ...]
+    """Keys of every line."""
+    wanted: tuple[str, ...]
+    """Keys whose values are cut out, in the order of the line."""
+
+    @classmethod
+    def of(cls, line: bytes, wanted: Collection[str]) -> RegularLines | None:
+        """The shape of `line`; None when it has escapes, nested values or keys that appear twice."""
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(record, dict) or not record:
+            return None
+        found = tuple(key for key in record if key in wanted)
+        for comma, colon in ((b", ", b": "), (b",", b":")):
+            parts = []
+            for key in record:
+                opening = b"(" if key in wanted else b"(?:"
+                parts.append(re.escape(orjson.dumps(key)) + colon + opening + _VALUE + b")")
+            pattern = re.compile(rb"^\{" + comma.join(parts) + rb"\}$", re.MULTILINE)
+            if len(found) > 1 and pattern.fullmatch(line):
+                return cls(pattern, tuple(record), found)
+        return None
+
+    def columns(self, block: bytes) -> dict[str, tuple[bytes, ...]] | None:
+        """The values of a block of lines by key, as they are written; None when a line is of another shape."""
+        n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        if not block.isascii() and not _is_utf8(block):
+            return None
+        rows = self.pattern.findall(block)
+        return dict(zip(self.wanted, zip(*rows, strict=True), strict=True)) if rows and len(rows) == n_lines else None
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class SeenTails:
+    """Tails seen so far: hashes ascending, and the codes of each. Never changed, so threads can share it."""
+
+    hashes: NDArray[np.uint64]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, n_codes: int) -> SeenTails:
+        return cls(np.empty(0, np.uint64), np.empty((0, n_codes), np.int64))
+
+    def find(self, tails: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The place of each tail, and whether it was seen at all."""
+        if len(self.hashes) == 0:
+            return np.zeros(len(tails), np.intp), np.zeros(len(tails), bool)
+        places = np.minimum(np.searchsorted(self.hashes, tails), len(self.hashes) - 1)
+        return places, self.hashes[places] == tails
+
+    def with_more(self, learnt: dict[int, tuple[int, ...]]) -> SeenTails:
+        if not learnt:
+            return self
+        joined = np.concatenate([self.hashes, np.array(list(learnt), np.uint64)])
+        codes = np.concatenate([self.codes, np.array(list(learnt.values()), np.int64)])
+        order = np.argsort(joined)
+        return SeenTails(joined[order], codes[order])
+
 
 MAX_TAIL = 512
 """Longest tail, in bytes, that is distinguished by its hash."""

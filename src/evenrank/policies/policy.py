@@ -208,8 +208,8 @@ class PolicyByTask:
         return self.for_task(request.task).rank(candidates, target, request, rng)
 
 
-def settings_of(policy: Policy) -> dict[str, Any]:
-    """The settings of a policy, by name."""
+def settings_of(policy: object) -> dict[str, Any]:
+    """The settings of a policy, by name; none of one that is no dataclass."""
     return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
 
 

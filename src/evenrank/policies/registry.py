@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 from evenrank.core.records import Task
 from evenrank.core.settings import Settings, describe_settings, make_settings, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.plugins import Registry
 from evenrank.policies.deficit import Deficit, Swap
 from evenrank.policies.diversification import ExposureDisparity, Proportional, RelevanceShare
+from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
+from evenrank.policies.greedy_measure import Greedy
 from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
 from evenrank.policies.policy import Policy, PolicyByTask
@@ -33,26 +36,37 @@ _ALL: tuple[type[Policy], ...] = (
     FaIr,
     DetConstSort,
     EpsilonGreedy,
+    Greedy,
     Controller,
     PlackettLuce,
     ExposureLP,
+    FrankWolfe,
+    Expohedron,
+    PLRank,
     Fusion,
     Inferred,
     Optimal,
 )
 PolicyEntry = type[Policy] | Policy
 """A policy class, whose fields are its settings, or a policy object that is ready to rank."""
-POLICIES: dict[str, PolicyEntry] = {policy.name: policy for policy in _ALL}
-"""Policies by name; `register_policy` adds to them."""
 DEFAULT_POLICY = Optimal.name
 """The policy of `rank` and `rerank` unless another one is asked for."""
 
 
-def register_policy(entry: PolicyEntry) -> None:
-    """Add a policy to those that can be given by name; an error when another one has its name."""
-    known = POLICIES.setdefault(entry.name, entry)
-    if known is not entry:
-        raise EvenrankError(f"a policy named {entry.name} exists already (choose another name)")
+def _adopt(offered: object) -> tuple[str, PolicyEntry]:
+    """The name and the policy that a plug-in offers."""
+    if not is_policy(offered):
+        raise TypeError(f"not a policy, but {type(offered).__name__} (decorate a function with evenrank.policy)")
+    return offered.name, offered
+
+
+def is_policy(value: object) -> TypeGuard[PolicyEntry]:
+    """Whether something is a policy: a class or an object with a name, the tasks that it serves and `rank`."""
+    return all(hasattr(value, name) for name in ("name", "tasks", "rank"))
+
+
+POLICIES: Registry[PolicyEntry] = Registry("policies", {policy.name: policy for policy in _ALL}, _adopt)
+"""Policies by name, those of plug-ins included."""
 
 
 def find_policy(name: str, task: Task | None = None) -> PolicyEntry:
@@ -88,7 +102,7 @@ def make_policy(
         name, _, rest = policy.partition(":")
         texts = {**_pairs(rest), **texts}
         policy = find_policy(name.strip())
-    elif not (hasattr(policy, "rank") and hasattr(policy, "name") and hasattr(policy, "tasks")):
+    elif not is_policy(policy):
         raise WrongTypeError(policy, "policy", "the name of a policy or a policy object")
     faults = Collected()
     entry = policy

@@ -34,8 +34,7 @@ from evenrank.ranking.sources import Found
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.trec.collection import Collection
-from evenrank.trec.estimated_target import TRACK_TARGET, estimated_target, group_mass, page_mass
-from evenrank.trec.target_choice import TargetChoice
+from evenrank.trec.target_choice import TRACK_TARGET, TargetChoice, estimated_target, group_mass, page_mass
 
 FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected

@@ -15,7 +15,7 @@ from evenrank.core.target import EstimatedTarget, blend
 from evenrank.errors import EvenrankError
 from evenrank.policies.policy import Beliefs
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 PRIOR_PAGES = 20.0
 """Weight, in pages, of all of them in what is believed of pages that look alike: few of those say little."""

@@ -30,7 +30,7 @@ from evenrank.ranking.sources import CandidateSource, Found, SearchSource, Sessi
 from evenrank.ranking.subject import DividedPages, divide_by_subject
 from evenrank.spark import map_on_spark
 from evenrank.trec.collection import Collection
-from evenrank.trec.estimated_target import group_mass
+from evenrank.trec.target_choice import group_mass
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -29,8 +29,7 @@ from evenrank.ranking.sources import CandidateSource, SearchSource, Session, Sup
 from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_run
+from evenrank.trec.collection import Collection, as_run
 from evenrank.trec.target_choice import Target, TargetChoice, choose_target, table_faults
 
 
@@ -157,7 +156,7 @@ def open_source(
     has_index = index_folder(collection).exists()
     if model != UNTRAINED and not has_index:
         raise NoIndexError(f"{collection.path}: no index for a relevance model to search (run: evenrank index)")
-    from_run = calibrate_run(replace(given_run(collection, run), ids=None), collection.topics)
+    from_run = calibrate_run(replace(as_run(collection, run), ids=None), collection.topics)
     if not has_index:
         return from_run
     return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)

@@ -18,15 +18,14 @@ from evenrank.core.settings import Settings
 from evenrank.core.target import EstimatedTarget
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, listed
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import map_batches
 from evenrank.policies.optimal import OptimalList, OptimalSequence
 from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
@@ -127,9 +126,9 @@ def pareto(
     """The frontier between relevance and fairness: the policy `optimal` at several weights of fairness.
 
     Relevance and fairness are the policy's own estimates: no judgment is looked at. `weights` are numbers, or a text
-    that joins them by commas; `protocol`, `target` and `attention` are those of `rank`.
+    that joins them by commas; `protocol`, `target`, `attention` and `workers` are those of `rank`.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     faults = Collected()
     topic_ids = faults.check(lambda: choose_topics(opened, topics)) or []
     swept = faults.check(lambda: check_weights(weights)) or ()
@@ -145,7 +144,7 @@ def pareto(
         attention=attention,
     )
     job = make_job(opened, options, faults)
-    found = topic_frontiers(job, topic_ids, swept, workers or n_cores())
+    found = topic_frontiers(job, topic_ids, swept, workers or 1)
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
     if not by_topic:
         raise EvenrankError("no topic has candidates")

@@ -15,7 +15,6 @@ from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
 from evenrank.io.runs import write_record, write_run
-from evenrank.parallel import n_cores
 from evenrank.policies.optimal.sequence import loss_in_words
 from evenrank.policies.policy import Policy
 from evenrank.policies.registry import DEFAULT_POLICY
@@ -24,8 +23,7 @@ from evenrank.ranking.job import Length, TopicRankings, rank_topics
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.record import legible, mean_certificate, ranking_notes, run_from_topics, run_record, setting_notes
 from evenrank.retrieval.model_choice import ModelChoice
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
 
 if TYPE_CHECKING:
@@ -131,11 +129,12 @@ def rank(
     `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
     its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
     fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
-    same seed gives the same rankings on any number of workers. `name` is the name of the run, by default that of the
-    policy; `command` is kept in the record. `spark` is a session (`evenrank.spark.start_spark`) whose executors rank
-    the topics, with the same result; they see the collection under the same path.
+    same seed gives the same rankings on any number of `workers`: processes, by default this one alone. `name` is the
+    name of the run, by default that of the policy; `command` is kept in the record. `spark` is a session
+    (`evenrank.spark.start_spark`) whose executors rank the topics, with the same result; they see the collection under
+    the same path.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     faults = Collected()
     asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
     of_query = [topic.id for topic in asked]
@@ -155,7 +154,7 @@ def rank(
     )
     job = make_job(opened, options, faults)
     job = replace(job, extra_topics=asked)
-    ranked = rank_topics(job, topic_ids, workers or n_cores(), spark)
+    ranked = rank_topics(job, topic_ids, workers or 1, spark)
     results = tuple(legible(one, job.policy) for one in track(ranked, "topics", len(topic_ids), "topic"))
     if asked and not any(one.page_ids.size for one in results):
         raise EvenrankError(f"nothing found for {query!r} (try other or more general words)")

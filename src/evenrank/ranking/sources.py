@@ -17,9 +17,9 @@ from evenrank.progress import track
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.protocol import Engine
 from evenrank.retrieval.learn.calibration import Calibration, CalibrationSettings, JudgedScores, fit_calibration
-from evenrank.retrieval.learn.calibration_choice import choose_calibration
 from evenrank.retrieval.learn.learned_model import LearnedModel
 from evenrank.retrieval.learn.relevant_count import RelevantCount
+from evenrank.retrieval.learn.training import choose_calibration
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
@@ -65,7 +65,7 @@ class Found:
         return Found(self.page_ids[positions], self.scores[positions], self.relevance[positions], self.n_relevant)
 
 
-CALIBRATION = CalibrationSettings(method="piecewise-linear", ridge=1e-3)
+CALIBRATION = CalibrationSettings(ridge=1e-3)
 """How scores become probabilities: a line with corners, because the best pages are about equally likely to be relevant.
 A straight one gave the first ten 0.98 where 0.73 were, and a list paid for differences that were not there. Little
 shrinkage, so that pages far down the list get probabilities near 0."""

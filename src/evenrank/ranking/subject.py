@@ -21,11 +21,11 @@ from evenrank.core.types import Floats
 from evenrank.ranking.sources import Found, SearchSource
 from evenrank.retrieval.engine.protocol import Engine, Restriction
 from evenrank.retrieval.query.evidence import Evidence, Reasons, find_evidence, names_among
-from evenrank.retrieval.query.kinds import are_of_kind
+from evenrank.retrieval.query.people import are_of_kind
 from evenrank.retrieval.query.topic_query import subject_words
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
+from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
-from evenrank.trec.page_classes import names_at
 
 CHOSEN = tomllib.loads(files("evenrank.ranking").joinpath("subject.toml").read_text("utf-8"))
 RELEVANCE_FLOOR: float = CHOSEN["relevance_floor"]

@@ -6,8 +6,8 @@ single good one, so the title also speaks for itself, and nothing depends on how
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,10 +19,11 @@ from evenrank.retrieval.encode.cross_encoder import PageReader
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.engine.analysis import ABSENT
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, TextField, WeightedTerm
+from evenrank.retrieval.learn.calibration import Calibration
 from evenrank.retrieval.query.candidates import find_candidates
 from evenrank.retrieval.query.people import are_biographies, names_people
 from evenrank.retrieval.query.topic_query import build_terms, topic_words
-from evenrank.retrieval.relevance import LexicalModel
+from evenrank.retrieval.relevance import LexicalModel, ScoredPages, probabilities
 
 Features = dict[str, Floats]
 
@@ -143,3 +144,61 @@ def weighted_sum(features: Features, weights: dict[str, float]) -> Floats:
     """The sum of the features that have a weight."""
     parts = [weights.get(name, 0.0) * values for name, values in features.items()]
     return np.asarray(np.sum(parts, axis=0))
+
+
+@dataclass(frozen=True)
+class HybridModel:
+    """The untrained default with the extra `dense`."""
+
+    extractor: FeatureExtractor
+    weights: dict[str, float] = field(default_factory=lambda: dict(UNTRAINED_WEIGHTS))
+    """Weight of each feature."""
+    calibration: Calibration | None = None
+
+    @property
+    def engine(self) -> Engine:
+        return self.extractor.engine
+
+    def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
+        """The best k pages and those of the groups; see `RelevanceModel.score`."""
+        found = self.extractor.candidates(topic, k, up_to_page_id)
+        return score_hits(
+            self.extractor,
+            topic,
+            found,
+            lambda features: weighted_sum(features, self.weights),
+            lambda head, tail: below(head, tail.scores),
+            self.calibration,
+        )
+
+
+def score_hits(
+    extractor: FeatureExtractor,
+    topic: Topic,
+    found: Hits,
+    score_head: Callable[[Features], Floats],
+    score_tail: Callable[[Floats, Hits], Floats],
+    calibration: Calibration | None,
+) -> ScoredPages:
+    """Candidates with scores: the first by their features, those that have no vectors by words alone."""
+    n = len(found.page_ids) if extractor.n_scored is None else extractor.n_scored
+    features = extractor.features(topic, Hits(found.page_ids[:n], found.scores[:n]))
+    head = score_head(features)
+    tail = Hits(found.page_ids[n:], found.scores[n:])
+    scores = np.append(head, score_tail(head, tail)) if len(tail.page_ids) else head
+    order = np.lexsort((found.page_ids, -scores))
+    unknown = np.full(len(scores) - len(head), np.nan)
+    return ScoredPages(
+        found.page_ids[order],
+        scores[order],
+        probabilities(calibration, scores)[order],
+        {name: np.append(values, unknown)[order] for name, values in features.items()},
+    )
+
+
+def below(head: Floats, tail: Floats) -> Floats:
+    """Scores for a tail that keeps its order somewhat below a head that was scored anew."""
+    if not len(head) or not len(tail):
+        return tail
+    step = 1e-3 * max(float(np.ptp(head)), 1e-3)
+    return np.asarray(head.min() - step * (1.0 + tail.max() - tail))

@@ -2,25 +2,95 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import numpy as np
+
+from evenrank.core.records import Topic
+from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError, NoModelError
-from evenrank.retrieval.dph import DphModel
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder, PageReader
-from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encode_index import recorded_encoder
+from evenrank.retrieval.encode.dense import DenseScorer, recorded_encoder
 from evenrank.retrieval.encode.encoder import Device, Encoder, EncoderSettings
 from evenrank.retrieval.engine.engines import index_folder
-from evenrank.retrieval.engine.protocol import Engine
-from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.hybrid import HybridModel
-from evenrank.retrieval.learn.learned_model import LearnedModel, LearnedState, UsedEncoder
-from evenrank.retrieval.learn.model_file import load, model_fingerprint, model_path
-from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
+from evenrank.retrieval.engine.protocol import CountingEngine, Engine, TextField, WeightedTerm, WordCounts
+from evenrank.retrieval.features import FeatureExtractor, HybridModel
+from evenrank.retrieval.learn.calibration import Calibration
+from evenrank.retrieval.learn.learned_model import (
+    LearnedModel,
+    LearnedState,
+    UsedEncoder,
+    load,
+    model_fingerprint,
+    model_path,
+)
+from evenrank.retrieval.query.candidates import CandidateSettings, find_candidates
+from evenrank.retrieval.query.topic_query import subject_words
+from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, probabilities
 from evenrank.trec.collection import Collection
+
+FIELD: TextField = "text"
+
+
+def dph(counts: WordCounts, weights: Floats) -> Floats:
+    """The DPH score of each page for words of these weights.
+
+    With tf occurrences in a page of length l, f = tf / l and F occurrences in all N pages, a word adds
+    (1 − f)² / (tf + 1) · (tf · log2(tf · mean length / l · N / F) + ½ log2(2π · tf · (1 − f))).
+    (Amati, Frequentist and Bayesian approach to information retrieval, ECIR 2006; Amati et al., TREC 2007.)
+    """
+    tf = counts.in_pages
+    has_word = tf > 0.0
+    safe_tf = np.where(has_word, tf, 1.0)
+    share = np.where(has_word, tf / np.maximum(counts.lengths, 1.0)[:, None], 0.5)
+    share = np.minimum(share, 1.0 - 1e-9)  # a page that is one word: lengths in an index are rounded
+    length = np.maximum(counts.lengths, 1.0)[:, None] / max(counts.mean_length, 1e-9)
+    rarity = counts.n_pages / np.maximum(counts.in_all, 1.0)
+    information = safe_tf * np.log2(safe_tf / length * rarity) + 0.5 * np.log2(2.0 * np.pi * safe_tf * (1.0 - share))
+    scores = np.where(has_word, (1.0 - share) ** 2 / (safe_tf + 1.0) * information, 0.0)
+    return np.asarray(scores @ weights)
+
+
+@dataclass(frozen=True)
+class DphModel:
+    """Words of title and keywords by DPH over the whole text; candidates are those that BM25 finds first.
+
+    Words are those of our index, not of Terrier's. Its lengths of pages are rounded to an eighth, and occurrences of
+    very frequent words in all pages are projected from a thousand pages.
+    """
+
+    engine: Engine
+    candidates: CandidateSettings = field(default_factory=CandidateSettings)
+    calibration: Calibration | None = None
+    """From scores to probabilities; None goes by rank."""
+
+    def words(self, topic: Topic) -> Counter[str]:
+        """The analysed words of a topic, and how often it has each."""
+        language = self.engine.layout.language
+        texts = (
+            subject_words(topic.title, is_name=True, language=language),
+            *(subject_words(keyword, is_name=False, language=language) for keyword in topic.keywords),
+        )
+        return Counter(word for text in texts for word in self.engine.analyse(FIELD, " ".join(text)))
+
+    def score(self, topic: Topic, k: int, up_to_page_id: int | None = None) -> ScoredPages:
+        """The best k pages and those of the groups; see `RelevanceModel.score`."""
+        if not isinstance(self.engine, CountingEngine):
+            raise EvenrankError("the model dph needs an index on this machine (run: evenrank index DIR)")
+        words = self.words(topic)
+        terms = [WeightedTerm(FIELD, (word,), float(n)) for word, n in words.items()]
+        found = find_candidates(self.engine, terms, replace(self.candidates, n_pages=k), up_to_page_id)
+        counts = self.engine.count_words(FIELD, list(words), found.page_ids.tolist())
+        scores = dph(counts, np.array(list(words.values()), np.float64))
+        order = np.lexsort((found.page_ids, -scores))
+        return ScoredPages(
+            found.page_ids[order], scores[order], probabilities(self.calibration, scores)[order], {"dph": scores[order]}
+        )
+
 
 Kind = Literal["untrained", "dph", "hybrid", "learned"]
 

@@ -27,8 +27,7 @@ from evenrank.ranking.job import RankingJob
 from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.record import run_from_topics
 from evenrank.scoring.evaluate import evaluate
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +127,7 @@ def information(
     share `rates` of the pages (undisclosed; the systems know that share or do not), or exchanged among pages for such
     a share (wrong). Policies may carry settings: `optimal:fairness=2`.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     names = tuple(policies) or COMPARED[task]
     known = opened.default_groups(("geography", "gender"))
     _check(task, names, hidden, known, rates)

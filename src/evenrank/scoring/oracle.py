@@ -14,8 +14,7 @@ from evenrank.core.records import Run, Split, Task, Topic
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError, listed
 from evenrank.scoring.protocol_settings import settle_protocol
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def oracle_run(
     """
     if not 0.0 <= precision <= 1.0:
         raise EvenrankError(f"precision must lie between 0 and 1, not {precision}")
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     topics = _topics(opened, split)
     asked = settle_protocol(protocol)
     length = min(asked.length(task), len(opened))

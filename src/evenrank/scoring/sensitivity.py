@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
-from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.tables.table import Cell, Column, Table
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 BASE = "as scored"
 BLENDS = (0.0, 0.25, 0.75, 1.0)
@@ -71,14 +70,14 @@ def sensitivity(
     groups: str | Iterable[str] = "intersection",
     *,
     seed: int = 0,
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> Sensitivity:
     """The main measure of runs under variants of the protocol: blend of the target, unknown pages, judged pages.
 
     `seed` draws the half of each topic's relevant pages that the last variant keeps.
     """
-    opened = given_collection(collection)
-    loaded = [given_run(opened, run) for run in given_runs(runs)]
+    opened = as_collection(collection)
+    loaded = [as_run(opened, run) for run in given_runs(runs)]
     base = settle_protocol(settle_protocol(protocol, **settings), n_resamples=2, operation_order="any")
     scores: dict[Task, dict[str, dict[str, float]]] = {}
     for task in sorted({run.task for run in loaded}):

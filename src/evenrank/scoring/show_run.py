@@ -14,8 +14,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER, Run, Task
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_runs
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import TopicChoice, choose_topics, given_collection, given_run
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, as_run, choose_topics
 
 UNKNOWN_TITLE = "(not in the collection)"
 NO_TITLE = "(the collection has no titles)"
@@ -63,8 +62,8 @@ def show_run(
     k: int = 10,
 ) -> list[ShownTopic]:
     """For each topic of a run: the first k pages, and all pages counted by quality and by group."""
-    opened = given_collection(collection)
-    loaded = given_run(opened, run) if isinstance(run, Run) else read_runs([run], opened.text_ids)[0]
+    opened = as_collection(collection)
+    loaded = as_run(opened, run) if isinstance(run, Run) else read_runs([run], opened.text_ids)[0]
     answered = list(dict.fromkeys(loaded.topic_ids.tolist()))
     wanted = answered if topics is None else [topic for topic in choose_topics(opened, topics) if topic in answered]
     if not wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from evenrank.core.sparse_alignment import SparseVector
 from evenrank.core.sparse_target import SparseTarget
 from evenrank.errors import EvenrankError
 from evenrank.scoring.evaluate import joined_groups
-from evenrank.scoring.protocol_settings import ProtocolSettings, protocol_space, settle_protocol
+from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.topic_truth import TopicTruth
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
+from evenrank.trec.collection import Collection, as_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,13 +98,13 @@ def topic_targets(
     task: Task = 1,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> TopicTargets:
     """The targets of every topic that has judgments, in the collection's order.
 
     The fully unknown group is left out where the protocol leaves it out: in Task 1 of 2021.
     """
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     chosen = settle_protocol(protocol, **settings)
     space = protocol_space(opened, chosen, joined_groups(groups))
     truths = [TopicTruth(opened, topic, chosen, space) for topic in opened.topics if len(topic.rel_docs)]

@@ -1,8 +1,11 @@
-"""Topics with their judged pages, and titles, as flat arrays on disk that are opened by memory map."""
+"""The arrays of a collection on disk, opened by memory map: topics with their judged pages, titles, classes of pages,
+and how often the groups of a page occur.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,8 @@ import orjson
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic, no_pages
+from evenrank.core.sparse_alignment import Memberships
+from evenrank.io.name_lists import PageNames
 
 LISTS = ("rel_docs", "assessed_docs")
 TOPIC_FILES = ("topics.json", *(f"{name}.npy" for name in LISTS))
@@ -79,3 +84,65 @@ def save_titles(folder: Path, titles: Iterable[bytes]) -> None:
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     np.save(folder / "title_offsets.npy", offsets)
     np.save(folder / "titles.npy", np.frombuffer(b"".join(parts), np.uint8))
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """The counts of the groups in each page's mask: row r has `values[starts[r]:starts[r + 1]]`, by ascending bit."""
+
+    starts: NDArray[np.unsignedinteger]
+    values: NDArray[np.unsignedinteger]
+
+    def weigh(self, rows: NDArray[np.intp], groups: Memberships) -> Memberships:
+        """The groups of rows with their counts as shares; a row of −1 keeps the shares that it has."""
+        sizes = groups.sizes
+        within = np.arange(len(groups.groups)) - np.repeat(groups.starts[:-1], sizes)
+        row_of_entry = np.repeat(rows, sizes)
+        is_listed = row_of_entry >= 0
+        shares = groups.shares.astype(np.float64)
+        shares[is_listed] = self.values[self.starts[row_of_entry[is_listed]].astype(np.int64) + within[is_listed]]
+        return Memberships(groups.starts, groups.groups, shares)
+
+
+def counts_files(dimension: str) -> tuple[str, str]:
+    """Names of the two arrays of a dimension, without their ending."""
+    return f"count-starts-{dimension}", f"counts-{dimension}"
+
+
+def save_counts(
+    folder: Path, dimension: str, masks: NDArray[np.unsignedinteger], values: NDArray[np.unsignedinteger]
+) -> None:
+    """Write the counts of all pages."""
+    starts = np.concatenate([[0], np.cumsum(np.bitwise_count(masks), dtype=np.int64)])
+    names = counts_files(dimension)
+    np.save(folder / f"{names[0]}.npy", starts.astype("<u4" if starts[-1] < 2**32 else "<u8"))
+    np.save(folder / f"{names[1]}.npy", values)
+
+
+FIELD = "instance_of"
+"""Field of the metadata."""
+CLASS_FILES = (f"{FIELD}.npy", f"{FIELD}.json")
+"""Files of a data folder: the number of each page's list of names, and the lists."""
+
+
+def save_classes(folder: Path, classes: PageNames) -> None:
+    """Write the classes of all pages."""
+    np.save(folder / CLASS_FILES[0], classes.numbers)
+    (folder / CLASS_FILES[1]).write_bytes(orjson.dumps(classes.lists))
+
+
+def load_classes(folder: Path, n_pages: int) -> PageNames:
+    """What `save_classes` wrote; ValueError when it does not belong to these pages."""
+    numbers: NDArray[np.unsignedinteger] = np.load(folder / CLASS_FILES[0], mmap_mode="r")
+    lists = tuple(map(tuple, orjson.loads((folder / CLASS_FILES[1]).read_bytes())))
+    if numbers.shape != (n_pages,) or int(numbers.max(initial=0)) >= len(lists):
+        raise ValueError(f"{CLASS_FILES[0]} does not belong to these pages")
+    return PageNames(numbers, lists)
+
+
+def names_at(classes: PageNames | None, rows: NDArray[np.intp]) -> list[tuple[str, ...]]:
+    """The names of each row; none for a row of −1, nor where classes are not known."""
+    if classes is None:
+        return [()] * len(rows)
+    numbers = np.where(rows >= 0, classes.numbers[rows], 0)
+    return [classes.lists[number] for number in numbers.tolist()]

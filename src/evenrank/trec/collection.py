@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,29 +13,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.groups import Dimension, GroupSpace
-from evenrank.core.records import Topic
+from evenrank.core.records import Run, Topic
 from evenrank.core.text_ids import FILE_NAME as IDS_FILE
 from evenrank.core.text_ids import TextIds, load_text_ids
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.io.locking import Lease
 from evenrank.io.name_lists import PageNames
-from evenrank.trec.arrays import TITLE_FILES, TOPIC_FILES, Titles, load_topics
+from evenrank.trec.arrays import (
+    CLASS_FILES,
+    TITLE_FILES,
+    TOPIC_FILES,
+    GroupCounts,
+    Titles,
+    counts_files,
+    load_classes,
+    load_topics,
+)
 from evenrank.trec.checksums import check_file, damaged
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.own_dimension import own_dimension
-from evenrank.trec.group_counts import GroupCounts, counts_files
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.trec.manifest import Manifest, read_manifest
-from evenrank.trec.page_classes import CLASS_FILES, load_classes
+from evenrank.trec.own_dimension import own_dimension
 from evenrank.trec.page_rows import PageRows
 
 if TYPE_CHECKING:
     from evenrank.io.articles import ArticleFile
 
+
 PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 SUBJECTS = "subjects.jsonl"
 """File of a data folder with the subjects that have no article."""
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
-"""What reading files raises that are not as `collection import` wrote them."""
+"""What reading corrupted files raises."""
 
 
 @dataclass(frozen=True)
@@ -205,13 +214,17 @@ class Collection:
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions that the pages are annotated with."""
+        missing = [name for name in self.manifest.dimensions if name not in self.known_dimensions]
+        if missing:
+            found = f"{self.path}: has the dimension {', '.join(missing)} of a plug-in that is not installed"
+            raise EvenrankError(f"{found} (install it, or import the collection again)")
         return tuple(self.known_dimensions[name] for name in self.manifest.dimensions)
 
     @cached_property
-    def known_dimensions(self) -> dict[str, Dimension]:
-        """All dimensions by name: Evenrank's and the collection's own."""
+    def known_dimensions(self) -> Mapping[str, Dimension]:
+        """All dimensions by name: Evenrank's, those of plug-ins, and the collection's own."""
         own = self.manifest.own_dimensions
-        return {**DIMENSIONS, **{name: own_dimension(name, record) for name, record in own.items()}}
+        return DIMENSIONS.with_more({name: own_dimension(name, record) for name, record in own.items()})
 
     def has_groups(self, dimension: str) -> bool:
         """Whether the metadata say anything about a dimension."""
@@ -290,3 +303,59 @@ def _check_shapes(collection: Collection) -> None:
     for name, counts in collection.counts.items():
         if len(counts.starts) != len(collection) + 1 or counts.starts[-1] != len(counts.values):
             raise ValueError(f"the counts of {name} do not belong to these pages")
+
+
+TopicChoice = str | int | Iterable[str | int]
+"""`train`, `eval`, `all`, an id, ids joined by commas, or several of these."""
+SPLITS = ("train", "eval", "all")
+
+
+def as_collection(collection: Collection | FilePath) -> Collection:
+    """The collection itself, or the one in a folder."""
+    if isinstance(collection, Collection):
+        return collection
+    if not isinstance(collection, (str, os.PathLike)):
+        raise WrongTypeError(collection, "collection", "a Collection, or the path of its folder")
+    return Collection.open(collection)
+
+
+def as_run(collection: Collection, run: Run | FilePath) -> Run:
+    """A run, or the one in a file, whose pages have the numbers that the collection gives them."""
+    from evenrank.io.runs import read_run
+
+    ids = collection.text_ids
+    if not isinstance(run, Run):
+        return read_run(run, ids)
+    if run.ids is ids:
+        return run
+    if run.ids is None or ids is None:
+        kinds = ("whole numbers", "text")
+        found, wanted = kinds if run.ids is None else kinds[::-1]
+        raise EvenrankError(f"{run.name}: page ids are {found}, but those of {collection.path} are {wanted}")
+    return replace(run, pages=run.ids.renumbered(ids)[run.pages], ids=ids)
+
+
+def choose_topics(collection: Collection, wanted: TopicChoice) -> list[int]:
+    """Ids of the chosen topics, ascending; several choices add up."""
+    chosen: set[int] = set()
+    for part in _parts(wanted):
+        if part in SPLITS:
+            chosen |= {topic.id for topic in collection.topics if part in (topic.split, "all")}
+        elif part.isdecimal() and int(part) in collection.topic_by_id:
+            chosen.add(int(part))
+        else:
+            ids = ", ".join(map(str, sorted(collection.topic_by_id)[:4]))
+            raise UnknownNameError("topic", part, SPLITS, f"or an id of {collection.path}, such as {ids}")
+    if not chosen:
+        has = ", ".join(sorted({topic.split for topic in collection.topics})) or "none at all"
+        names = ", ".join(_parts(wanted))
+        raise EvenrankError(f"{collection.path}: no topics of {names!r} (choose others with --topics; it has: {has})")
+    return sorted(chosen)
+
+
+def _parts(wanted: TopicChoice) -> list[str]:
+    if isinstance(wanted, str):
+        return [part.strip() for part in wanted.split(",")]
+    if not isinstance(wanted, Iterable):
+        return [str(wanted)]
+    return [part for one in wanted for part in _parts(one)]

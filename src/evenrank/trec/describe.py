@@ -13,7 +13,7 @@ from evenrank.core.groups import Dimension
 from evenrank.core.records import WORK_ORDER
 from evenrank.io.name_lists import PageNames
 from evenrank.trec.collection import Collection
-from evenrank.trec.official import official_counts
+from evenrank.trec.sources import official_counts
 
 BLOCK = 1 << 20
 N_CLASSES = 10

@@ -4,51 +4,45 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.groups import Dimension
-from evenrank.core.records import LANGUAGE_CODE, Topic
+from evenrank.core.records import LANGUAGE_CODE, NO_CLASS, Topic
 from evenrank.core.text_ids import FILE_NAME as IDS_FILE
 from evenrank.core.text_ids import TextIds, load_text_ids, save_text_ids
-from evenrank.errors import EvenrankError, input_error, reason_of
+from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.garbage import rare_collections
-from evenrank.io.articles import open_articles
+from evenrank.io.articles import open_articles, read_corpus_facts
 from evenrank.io.atomic import sync_tree
-from evenrank.io.metadata import Metadata, has_text_ids
+from evenrank.io.metadata import ForeignFieldError, Metadata, has_text_ids, leading_fields, read_metadata
+from evenrank.io.name_lists import NameLists
 from evenrank.io.page_views import read_page_views
 from evenrank.io.subjects import read_missing_subjects
-from evenrank.trec.arrays import Titles, save_titles, save_topics
+from evenrank.io.topics import list_judged, read_all_topics
+from evenrank.progress import progress_bar
+from evenrank.trec.arrays import FIELD, Titles, save_classes, save_counts, save_titles, save_topics
 from evenrank.trec.checksums import check_file, folder_facts
 from evenrank.trec.collection import DAMAGE, SUBJECTS, Collection
-from evenrank.trec.corpus_facts import read_corpus_facts
-from evenrank.trec.data_date import check_date, data_date
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.own_dimension import own_record
-from evenrank.trec.group_counts import save_counts
-from evenrank.trec.import_checks import (
-    refuse_missing_fields,
-    refuse_pipes,
-    refuse_repeated,
-    warn_of_judgments,
-    warn_of_odd,
-)
-from evenrank.trec.lock import (
+from evenrank.trec.dimensions import DIMENSIONS
+from evenrank.trec.manifest import (
+    Manifest,
+    SourceFile,
     locked_folder,
     new_data_folder,
     next_data_folder,
     previous_manifest,
     remove_old_data,
+    write_manifest,
 )
-from evenrank.trec.manifest import Manifest, SourceFile, write_manifest
-from evenrank.trec.official import LARGE, is_official, md5_of
-from evenrank.trec.page_classes import save_classes
-from evenrank.trec.read_pages import read_pages
-from evenrank.trec.read_topics import list_judged, read_all_topics
+from evenrank.trec.own_dimension import own_record
+from evenrank.trec.page_rows import PageRows
+from evenrank.trec.sources import LARGE, check_date, data_date, is_official, md5_of
 
 
 @dataclass(frozen=True)
@@ -66,13 +60,13 @@ class ImportFiles:
     language: str | None = None
     """Code of the language of the articles; None for what the corpus says of itself, else English."""
     dimensions: tuple[Dimension, ...] = ()
-    """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
+    """Dimensions of the user's own (`trec.own_dimension.read_dimension`)."""
     date: str | None = None
     """When the data were taken, as `2021-10-01` or `2021-10`; None for what the sources say (`data_date`)."""
     page_views: Path | None = None
-    """How often pages were read (`formats.page_views`)."""
+    """How often pages were read (`io.page_views`)."""
     subjects: Path | None = None
-    """Subjects that have an item and no article (`formats.subjects`)."""
+    """Subjects that have an item and no article (`io.subjects`)."""
 
 
 def import_collection(
@@ -80,15 +74,17 @@ def import_collection(
     files: ImportFiles,
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
+    workers: int | None = None,
 ) -> Collection:
     """The collection made of the files; `folder` holds it when this returns, and is untouched when it raises.
 
-    `settings` says how generated files were made; `warn` receives what is odd but not wrong.
+    `settings` says how generated files were made; `warn` receives what is odd but not wrong. `workers` are processes
+    that read a large corpus, by default this one alone.
     """
     folder = Path(folder)
     refuse_pipes(files)
     with locked_folder(folder), rare_collections():
-        return import_locked(folder, files, settings, warn)
+        return import_locked(folder, files, settings, warn, workers)
 
 
 def import_locked(
@@ -96,6 +92,7 @@ def import_locked(
     files: ImportFiles,
     settings: dict[str, Any] | None = None,
     warn: Callable[[str], object] = lambda text: None,
+    workers: int | None = None,
 ) -> Collection:
     """`import_collection` into a folder that this process holds the lock of."""
     language = _language(files)
@@ -112,7 +109,7 @@ def import_locked(
     try:
         dimensions = _save_pages(fresh, metadata)
         save_topics(fresh, topics)
-        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn)
+        counts = _counts(metadata, topics) | _save_corpus_facts(fresh, metadata, files.corpus, ids, warn, workers)
         _save_extras(fresh, files, metadata, language, warn)
         if ids is not None:
             save_text_ids(fresh, ids)
@@ -212,10 +209,11 @@ def _save_corpus_facts(
     corpus: Path | None,
     ids: TextIds | None,
     warn: Callable[[str], object],
+    workers: int | None,
 ) -> dict[str, int]:
     if corpus is None:
         return {}
-    facts = read_corpus_facts(corpus, metadata.page_ids, ids)
+    facts = read_corpus_facts(corpus, metadata.page_ids, ids, workers)
     if facts.faults.is_cut_off or not facts.n_pages:
         facts.faults.add(corpus, 0, f"{facts.n_pages:,} articles could be read", "nothing was imported")
         facts.faults.raise_if_any()
@@ -285,3 +283,107 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version("evenrank")
+
+
+def refuse_pipes(files: ImportFiles) -> None:
+    """InputError for what can be read only once: files are read, then measured."""
+    named = [files.metadata, files.topics, files.corpus, *files.eval_topics, *files.qrels]
+    named += [files.page_views, files.subjects]
+    pipes = [path for path in named if path and path.exists() and not path.is_file() and not path.is_dir()]
+    if pipes:
+        raise InputError([Fault(str(path), 0, "not a file of its own", "save it as a file first") for path in pipes])
+
+
+def refuse_repeated(dimensions: tuple[Dimension, ...]) -> None:
+    """EvenrankError when a dimension is given twice."""
+    names = [dimension.name for dimension in dimensions]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise EvenrankError(f"dimension {', '.join(repeated)} is given twice (give each name once)")
+
+
+def refuse_missing_fields(files: ImportFiles, metadata: Metadata) -> None:
+    """InputError when no record has the field of a dimension that the user asked for."""
+    missing = [dimension for dimension in files.dimensions if dimension.field not in metadata.fields]
+    if missing:
+        has = ", ".join(sorted(metadata.fields)[:20])
+        found = [f"no record has the field {one.field!r} of the dimension {one.name}" for one in missing]
+        raise InputError([Fault(str(files.metadata), 0, text, f"its fields are {has}") for text in found])
+
+
+def warn_of_odd(
+    path: Path, metadata: Metadata, dimensions: dict[str, Dimension], warn: Callable[[str], object]
+) -> None:
+    """Say what is odd in metadata, but not wrong."""
+    if metadata.n_repeated:
+        lines = "1 line repeats" if metadata.n_repeated == 1 else f"{metadata.n_repeated:,} lines repeat"
+        warn(f"{path}: {lines} a page id; the first line of each counts")
+    known = [name for name in metadata.masks if dimensions[name].field in metadata.fields]
+    if not known:
+        warn(f"{path}: no group of any dimension in it, so every page counts as unknown and fairness cannot be scored")
+    elif "sub-region" not in known and set(known) & set(ALWAYS):  # metadata of 2022 have sub-regions, not continents
+        for name in ALWAYS:
+            if name not in known:
+                warn(f"{path}: no {name} in it, so every page counts as unknown; score with --groups {','.join(known)}")
+    if (metadata.quality_class == NO_CLASS).all():
+        warn(f"{path}: no page has a quality class (quality_score_disc or qual_cat), so Task 2 cannot be scored")
+
+
+def warn_of_judgments(topics: list[Topic], page_ids: NDArray[np.int32], warn: Callable[[str], object]) -> None:
+    """Say how many relevant pages the metadata do not have; most of them missing means that files do not belong."""
+    pages = PageRows(page_ids)
+    for split, of_split in {"train": "training", "eval": "evaluation"}.items():
+        named = [topic for topic in topics if topic.split == split]
+        judged = [topic.rel_docs for topic in named if len(topic.rel_docs)]
+        if named and not judged:
+            warn(f"no {of_split} topic has relevant pages (rel_docs, or --qrels), so no run can be scored on them")
+        n_judged = sum(map(len, judged))
+        n_missing = n_judged - sum(int(pages.contain(each).sum()) for each in judged)
+        if n_missing:
+            found = f"relevant pages of {of_split} topics that are not in the metadata: {n_missing:,} of {n_judged:,}"
+            asked = " (are these judgments of another collection?)" if 2 * n_missing > n_judged else ""
+            warn(f"{found}; they count in nDCG, never in a target{asked}")
+
+
+ALWAYS = ("geography", "gender")
+"""Dimensions that every collection has; the others are kept when their field is in the metadata."""
+OPTIONAL = (*(name for name in DIMENSIONS if name not in ALWAYS), FIELD)
+
+
+def read_pages(
+    path: Path, warn: Callable[[str], object], own: Sequence[Dimension] = (), ids: TextIds | None = None
+) -> Metadata:
+    """The metadata with the dimensions whose fields are in it, and the classes of pages where they are; read again if
+    some field only comes up late.
+
+    A field that only has the name of an optional dimension's, or of the classes, is a field of the user's own: `warn`
+    receives a note, and the file is read again without it. `own` are dimensions of the user's own, which are always
+    read; with `ids` page ids are text.
+    """
+    fields = leading_fields(path)
+    foreign = set[str]()
+    while True:
+        try:
+            has_classes = FIELD in fields and FIELD not in foreign
+            metadata = _read_once(path, [*_annotated(fields, foreign), *own], ids, has_classes)
+        except ForeignFieldError as error:
+            foreign.add(error.dimension)
+            left_out = FIELD if error.dimension == FIELD else f"the dimension {error.dimension}"
+            warn(f"{error}; so {left_out} is left out of the collection")
+            continue
+        has_late_classes = FIELD in metadata.fields and FIELD not in foreign and not has_classes
+        if len(_annotated(metadata.fields, foreign)) + len(own) == len(metadata.masks) and not has_late_classes:
+            return metadata
+        fields = metadata.fields
+
+
+def _read_once(path: Path, dimensions: list[Dimension], ids: TextIds | None, has_classes: bool) -> Metadata:
+    bar = progress_bar(path.stat().st_size if path.is_file() else 0, "metadata", "B", scale=True)
+    try:
+        return read_metadata(path, dimensions, bar.update, OPTIONAL, ids, NameLists(FIELD) if has_classes else None)
+    finally:
+        bar.close()
+
+
+def _annotated(fields: frozenset[str], foreign: Container[str]) -> list[Dimension]:
+    """The dimensions that every collection has, and those whose field is there and is theirs."""
+    return [d for d in DIMENSIONS.values() if d.name in ALWAYS or (d.field in fields and d.name not in foreign)]

@@ -1,15 +1,22 @@
-"""The manifest of a collection: where its data came from, how much there is, which folder holds it."""
+"""The manifest of a collection, and its folder: one writer at a time, and a new data folder for each import."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, reason_of
+from evenrank.errors import DamagedCollectionError, EvenrankError, NoCollectionError, input_error, reason_of
 from evenrank.io.atomic import atomic_file
+from evenrank.io.locking import LOCK_NAME, no_leases, only_writer
 from evenrank.trec.checksums import FileFacts, record_checksum
 
 FORMAT_VERSION = 1
@@ -52,7 +59,7 @@ class Manifest:
     data_date: str | None = None
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
     own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Dimensions of the user's own by name: field, label, source and shares (`alignment.own_dimension`)."""
+    """Dimensions of the user's own by name: field, label, source and shares (`trec.own_dimension`)."""
     has_text_ids: bool = False
     """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
     language: str = "en"
@@ -92,7 +99,7 @@ def _tuples(record: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _check_record(record: dict[str, Any]) -> None:
-    """ValueError or TypeError when a manifest is not as it was written."""
+    """ValueError or TypeError when a manifest is corrupted."""
     known = record.pop(CHECKSUM, None)
     if (known is not None or "files" in record) and known != record_checksum(record):
         raise ValueError("its checksum does not match its content")
@@ -110,3 +117,66 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     record |= {"format_version": version, CHECKSUM: record_checksum(record)}
     with atomic_file(folder / FILE_NAME) as file:
         file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """A block in which no other process writes the collection; a folder that is made here goes if it stays empty."""
+    _refuse_file(folder)
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with only_writer(folder / LOCK_NAME, folder):
+            yield
+    except OSError as error:
+        found = f"could not be written: {reason_of(error)}"
+        raise input_error(folder, 0, found, "make room or name another folder; nothing was changed") from error
+    finally:
+        with suppress(OSError):
+            for parent in made:
+                parent.rmdir()
+
+
+def _refuse_file(folder: Path) -> None:
+    if folder.is_file():
+        raise input_error(folder, 0, "a file, where a folder was expected", "name another folder")
+
+
+def previous_manifest(folder: Path) -> Manifest | None:
+    """The manifest of what is there; None without a collection, or with one that cannot be read."""
+    try:
+        return read_manifest(folder)
+    except EvenrankError:
+        return None
+
+
+def new_data_folder(folder: Path) -> Path:
+    try:
+        for left in folder.glob(".data-*.tmp"):
+            shutil.rmtree(left, ignore_errors=True)
+        return Path(tempfile.mkdtemp(prefix=".data-", suffix=".tmp", dir=folder))
+    except OSError as error:
+        raise input_error(folder, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
+
+
+def next_data_folder(folder: Path, previous: Manifest | None) -> Path:
+    """The next data folder of the collection; anything there that is not ours stays."""
+    last = previous.data_folder.removeprefix("data-") if previous is not None else ""
+    numbers = count(int(last) + 1 if last.isdecimal() else 1)
+    return next(path for number in numbers if not (path := folder / f"data-{number}").exists())
+
+
+def remove_old_data(folder: Path, kept: str) -> None:
+    """Remove what earlier imports made, and nothing else that has such a name.
+
+    What a reader still has open stays until the next import. A folder is renamed first: if the removal is killed, the
+    next import knows the rest by its name.
+    """
+    for old in folder.glob("data-*"):
+        is_ours = old.name.removeprefix("data-").isdecimal() and (old / "page_ids.npy").exists()
+        if is_ours and old.name != kept:
+            with suppress(OSError), no_leases(old) as is_free:
+                if is_free:
+                    doomed = folder / f".{old.name}.tmp"
+                    os.replace(old, doomed)
+                    shutil.rmtree(doomed, ignore_errors=True)

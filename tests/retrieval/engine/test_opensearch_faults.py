@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tools.fleet.processes import Server
 
-from evenrank.retrieval.engine import opensearch_client
+from evenrank.retrieval.engine import opensearch_index
 from evenrank.retrieval.engine.engines import engine_kind
 from evenrank.retrieval.engine.opensearch_engine import OpenSearchEngine
 from evenrank.retrieval.engine.protocol import EngineUnavailableError, IndexLayout, IndexPage, WeightedTerm
@@ -100,10 +100,10 @@ def test_loading_waits_while_the_cluster_is_short_of_memory(
 
     limit("2kb")
     try:
-        monkeypatch.setattr(opensearch_client, "PATIENCE_SECONDS", 0.0)
+        monkeypatch.setattr(opensearch_index, "PATIENCE_SECONDS", 0.0)
         with pytest.raises(EngineUnavailableError, match="circuit_breaking_exception"):
             engine.add(pages(11, 511))
-        monkeypatch.setattr(opensearch_client, "PATIENCE_SECONDS", 300.0)
+        monkeypatch.setattr(opensearch_index, "PATIENCE_SECONDS", 300.0)
         relief = threading.Timer(2.0, limit, [None])
         relief.start()
         engine.add(pages(11, 511))
@@ -169,9 +169,9 @@ def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: 
     from tools.fleet import opensearch
 
     from evenrank import generate_collection
-    from evenrank.app.app import app_of
-    from evenrank.app.desk import open_desk
+    from evenrank.app.app import make_app
     from evenrank.app.settings import WebSettings
+    from evenrank.app.state import open_state
     from evenrank.retrieval.engine.indexing import build_index
     from tests.desk_collections import QUESTION
 
@@ -179,8 +179,8 @@ def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: 
     folder = tmp_path / "wiki"
     generate_collection(folder, n_pages=300, n_topics=2)
     build_index(folder, engine=f"{cluster}/faults-desk")
-    desk = open_desk(folder, WebSettings(reads_per_second=1e6, writes_per_second=1e6, store=tmp_path / "desk.sqlite"))
-    client = TestClient(app_of(desk), base_url="http://127.0.0.1")
+    state = open_state(folder, WebSettings(reads_per_second=1e6, writes_per_second=1e6, store=tmp_path / "desk.sqlite"))
+    client = TestClient(make_app(state), base_url="http://127.0.0.1")
     question = {"title": QUESTION["title"], "keywords": QUESTION["keywords"]}
     assert client.get("/lists/preview", params=question).status_code == 200
     engine.add(pages(11, 2011))
@@ -198,4 +198,4 @@ def test_all_nodes_die_and_nothing_acknowledged_is_lost(cluster: str, tmp_path: 
     while client.get("/lists/preview", params=question).status_code != 200:
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    desk.close()
+    state.close()

@@ -23,7 +23,7 @@ from evenrank.retrieval.engine.protocol import (
     set_bits,
 )
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.engine.tantivy_writer import count_added
+from evenrank.retrieval.engine.tantivy_index import count_added
 from tests.retrieval.conftest import MakeEngine, page
 
 HORSE = [WeightedTerm("text", ("hors",))]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import isotonic_regression, minimize
+from scipy.optimize import minimize
 
 from evenrank.core.rng import derive
 from evenrank.retrieval.learn.calibration import (
@@ -19,7 +19,6 @@ from evenrank.retrieval.learn.calibration import (
     predict,
     reliability_bins,
 )
-from evenrank.retrieval.learn.isotonic import isotonic_fit
 from evenrank.retrieval.learn.linear import expit, logistic_fit, logit
 
 scores = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 100, width=16))
@@ -33,10 +32,9 @@ def simulated_topic(number: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return values, rng.random(n) < p
 
 
-@pytest.fixture(scope="module", params=["logistic", "isotonic"])
-def fitted(request: pytest.FixtureRequest) -> Calibration:
-    settings = CalibrationSettings(method=request.param)
-    return fit_calibration([simulated_topic(i) for i in range(60)], settings)
+@pytest.fixture(scope="module")
+def fitted() -> Calibration:
+    return fit_calibration([simulated_topic(i) for i in range(60)])
 
 
 def test_describe_by_hand() -> None:
@@ -52,7 +50,7 @@ def test_scores_on_a_shared_scale_keep_it() -> None:
     for _ in range(40):
         log_odds = rng.normal(-2.0 + rng.normal(), 1.5, 500)
         topics.append((0.5 * log_odds, rng.random(500) < expit(log_odds)))
-    fitted = fit_calibration(topics, CalibrationSettings("logistic", "shared", ridge=1e-4, prior_strength=1.0))
+    fitted = fit_calibration(topics, CalibrationSettings(scale="shared", ridge=1e-4, prior_strength=1.0))
     np.testing.assert_allclose(fitted.coefficients, [0.0, 2.0], atol=0.15)
     poor, rich = np.full(100, -2.0), np.full(100, 1.0)
     assert predict(fitted, poor).mean() < 0.05
@@ -102,10 +100,8 @@ def test_nothing_to_fit_is_said() -> None:
 
 
 @pytest.mark.parametrize("label", [True, False])
-@pytest.mark.parametrize("method", ["logistic", "isotonic"])
-def test_one_kind_of_label_only_stays_finite(method: str, label: bool) -> None:
-    settings = CalibrationSettings(method=method)  # type: ignore[arg-type]
-    calibration = fit_calibration([(np.arange(5.0), np.full(5, label))], settings)
+def test_one_kind_of_label_only_stays_finite(label: bool) -> None:
+    calibration = fit_calibration([(np.arange(5.0), np.full(5, label))])
     assert np.isfinite(predict(calibration, np.arange(9.0))).all()
 
 
@@ -128,21 +124,6 @@ def test_estimated_prior_finds_the_mixture() -> None:
 
 def test_a_strong_training_prior_wins() -> None:
     assert estimate_prior(np.full(10, 0.01), 0.5, 1e6) == pytest.approx(0.5, abs=1e-3)
-
-
-def test_isotonic_by_hand() -> None:
-    knots, values = isotonic_fit(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 0, 1]), np.ones(4))
-    np.testing.assert_allclose(np.interp([1, 2, 3, 4], knots, values), [0, 0.5, 0.5, 1])
-
-
-@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=30))
-def test_isotonic_against_least_squares(pairs: list[tuple[int, bool]]) -> None:
-    x = np.array([float(a) for a, _ in pairs])
-    y = np.array([float(b) for _, b in pairs])
-    knots, values = isotonic_fit(x, y, np.ones(len(x)))
-    distinct, where, counts = np.unique(x, return_inverse=True, return_counts=True)
-    expected = isotonic_regression(np.bincount(where, y) / counts, weights=counts).x
-    np.testing.assert_allclose(np.interp(distinct, knots, values), expected, atol=1e-9)
 
 
 def test_logistic_against_a_general_optimiser() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.retrieval.learn.calibration import JudgedScores
-from evenrank.retrieval.learn.calibration_choice import FEW_CORNERS, LEARNED_CHOICES, choose_calibration
+from evenrank.retrieval.learn.calibration import CORNERS, JudgedScores
 from evenrank.retrieval.learn.cross_validation import simplest_choice
 from evenrank.retrieval.learn.linear import expit
-from evenrank.retrieval.learn.piecewise_linear import CORNERS
+from evenrank.retrieval.learn.training import FEW_CORNERS, LEARNED_CHOICES, choose_calibration
 
 
 def topics_with(n_topics: int, n_pages: int, bend: float, seed: int) -> list[JudgedScores]:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank.core.rng import derive
-from evenrank.retrieval.learn.cross_validation import RIDGES, CrossFit, Fold, choose_ridge, cross_fit
+from evenrank.retrieval.learn.cross_validation import (
+    RIDGES,
+    CrossFit,
+    Fold,
+    LearningSettings,
+    Sample,
+    choose_ridge,
+    cross_fit,
+)
 from evenrank.retrieval.learn.linear import Line
-from evenrank.retrieval.learn.training_data import LearningSettings, Sample
 
 NAMES = ("words", "filed")
 SETTINGS = LearningSettings(ridge=1e-4)

@@ -12,11 +12,9 @@ from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.learn.cross_validation import cross_fit
-from evenrank.retrieval.learn.learned_model import LearnedModel
-from evenrank.retrieval.learn.model_file import load, model_fingerprint, save
+from evenrank.retrieval.learn.cross_validation import LearningSettings, Sample, cross_fit, fit_samples, topic_forms
+from evenrank.retrieval.learn.learned_model import LearnedModel, load, model_fingerprint, save
 from evenrank.retrieval.learn.training import make_training_example, train_on_topics
-from evenrank.retrieval.learn.training_data import LearningSettings, Sample, fit_samples, topic_forms
 from evenrank.retrieval.relevance import LexicalModel
 from tests.retrieval.conftest import MakeEngine
 

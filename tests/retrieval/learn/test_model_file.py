@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from evenrank.core.settings import check_value
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.learn.model_file import load, save
+from evenrank.retrieval.learn.cross_validation import LearningSettings
+from evenrank.retrieval.learn.learned_model import load, save
 from evenrank.retrieval.learn.training import TrainingExample, train
-from evenrank.retrieval.learn.training_data import LearningSettings
 from evenrank.retrieval.relevance import LexicalModel
 
 Edit = Callable[[dict[str, Any]], object]

@@ -10,10 +10,10 @@ import pytest
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.engine.engines import open_index
 from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.learn.cross_validation import LearningSettings
+from evenrank.retrieval.learn.learn import ModelComparison, Quality, topic_quality, training_summary
 from evenrank.retrieval.learn.learned_model import LearnedModel
 from evenrank.retrieval.learn.training import Trained, TrainingExample, check_settings, train_on_topics
-from evenrank.retrieval.learn.training_data import LearningSettings
-from evenrank.retrieval.learn.training_report import ModelComparison, Quality, topic_quality, training_summary
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.trec.collection import Collection
 from tests.retrieval.small_collection import make_small

@@ -6,9 +6,9 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.features import FeatureExtractor
+from evenrank.retrieval.find import explain
 from evenrank.retrieval.learn.learned_model import LearnedModel
 from evenrank.retrieval.learn.training import train_on_topics
-from evenrank.retrieval.query.explain import explain
 from evenrank.retrieval.relevance import LexicalModel
 from tests.retrieval.conftest import MakeEngine, page
 

@@ -8,7 +8,7 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.protocol import IndexPage
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
-from evenrank.retrieval.query.kinds import are_of_kind, defining_words, named_kinds
+from evenrank.retrieval.query.people import are_of_kind, defining_words, named_kinds
 
 PAGES = [
     (1, "Una (Sava)", "The Una is a left tributary of the Sava, a river of the Balkans.", True),

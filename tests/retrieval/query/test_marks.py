@@ -11,8 +11,7 @@ import pytest
 from evenrank.core.records import Topic
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.encoder import Encoder
-from evenrank.retrieval.features import FeatureExtractor
-from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.features import FeatureExtractor, HybridModel
 from evenrank.retrieval.query.marks import Marks, MarkSettings, search_with_marks
 from evenrank.retrieval.relevance import LexicalModel
 from tests.retrieval.conftest import MakeEngine, page

@@ -7,8 +7,7 @@ import pytest
 
 from evenrank.core.records import Topic
 from evenrank.retrieval.engine.protocol import Restriction
-from evenrank.retrieval.find import search_pages
-from evenrank.retrieval.query.explain import explain
+from evenrank.retrieval.find import explain, search_pages
 from evenrank.retrieval.query.people import are_biographies, leaning
 from evenrank.retrieval.query.topic_query import QuerySettings
 from evenrank.retrieval.relevance import LexicalModel, SearchSettings

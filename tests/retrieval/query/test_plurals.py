@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.retrieval.query.plurals import plural_forms, singular
+from evenrank.retrieval.query.topic_query import plural_forms, singular
 
 NOUNS = {
     "silent e": "house lighthouse cause clause spouse course horse nurse verse universe disease base case phrase "

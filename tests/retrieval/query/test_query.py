@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenrank.core.records import Article, Topic
-from evenrank.retrieval.engine.index_pages import page_fields
+from evenrank.retrieval.engine.indexing import page_fields
 from evenrank.retrieval.engine.protocol import IndexPage, WeightedTerm
 from evenrank.retrieval.query.feedback import FeedbackSettings, expand, feedback_terms
-from evenrank.retrieval.query.plurals import singular
 from evenrank.retrieval.query.topic_query import (
     QuerySettings,
     build_terms,
     free_words,
     number_forms,
+    singular,
     split_words,
     subject_words,
     topic_words,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import load_pool
+from evenrank.trec.assessment.assessors import add_assessor, load_pool
 from evenrank.trec.assessment.pool import Pool, PooledPage, PooledRun
-from evenrank.trec.assessment.store import Store, create_store
+from evenrank.trec.assessment.votes import Store, create_store
 
 POOL = Pool(
     runs=(PooledRun("one", 1, ""), PooledRun("two", 2, "")),

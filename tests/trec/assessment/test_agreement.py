@@ -6,11 +6,9 @@ import math
 
 import pytest
 
-from evenrank.trec.assessment.agreement import adjudication_queue, disagreements, measure_agreement
-from evenrank.trec.assessment.agreement_coefficients import Bootstrap
-from evenrank.trec.assessment.settle import settle_votes
-from evenrank.trec.assessment.store import Store
-from evenrank.trec.assessment.votes import Vote, cast_votes, votes_on
+from evenrank.trec.assessment.agreement import Bootstrap, adjudication_queue, disagreements, measure_agreement
+from evenrank.trec.assessment.coverage import settle_votes
+from evenrank.trec.assessment.votes import Store, Vote, cast_votes, votes_on
 
 QUICK = Bootstrap(n_resamples=500)
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenrank.core.rng import derive
-from evenrank.trec.assessment.agreement_coefficients import (
+from evenrank.trec.assessment.agreement import (
     Bootstrap,
     alpha_estimate,
     cohens_kappa,

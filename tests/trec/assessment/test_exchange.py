@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from evenrank.errors import EvenrankError, InputError
-from evenrank.trec.assessment.exports import EXPORTS, count_left_out, judged_topics
-from evenrank.trec.assessment.imports import IMPORTS, import_topics, import_votes
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import Vote, all_votes, cast_votes, current_votes, undo_last
+from evenrank.trec.assessment.files import EXPORTS, IMPORTS, count_left_out, import_topics, import_votes, judged_topics
+from evenrank.trec.assessment.votes import Store, Vote, all_votes, cast_votes, create_store, current_votes, undo_last
 
 TIME = "2026-01-01T00:00:00.000Z"
 VOTES = [
@@ -166,8 +164,8 @@ def test_a_token_with_another_content_stops_the_import(voted: Store, tmp_path: P
 
 FULL = """
 import resource, sys
-from evenrank.trec.assessment.exports import EXPORTS
-from evenrank.trec.assessment.store import open_store
+from evenrank.trec.assessment.files import EXPORTS
+from evenrank.trec.assessment.votes import open_store
 from evenrank.errors import EvenrankError
 store = open_store(sys.argv[1])
 store.connection.execute("SELECT count(*) FROM vote").fetchone()

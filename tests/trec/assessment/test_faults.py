@@ -12,8 +12,7 @@ from typing import IO
 import pytest
 
 from evenrank.trec.assessment.assessors import name_assessors
-from evenrank.trec.assessment.store import Store, create_store, open_store, seed_of
-from evenrank.trec.assessment.votes import Vote, all_votes, cast_vote
+from evenrank.trec.assessment.votes import Store, Vote, all_votes, cast_vote, create_store, open_store, seed_of
 from tests.trec.assessment.conftest import new_location
 
 WRITER = Path(__file__).with_name("vote_writer.py")

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from evenrank.core.records import Run, Task
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.pool import Pool, build_pool, whole_tiers
-from evenrank.trec.assessment.pool_statistics import pool_statistics
-from evenrank.trec.assessment.tiers import TRACK_TIERS, Tier, parse_tier
+from evenrank.trec.assessment.pool import TRACK_TIERS, Pool, Tier, build_pool, parse_tier, whole_tiers
+from evenrank.trec.assessment.pool_file import pool_statistics
 
 
 def make_run(name: str, task: Task, *rankings: tuple[int, int, list[int]]) -> Run:

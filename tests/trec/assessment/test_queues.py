@@ -7,14 +7,17 @@ from collections import Counter
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.assessors import add_assessor, assessor_of, assessors, withdraw_link
-from evenrank.trec.assessment.assignments import (
+from evenrank.trec.assessment.assessors import (
     Overlap,
+    add_assessor,
+    assessor_of,
+    assessors,
     assign_pages,
     divide_topics,
     hand_over,
     load_pool,
     plan_assignments,
+    withdraw_link,
 )
 from evenrank.trec.assessment.coverage import coverage, max_tiers, pace
 from evenrank.trec.assessment.pool import Pool, PooledPage
@@ -24,8 +27,7 @@ from evenrank.trec.assessment.queues import (
     next_item,
     queue,
 )
-from evenrank.trec.assessment.store import Store
-from evenrank.trec.assessment.votes import Vote, cast_vote
+from evenrank.trec.assessment.votes import Store, Vote, cast_vote
 
 NONE = Overlap(share=0.0)
 ALL = Overlap(share=1.0)

@@ -11,8 +11,7 @@ import pytest
 from evenrank.core.rng import derive
 from evenrank.trec.assessment.agreement import graded_pages, measure_agreement, pair_agreement, shared_grades
 from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import Vote, cast_votes, current_votes
+from evenrank.trec.assessment.votes import Store, Vote, cast_votes, create_store, current_votes
 
 NAMES = ("Ada", "Ben", "Cem", "Dot", "Eve")
 

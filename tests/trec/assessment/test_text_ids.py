@@ -11,14 +11,17 @@ from click.testing import CliRunner
 import evenrank
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError, InputError
-from evenrank.trec.assessment.assessors import add_assessor
-from evenrank.trec.assessment.assignments import assign_pages, load_pool
-from evenrank.trec.assessment.exports import export_qrels, export_topics, export_votes, judged_topics
-from evenrank.trec.assessment.imports import IMPORTS, import_qrels
-from evenrank.trec.assessment.page_ids import text_ids_of
+from evenrank.trec.assessment.assessors import add_assessor, assign_pages, load_pool
+from evenrank.trec.assessment.files import (
+    IMPORTS,
+    export_qrels,
+    export_topics,
+    export_votes,
+    import_qrels,
+    judged_topics,
+)
 from evenrank.trec.assessment.queues import queue
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import Vote, cast_vote
+from evenrank.trec.assessment.votes import Store, Vote, cast_vote, create_store, text_ids_of
 from tests.own_data import import_news, story, write_news
 
 TIERS = ("1:3",)

@@ -9,9 +9,20 @@ from pathlib import Path
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.settle import settle_votes
-from evenrank.trec.assessment.store import Store, create_store, open_store, seed_of
-from evenrank.trec.assessment.votes import Vote, all_votes, cast_vote, cast_votes, current_votes, undo_last, votes_on
+from evenrank.trec.assessment.coverage import settle_votes
+from evenrank.trec.assessment.votes import (
+    Store,
+    Vote,
+    all_votes,
+    cast_vote,
+    cast_votes,
+    create_store,
+    current_votes,
+    open_store,
+    seed_of,
+    undo_last,
+    votes_on,
+)
 from tests.trec.assessment.conftest import new_location
 
 YES = Vote("t1", 101, 10, "Ada", "graded", 1, "clear", 4.5, "2026-01-01T00:00:00.000Z")

@@ -8,8 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenrank.trec.assessment.assessors import name_assessors
-from evenrank.trec.assessment.store import create_store
-from evenrank.trec.assessment.votes import ADJUDICATION, Vote, all_votes, cast_vote, current_votes, undo_last
+from evenrank.trec.assessment.votes import (
+    ADJUDICATION,
+    Vote,
+    all_votes,
+    cast_vote,
+    create_store,
+    current_votes,
+    undo_last,
+)
 
 NAMES = ("Ada", "Ben")
 votes = st.tuples(

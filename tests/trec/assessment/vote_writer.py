@@ -12,8 +12,7 @@ from contextlib import suppress
 from threading import Thread
 
 from evenrank.errors import StoreUnavailableError
-from evenrank.trec.assessment.store import Store, create_store
-from evenrank.trec.assessment.votes import Vote, cast_or_change, cast_vote
+from evenrank.trec.assessment.votes import Store, Vote, cast_or_change, cast_vote, create_store
 
 
 def vote(store: Store, writer: str, thread: int, n_votes: int, cast: Callable[[Store, Vote], object]) -> None:

@@ -9,25 +9,24 @@ from dump_sample import read_comment
 
 from evenrank.io.compressed import open_compressed
 from evenrank.io.content import START, RawBatch
-from evenrank.trec.dimensions.creation_date import CREATION_DATE
-from evenrank.trec.dimensions.first_letter import FIRST_LETTER
-from evenrank.trec.dimensions.gender import encode_gender
-from evenrank.trec.dimensions.languages import LANGUAGES
-from evenrank.trec.dimensions.occupation import OCCUPATIONS
-from evenrank.trec.dimensions.topic_age import TOPIC_AGE
-from evenrank.wikipedia.annotate.bands import (
+from evenrank.trec.dimensions import CREATION_DATE, FIRST_LETTER, LANGUAGES, OCCUPATIONS, TOPIC_AGE, encode_gender
+from evenrank.wikipedia.annotate.attributes import (
+    HUMAN,
+    MAX_NAMES,
     age_categories,
+    class_names,
     count_languages,
     creation_band,
     first_letter,
+    gender_category,
+    gender_labels,
+    kept_classes,
     languages_band,
     letter_band,
+    occupation_names,
 )
 from evenrank.wikipedia.annotate.dump_pages import annotate_history, annotate_page_props
 from evenrank.wikipedia.annotate.facts import read_csv
-from evenrank.wikipedia.annotate.gender import gender_category, gender_labels
-from evenrank.wikipedia.annotate.instance_of import HUMAN, MAX_NAMES, class_names, kept_classes
-from evenrank.wikipedia.annotate.occupation import occupation_names
 from evenrank.wikipedia.annotate.write import gzip_member
 
 WRITER, SCIENTIST, WORKER = 36180, 901, 327055

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.trec.dimensions.geography import GROUPS
-from evenrank.trec.dimensions.sub_region import SUB_REGION
+from evenrank.core.records import CONTINENTS
+from evenrank.io.wikidata import Point
+from evenrank.trec.dimensions import SUB_REGION
 from evenrank.wikipedia.annotate.facts import item_number, read_csv
 from evenrank.wikipedia.annotate.geography import (
-    CONTINENTS,
     borders,
     continents_of,
     countries,
@@ -20,7 +20,6 @@ from evenrank.wikipedia.annotate.geography import (
     present_countries,
     sub_regions_of,
 )
-from evenrank.wikipedia.annotate.statements import Point
 
 FRANCE, RUSSIA, USSR, CHILE = 142, 159, 15180, 298
 TOWN, STREET = 2001, 2002
@@ -29,7 +28,6 @@ SOURCE = Path(__file__).parents[4] / "shared" / "data" / "countries.tsv"
 
 
 def test_continents_are_the_tracks():
-    assert GROUPS[1:] == CONTINENTS
     assert {country.continent for country in countries().values()} == set(CONTINENTS)
 
 

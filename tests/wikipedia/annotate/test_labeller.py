@@ -15,7 +15,7 @@ from wikidata_sample import entity, statement
 from evenrank.errors import EvenrankError
 from evenrank.io.metadata import read_metadata
 from evenrank.io.subjects import read_missing_subjects
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 from evenrank.wikipedia.annotate.coverage import coverage_table
 from evenrank.wikipedia.annotate.labeller import annotate
 from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs

@@ -117,11 +117,11 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, {here!r})
 from pathlib import Path
-from evenrank.wikipedia.annotate import labeller, stage, store
+from evenrank.wikipedia.annotate import labeller, stage
 from evenrank.wikipedia.annotate.settings import Inputs
 
 stage.BATCHES_PER_COMMIT = 1
-kept, n_left = store.WorkStore.add, [int(sys.argv[1])]
+kept, n_left = stage.WorkStore.add, [int(sys.argv[1])]
 
 def add(self, *rest):
     kept(self, *rest)
@@ -129,7 +129,7 @@ def add(self, *rest):
     if not n_left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-store.WorkStore.add = add
+stage.WorkStore.add = add
 labeller.annotate(Path(sys.argv[2]), Inputs(*map(Path, sys.argv[3:])), n_workers=1, batch_bytes=1500)
 """
 

@@ -14,9 +14,8 @@ from dump_sample import HEAD, TAIL, page, write_sample
 
 from evenrank.cli.main import cli
 from evenrank.errors import EvenrankError, InputError
-from evenrank.wikipedia.annotate import many_wikis, stage
-from evenrank.wikipedia.annotate.labeller import annotate
-from evenrank.wikipedia.annotate.many_wikis import annotate_wikis, output_of
+from evenrank.wikipedia.annotate import labeller, stage
+from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis, output_of
 from evenrank.wikipedia.annotate.settings import AnnotateSettings, Inputs
 from evenrank.wikipedia.annotate.write import about_path
 
@@ -86,7 +85,7 @@ def test_a_stopped_run_resumes_with_the_wiki_that_is_missing(
         return annotate(out, *arguments, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(many_wikis, "annotate", stop_at_german)
+        patch.setattr(labeller, "annotate", stop_at_german)
         with pytest.raises(KeyboardInterrupt):
             annotate_wikis(tmp_path / "both", inputs, n_workers=1)
     with pytest.raises(EvenrankError, match="unfinished work with other inputs"):

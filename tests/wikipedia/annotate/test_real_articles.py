@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evenrank.io.content import read_batches
-from evenrank.io.dump import PAGE_END, read_site
+from evenrank.io.corpus import PAGE_END, read_site
 from evenrank.io.faults import FaultLog
 from evenrank.wikipedia.annotate.dump_pages import annotate_pages
 from evenrank.wikipedia.annotate.labeller import annotate

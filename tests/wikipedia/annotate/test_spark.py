@@ -121,9 +121,8 @@ def test_finished_inputs_are_kept_and_other_inputs_are_refused(spark_session, in
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_session, tmp_path, monkeypatch):
-    from evenrank.wikipedia.annotate.many_wikis import annotate_wikis
+    from evenrank.wikipedia.annotate.labeller import annotate_wikis
     from evenrank.wikipedia.annotate.spark import annotate as module
-    from evenrank.wikipedia.annotate.spark import many_wikis
 
     inputs = Inputs(*write_sample(tmp_path))
     german = tmp_path / "dewiki.xml"
@@ -136,16 +135,18 @@ def test_several_wikis_give_the_same_bytes_from_one_reading_of_wikidata(spark_se
     read, read_stage = [], module.read_stage
     monkeypatch.setattr(module, "read_stage", lambda *stage: (read.append(stage[1].path.name), read_stage(*stage)))
 
+    annotate_one = module.annotate_on_spark
+
     def stop_at_german(out, *arguments, **options):
         if "dewiki" in out.name:
             raise KeyboardInterrupt
-        return module.annotate_on_spark(out, *arguments, **options)
+        return annotate_one(out, *arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(many_wikis, "annotate_on_spark", stop_at_german)
+        patch.setattr(module, "annotate_on_spark", stop_at_german)
         with pytest.raises(KeyboardInterrupt):
-            many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
-    reports = many_wikis.annotate_wikis_on_spark(there, both, session=spark_session)
+            module.annotate_wikis_on_spark(there, both, session=spark_session)
+    reports = module.annotate_wikis_on_spark(there, both, session=spark_session)
     assert set(reports) == {"dewiki"}
     assert sorted(read) == sorted([inputs.wikidata.name, inputs.dump.name, german.name])
     contents = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (here, there)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wikidata_sample import statement
 
-from evenrank.wikipedia.annotate.statements import Point, best_statements, item_values, point_values, year_values
+from evenrank.io.wikidata import Point, best_statements, item_values, point_values, year_values
 
 
 def test_preferred_beats_normal_and_deprecated_never_counts():

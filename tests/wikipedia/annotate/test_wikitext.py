@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenrank.wikipedia.annotate.links import Namespaces
+from evenrank.wikipedia.annotate.inline import Namespaces
 from evenrank.wikipedia.annotate.templates import infobox_names
 from evenrank.wikipedia.annotate.wikitext import PageText, Section, has_markup, parse_wikitext
 

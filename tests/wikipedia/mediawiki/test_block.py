@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError, find_block, replace_block, write_block
-from evenrank.wikipedia.mediawiki.errors import WikiError
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError, find_block, replace_block, write_block
+from evenrank.wikipedia.mediawiki.settings import WikiError
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=80)
 

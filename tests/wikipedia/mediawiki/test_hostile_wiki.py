@@ -13,11 +13,15 @@ from typing import Any
 import pytest
 
 from evenrank.errors import EvenrankError
-from evenrank.wikipedia.mediawiki.banners import banner_pages
-from evenrank.wikipedia.mediawiki.categories import category_members
+from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiApiError, WikiError, WikiUnreachableError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import (
+    WikiAnswerError,
+    WikiApiError,
+    WikiError,
+    WikiSettings,
+    WikiUnreachableError,
+)
 from evenrank.wikipedia.mediawiki.titles import page_links, resolve_titles
 from tests.wikipedia.mediawiki.http_server import Exchange, Respond, wiki_that
 

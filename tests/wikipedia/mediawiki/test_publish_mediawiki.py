@@ -8,11 +8,17 @@ from collections.abc import Iterator
 import mwclient
 import pytest
 
-from evenrank.wikipedia.mediawiki.block import EditedByOthersError
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.errors import WikiApiError, WikiError
-from evenrank.wikipedia.mediawiki.publish import Draft, RefusedError, draft, preview, publish_draft, show_difference
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.publish import (
+    Draft,
+    EditedByOthersError,
+    RefusedError,
+    draft,
+    preview,
+    publish_draft,
+    show_difference,
+)
+from evenrank.wikipedia.mediawiki.settings import WikiApiError, WikiError, WikiSettings
 from tests.mediawiki import ADMIN, BOT, EDITOR, MediaWiki
 
 pytestmark = pytest.mark.xdist_group("mediawiki")

@@ -10,7 +10,7 @@ from tests.mediawiki import EDITOR, MediaWiki
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
-from evenrank.app.signin.provider import Provider
+from evenrank.app.storage.sessions import Provider
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.publish import RefusedError, draft, publish_draft
 from evenrank.wikipedia.mediawiki.settings import WikiSettings

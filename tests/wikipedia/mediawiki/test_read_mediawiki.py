@@ -6,11 +6,9 @@ import sqlite3
 
 import pytest
 
-from evenrank.wikipedia.mediawiki.banners import banner_pages
-from evenrank.wikipedia.mediawiki.categories import category_members
+from evenrank.wikipedia.mediawiki.categories import banner_pages, category_members
 from evenrank.wikipedia.mediawiki.client import WikiClient, records
-from evenrank.wikipedia.mediawiki.errors import WikiApiError, WikiError, WikiUnreachableError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import WikiApiError, WikiError, WikiSettings, WikiUnreachableError
 from evenrank.wikipedia.mediawiki.titles import page_links, resolve_titles
 from tests.mediawiki import MediaWiki
 from tests.wikipedia.mediawiki.conftest import CHESS, ODD_TITLES, real_articles

@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from evenrank.app.articles.article import CLASSES, ListedArticle
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.articles.article import ListedArticle
+from evenrank.app.articles.collection_view import CLASSES
+from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.idiom import PLAIN, idiom_of
 from evenrank.wikipedia.mediawiki.publish import draft, preview, publish_draft
 from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.titles import PLAIN, idiom_of
 from tests.desk_collections import HOSTILE_TITLES
 from tests.mediawiki import BOT, MediaWiki
 

@@ -1,36 +1,40 @@
-"""The OpenAPI document, read from `openapi.toml`, where short names stand for what repeats."""
+"""The OpenAPI document, made from `openapi.toml` and the declared fields of a question, and the guide for people."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evenrank.app.api.bodies import MAX_EDITOR
-from evenrank.app.articles.groups import address_name
-from evenrank.app.lists.filters import MAX_TEXT, filter_choices
-from evenrank.app.request.choices import goal_choices, policy_choices
-from evenrank.app.request.field_values import MAX_FAIRNESS
-from evenrank.app.request.forms import MAX_KEYWORD, MAX_KEYWORDS, MAX_SCOPE, MAX_TITLE, NOT_TEXT
-from evenrank.app.request.question import IMPORTANCES, MAX_LENGTH, MAX_SIZE, MAX_VIEWS
-from evenrank.app.searches.marks import MARKS
-from evenrank.app.sources.source import KINDS, MAX_DEPTH, MAX_SOURCES, ROLES
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.api.endpoints import MAX_EDITOR
+from evenrank.app.articles.collection_view import address_name, shown_dimensions
+from evenrank.app.articles.source import KINDS, MAX_DEPTH, ROLES
+from evenrank.app.exports.formats import FORMATS
+from evenrank.app.lists.listing import MAX_TEXT, filter_choices
+from evenrank.app.pages.templating import page
+from evenrank.app.request.question import QUESTION_FIELDS
+from evenrank.app.searches.saved_search import MARKS
+from evenrank.app.state import AppState, state_of
 from evenrank.core.groups import Dimension
-from evenrank.core.records import WORK_ORDER
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
-from evenrank.trec.dimensions.geography import GEOGRAPHY
+from evenrank.trec.dimensions import DIMENSIONS, GEOGRAPHY
 
 Types = dict[str, dict[str, Any]]
 """JSON schemas of fields by the short names of `openapi.toml`."""
 ERRORS = {
     "400": "What was sent cannot be used; `detail` says why.",
+    "403": "This link can only read.",
     "404": "There is no such list, search, draw or article, or no article has any of the words; `detail` says which.",
     "409": "Every article of the search is done, or not for this editor.",
     "413": "The body is too long.",
     "415": "The body is not application/json.",
     "429": "Too many requests from this address.",
+    "503": "The server is busy and stored nothing; `Retry-After` says when to try again.",
 }
 
 
@@ -65,15 +69,19 @@ def document(
     paths: dict[str, dict[str, Any]] = {}
     for entry in table["operation"]:
         paths.setdefault(entry["path"], {})[entry["method"]] = _operation(entry, shown)
-    types = _types(known) | ({"page": {"type": "string"}} if has_text_ids else {})
-    schemas = {name: _schema(fields, types) for name, fields in table["schema"].items()}
+    types = _TYPES | ({"page": {"type": "string"}} if has_text_ids else {})
+    schemas = {
+        "ListQuestion": question_schema(known, is_search=False),
+        "SearchQuestion": question_schema(known, is_search=True),
+        **{name: _schema(fields, types) for name, fields in table["schema"].items()},
+    }
     return {"openapi": "3.1.0", "info": table["info"], "paths": paths, "components": {"schemas": schemas}}
 
 
 def _operation(entry: dict[str, Any], dimensions: tuple[Dimension, ...]) -> dict[str, Any]:
     is_post = entry["method"] == "post"
     status = "201" if entry.get("creates") else "200"
-    codes = ["404", "429", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
+    codes = ["404", "429", "503", *(["400", "413", "415"] if is_post else []), *entry.get("refuses", [])]
     made: dict[str, Any] = {
         "operationId": entry["id"],
         "summary": entry["summary"],
@@ -134,53 +142,54 @@ def _type(kind: str, types: Types) -> dict[str, Any]:
     return types.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
 
 
-def _types(known: tuple[Dimension, ...]) -> Types:
-    """The types of fields by name, with the dimensions that questions may name."""
-    within = [f"{dimension.name}={group}" for dimension in known for group in (*_allowed(dimension), "known")]
+def question_schema(known: tuple[Dimension, ...], is_search: bool) -> dict[str, Any]:
+    """The schema of a question for a list, or for a saved search, from the declaration of its fields."""
+    asked = [each for each in QUESTION_FIELDS.values() if each.is_in_search or not is_search]
     return {
-        **_TYPES,
-        "within": {"type": "array", "items": {"type": "string", "enum": within}},
-        "dimensions": {"type": "array", "items": {"type": "string", "enum": [each.name for each in known]}},
+        "type": "object",
+        "properties": {each.name: each.kind.schema_for(known) for each in asked},
+        "required": [each.name for each in asked if each.default is MISSING],
+        "additionalProperties": False,
     }
 
 
-def _allowed(dimension: Dimension) -> tuple[str, ...]:
-    """The groups that a list may be limited to; none of a dimension that describes people."""
-    return () if dimension.is_personal else dimension.groups
-
-
-_FALLING = "".join(rf"(,0\.{digit})*" for digit in range(9, 0, -1))
-"""Weights that do not rise, as far as a pattern can say it: with one decimal."""
-_HAS_TEXT = rf"[^\s{NOT_TEXT}]"
-"""A character that is left when a text is cleaned."""
 _TYPES: Types = {
     "text": {"type": "string"},
-    "title": {"type": "string", "minLength": 1, "maxLength": MAX_TITLE, "pattern": _HAS_TEXT},
-    "keywords": {"type": "array", "items": {"type": "string", "maxLength": MAX_KEYWORD}, "maxItems": MAX_KEYWORDS},
-    "scope": {"type": "string", "maxLength": MAX_SCOPE},
     "editor": {"type": "string", "maxLength": MAX_EDITOR},
     "number": {"type": "number"},
-    "fairness": {"type": "number", "minimum": 0, "maximum": MAX_FAIRNESS},
     "integer": {"type": "integer"},
     "page": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
     "boolean": {"type": "boolean"},
     "object": {"type": "object"},
-    "policy": {"type": "string", "enum": list(policy_choices())},
-    "goal": {"type": "string", "enum": list(goal_choices())},
-    "class": {"type": "string", "enum": list(WORK_ORDER)},
-    "views": {"type": "integer", "minimum": 0, "maximum": MAX_VIEWS},
-    "size": {"type": "integer", "minimum": 0, "maximum": MAX_SIZE},
-    "length": {"type": "integer", "minimum": 0, "maximum": MAX_LENGTH},
-    "attention": {
-        "type": "string",
-        "pattern": rf"^(log|dcg|reciprocal|uniform|rbp:0\.[0-9]{{0,5}}[1-9]|table:1{_FALLING})$",
-        "description": "Weights of a table must not rise from rank to rank; more decimals are accepted, too.",
-    },
     "depth": {"type": "integer", "minimum": 0, "maximum": MAX_DEPTH},
     "kind": {"type": "string", "enum": list(KINDS)},
     "role": {"type": "string", "enum": list(ROLES)},
-    "importance": {"type": "array", "items": {"type": "string", "enum": list(IMPORTANCES)}},
-    "sources": {"type": "array", "items": {"$ref": "#/components/schemas/Source"}, "maxItems": MAX_SOURCES},
     "source text": {"type": "string", "minLength": 1, "pattern": r"\S"},
     "mark": {"type": "string", "enum": list(MARKS)},
 }
+
+
+def api_document(state: AppState) -> dict[str, Any]:
+    """The document of this server's collection."""
+    collection = state.collection
+    return document(shown_dimensions(collection), collection.dimensions, collection.manifest.has_text_ids)
+
+
+def show_document(request: Request) -> Response:
+    return JSONResponse(api_document(state_of(request)))
+
+
+def show_guide(request: Request) -> Response:
+    state = state_of(request)
+    return page(
+        request,
+        "api.html",
+        document=api_document(state),
+        operations=operations(),
+        base=state.base_url(request),
+        suffixes=list(FORMATS),
+    )
+
+
+def routes() -> list[BaseRoute]:
+    return [Route("/api", show_guide), Route("/api/openapi.json", show_document)]

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.assess.ballot import new_nonce, nonce_of, vote_of
-from evenrank.app.assess.judging import Judging, judging_of
-from evenrank.app.assess.people import judge_path, organise_path, person
-from evenrank.app.assess.reading import article_context
+from evenrank.app.assess.ballot import MAX_COMMENT, new_nonce, nonce_of, vote_of
+from evenrank.app.assess.judging import Judging, judge_path, judging_of, organise_path, person
+from evenrank.app.assess.reading import lay_out
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.trec.assessment.assessors import Assessor
-from evenrank.trec.assessment.discussion import MAX_REMARK, add_remark, discussed_pages, remarks_on
-from evenrank.trec.assessment.queues import QueueItem, TopicQueue, assessor_progress, next_item, topic_queue
+from evenrank.trec.assessment.queues import (
+    MAX_REMARK,
+    QueueItem,
+    TopicQueue,
+    add_remark,
+    assessor_progress,
+    discussed_pages,
+    next_item,
+    remarks_on,
+    topic_queue,
+)
 from evenrank.trec.assessment.votes import Vote, last_vote, undo_last, votes_on
 
 NOT_YOURS = Message("This page was not given to you. Go back to your topics: your link, without anything behind it.")
@@ -107,6 +117,25 @@ def show_article(request: Request) -> Response:
         may_discuss=bool(mine) and is_discussed(judging, topic, page_id),
         link=judge_path(request),
     )
+
+
+def article_context(judging: Judging, topic: int, page_id: int, is_whole: bool) -> dict[str, Any]:
+    """Values for a template that shows an article of a topic and asks about it."""
+    content = judging.content(page_id)
+    return {
+        "topic": judging.topic(topic),
+        "page_id": page_id,
+        "article": None if content is None else lay_out(content, judging.stems(topic), is_whole, judging.language),
+        "is_whole": is_whole,
+        "guidelines": judging.guidelines,
+        "answers": list(judging.answers.values()),
+        "label_of": judging.labels(),
+        "max_comment": MAX_COMMENT,
+        "nonce": new_nonce(),
+        "remarks": remarks_on(judging.store, topic, page_id),
+        "max_remark": MAX_REMARK,
+        "opened": f"{time.time():.1f}",
+    }
 
 
 def save_answer(request: Request, fields: Fields) -> Response:

@@ -1,4 +1,4 @@
-"""What the assessment pages work with: the judgments, the texts of pooled pages, the runs behind the pool."""
+"""What the assessment pages work with: the judgments, texts of pooled pages, runs behind the pool, and who asks."""
 
 from __future__ import annotations
 
@@ -10,33 +10,44 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from evenrank.app.assess.ballot import AnswerButton, answers_for, label_of
-from evenrank.app.assess.content import ArticleContent, ContentPart
-from evenrank.app.assess.late_texts import LateTexts
-from evenrank.app.assess.marking import topic_stems
-from evenrank.app.assess.texts import Absence, open_texts, texts_path
-from evenrank.app.desk import Desk
+from evenrank.app.assess.reading import topic_stems
+from evenrank.app.assess.texts import Absence, ArticleContent, ContentPart, LateTexts, open_texts, texts_path
 from evenrank.app.pages.i18n import Message
+from evenrank.app.request.visitor import TokenConvertor, own
+from evenrank.app.state import AppState
 from evenrank.app.storage.store import WAIT_SECONDS
 from evenrank.core.records import Run, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
 from evenrank.io.small_files import read_small_text
-from evenrank.trec.assessment.page_ids import pages_in, shown_id, text_ids_of
+from evenrank.trec.assessment.assessors import Assessor, assessor_of
 from evenrank.trec.assessment.pool import Pool
 from evenrank.trec.assessment.pool_file import read_pool
-from evenrank.trec.assessment.store import Store, max_grade_of, open_store
-from evenrank.trec.assessment.votes import Vote, cast_or_change
+from evenrank.trec.assessment.votes import (
+    Store,
+    Vote,
+    cast_or_change,
+    max_grade_of,
+    open_store,
+    pages_in,
+    shown_id,
+    text_ids_of,
+)
 
 T = TypeVar("T")
+UNKNOWN_LINK = Message(
+    "This link is not valid. It may have been cut off, or replaced by a newer one: ask your organiser."
+)
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """The last value of each kind, with the state of the judgments that it was made from."""
+    """The last value of each kind, with the revision of the judgments that it was made from."""
 
     _values: dict[str, tuple[tuple[int, ...], Any]] = field(default_factory=dict, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
@@ -44,15 +55,15 @@ class Remembered:
     def get(self, kind: str, store: Store, make: Callable[[], T]) -> T:
         """The value of a kind; one thread makes it, others wait and take what it made."""
         with self._lock:
-            state = state_of(store)
+            revision = revision_of(store)
             known = self._values.get(kind)
-            if known is None or known[0] != state:
-                known = self._values[kind] = (state, make())
+            if known is None or known[0] != revision:
+                known = self._values[kind] = (revision, make())
             value: T = known[1]
             return value
 
 
-def state_of(store: Store) -> tuple[int, ...]:
+def revision_of(store: Store) -> tuple[int, ...]:
     """Numbers that change with every vote, pooled page and assignment."""
     counts = "SELECT (SELECT count(*) FROM vote), (SELECT count(*) FROM item), (SELECT count(*) FROM assignment)"
     return tuple(number or 0 for number in store.connection.execute(counts).fetchone())
@@ -66,7 +77,7 @@ NOT_STORED = Message("The server could not store it. Please tell your organiser;
 class Judging:
     """An open judgments file beside the collection that its pages come from."""
 
-    desk: Desk
+    state: AppState
     store: Store
     texts: LateTexts
     guidelines: tuple[str, ...] = ()
@@ -80,7 +91,7 @@ class Judging:
 
     def topic(self, topic_id: int) -> Topic:
         """A topic as assessors see it; of one that the collection does not know, only the title."""
-        known = self.desk.collection.topic_by_id.get(topic_id)
+        known = self.state.collection.topic_by_id.get(topic_id)
         if known is not None:
             return known
         row = self.store.connection.execute("SELECT title FROM topic WHERE id = ?", (topic_id,)).fetchone()
@@ -89,7 +100,7 @@ class Judging:
     @property
     def language(self) -> str:
         """Code of the language of the articles."""
-        return self.desk.collection.manifest.language
+        return self.state.collection.manifest.language
 
     def stems(self, topic_id: int) -> dict[str, str]:
         """The words of a topic that are marked in articles."""
@@ -102,18 +113,18 @@ class Judging:
         """The text of a page; its beginning from the index when the corpus is away; None for a page that is gone."""
         found = self.texts.find(page, lambda: pooled_pages(self.store))
         if found is Absence.UNREAD:
-            [stored] = self.desk.source.model().engine.stored([self.number(page)])
+            [stored] = self.state.source.model().engine.stored([self.number(page)])
             return None if stored is None else ArticleContent(stored.title, (ContentPart(0, "", stored.opening),))
         return found if isinstance(found, ArticleContent) else None
 
     def number(self, page: int) -> int:
         """The number of a page in the collection, where ids are text: the judgments have numbers of their own."""
-        ids = self.desk.collection.text_ids
+        ids = self.state.collection.text_ids
         return page if ids is None else ids.find(str(shown_id(self.store, page)))
 
     def title(self, page: int) -> str:
         """Title of a page."""
-        collection = self.desk.collection
+        collection = self.state.collection
         [row] = collection.rows_of(np.array([self.number(page)])).tolist()
         title = collection.titles[row] if collection.titles is not None and row >= 0 else ""
         return title or f"Page {shown_id(self.store, page)}"
@@ -141,20 +152,20 @@ class Judging:
         self.texts.close()
 
 
-def open_judging(desk: Desk) -> Judging | None:
+def open_judging(state: AppState) -> Judging | None:
     """The judging that the settings name; None when they name no judgments file."""
-    settings = desk.settings
+    settings = state.settings
     if settings.judgments is None:
         return None
     store = open_store(settings.judgments, WAIT_SECONDS)
-    path = texts_path(settings.judgments, settings.facts_folder or desk.collection.path)
-    ids = desk.collection.text_ids
+    path = texts_path(settings.judgments, settings.facts_folder or state.collection.path)
+    ids = state.collection.text_ids
     pages_in(store, ids)
-    texts = open_texts(path, desk.collection, pooled_pages(store), text_ids_of(store))
+    texts = open_texts(path, state.collection, pooled_pages(store), text_ids_of(store))
     return Judging(
-        desk,
+        state,
         store,
-        LateTexts(texts, desk.collection, lambda: text_ids_of(store)),
+        LateTexts(texts, state.collection, lambda: text_ids_of(store)),
         read_guidelines(settings.guidelines) if settings.guidelines else (),
         read_pool(settings.pool).with_ids(ids) if settings.pool else None,
         tuple(read_run(path, ids) for path in settings.runs),
@@ -178,3 +189,38 @@ def judging_of(request: Request) -> Judging:
     if judging is None:
         raise HTTPException(404, "This server has no judgments file (evenrank serve DIR --judgments FILE).")
     return judging
+
+
+class SecretConvertor(TokenConvertor):
+    """The secret of an assessor's link."""
+
+    regex = "[A-Za-z0-9_-]{32}"
+
+
+register_url_convertor("secret", SecretConvertor())
+
+
+def person(request: Request) -> Assessor:
+    """Whose link it is; not found for an unknown one."""
+    found = assessor_of(judging_of(request).store, request.path_params["secret"])
+    if found is None:
+        raise HTTPException(404, UNKNOWN_LINK)
+    return found
+
+
+def organiser(request: Request) -> Assessor:
+    """The organiser whose link it is; not found for anybody else."""
+    found = person(request)
+    if found.role != "organiser":
+        raise HTTPException(404, "This page is for organisers. Your own link starts with /judge/.")
+    return found
+
+
+def judge_path(request: Request, *parts: object) -> str:
+    """An address below this assessor's link."""
+    return "/".join([own(request, "/judge"), request.path_params["secret"], *map(str, parts)])
+
+
+def organise_path(request: Request, *parts: object) -> str:
+    """An address below this organiser's link."""
+    return "/".join([own(request, "/organise"), request.path_params["secret"], *map(str, parts)])

@@ -11,20 +11,26 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.assess.ballot import SCALES
-from evenrank.app.assess.judging import judging_of
-from evenrank.app.assess.people import organise_path, organiser
-from evenrank.app.desk import desk_of
+from evenrank.app.assess.judging import judging_of, organise_path, organiser
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
+from evenrank.app.state import state_of
 from evenrank.errors import InputError
-from evenrank.trec.assessment.assessors import Assessor, add_assessor, assessors, withdraw_link
-from evenrank.trec.assessment.assignments import Overlap, assign_pages, hand_over, load_pool
+from evenrank.trec.assessment.assessors import (
+    Assessor,
+    Overlap,
+    add_assessor,
+    assessors,
+    assign_pages,
+    hand_over,
+    load_pool,
+    withdraw_link,
+)
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.queues import assessor_progress
-from evenrank.trec.assessment.store import Store, max_grade_of, set_max_grade
-from evenrank.trec.assessment.votes import reopen_answers
+from evenrank.trec.assessment.votes import Store, max_grade_of, reopen_answers, set_max_grade
 
 MAX_JUDGES = 10
 
@@ -74,18 +80,18 @@ def add_person(request: Request, fields: Fields) -> Response:
         raise BadRequestError("That is your own name: a new link would end the one you are using.")
     secret = add_assessor(store, name, "organiser" if role == "organiser" else "assessor")
     start = "organise" if role == "organiser" else "judge"
-    address = f"{desk_of(request).base_url(request)}/{start}/{secret}"
+    address = f"{state_of(request).base_url(request)}/{start}/{secret}"
     return people_page(request, new_link=address, new_name=name)
 
 
 def revoke(request: Request, fields: Fields) -> Response:
     """Ends somebody's link; all answers stay."""
     who, store = organiser(request), judging_of(request).store
-    person = known(store, fields.get("name", ""))
+    person = find_person(store, fields.get("name", ""))
     if person.name == who.name:
         raise BadRequestError("This is your own link. Another organiser can withdraw it.")
     withdraw_link(store, person.name)
-    return done(request, "revoked")
+    return redirect_done(request, "revoked")
 
 
 def give_work(request: Request, fields: Fields) -> Response:
@@ -94,40 +100,40 @@ def give_work(request: Request, fields: Fields) -> Response:
     store = judging_of(request).store
     names = [entry.name for entry in assessors(store) if entry.role == "assessor" and entry.has_link]
     share, n_judges = (
-        number_in_range(fields, "overlap", 0.0, 100.0) / 100,
-        int(number_in_range(fields, "judges", 2, MAX_JUDGES)),
+        parse_number(fields, "overlap", 0.0, 100.0) / 100,
+        int(parse_number(fields, "judges", 2, MAX_JUDGES)),
     )
-    return done(request, "assigned", assign_pages(store, names, Overlap(share, n_judges)))
+    return redirect_done(request, "assigned", assign_pages(store, names, Overlap(share, n_judges)))
 
 
 def pass_on(request: Request, fields: Fields) -> Response:
     """Hands the open pages of a topic from one assessor to another."""
     organiser(request)
     store = judging_of(request).store
-    giver, taker = known(store, fields.get("from", "")), known(store, fields.get("to", ""))
+    giver, taker = find_person(store, fields.get("from", "")), find_person(store, fields.get("to", ""))
     if giver.name == taker.name:
         raise BadRequestError("Choose two different people.")
     if not taker.has_link:
         raise BadRequestError(Message("%(name)s has no link, and could not judge the pages.", name=taker.name))
-    topic = int(number_in_range(fields, "topic", 0, 2**31))
-    return done(request, "handed-over", hand_over(store, topic, giver.name, taker.name))
+    topic = int(parse_number(fields, "topic", 0, 2**31))
+    return redirect_done(request, "handed-over", hand_over(store, topic, giver.name, taker.name))
 
 
 def ask_again(request: Request, fields: Fields) -> Response:
     """Takes back an assessor's answers on a topic, so that they are asked for again."""
     who, store = organiser(request), judging_of(request).store
-    person = known(store, fields.get("name", ""))
+    person = find_person(store, fields.get("name", ""))
     if fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that everything is to be judged again.")
-    topic = int(number_in_range(fields, "topic", 0, 2**31))
-    return done(request, "reopened", reopen_answers(store, topic, person.name, who.name))
+    topic = int(parse_number(fields, "topic", 0, 2**31))
+    return redirect_done(request, "reopened", reopen_answers(store, topic, person.name, who.name))
 
 
 def choose_scale(request: Request, fields: Fields) -> Response:
     """Says how finely relevance is graded from now on."""
     organiser(request)
-    set_max_grade(judging_of(request).store, int(number_in_range(fields, "grades", 1, max(SCALES))))
-    return done(request, "scale")
+    set_max_grade(judging_of(request).store, int(parse_number(fields, "grades", 1, max(SCALES))))
+    return redirect_done(request, "scale")
 
 
 def add_pool(request: Request, fields: Fields) -> Response:
@@ -144,11 +150,11 @@ def add_pool(request: Request, fields: Fields) -> Response:
             pool = read_pool(path)
         except InputError as error:
             raise BadRequestError(str(error).replace(str(path), fields.get("pool-file", "pool.jsonl"))) from error
-    titles = {topic.id: topic.title for topic in judging.desk.collection.topics}
-    return done(request, "pooled", load_pool(judging.store, pool, titles))
+    titles = {topic.id: topic.title for topic in judging.state.collection.topics}
+    return redirect_done(request, "pooled", load_pool(judging.store, pool, titles))
 
 
-def known(store: Store, name: str) -> Assessor:
+def find_person(store: Store, name: str) -> Assessor:
     """The person of that name; an error when there is none."""
     found = [entry for entry in assessors(store) if entry.name == name]
     if not found:
@@ -156,7 +162,7 @@ def known(store: Store, name: str) -> Assessor:
     return found[0]
 
 
-def number_in_range(fields: Fields, name: str, least: float, most: float) -> float:
+def parse_number(fields: Fields, name: str, least: float, most: float) -> float:
     """A number from a form, in its range."""
     text = fields.get(name, "")
     try:
@@ -180,7 +186,7 @@ def on_this_page(action: Callable[[Request, Fields], Response]) -> Callable[[Req
     return act
 
 
-def done(request: Request, what: str, n: int | None = None) -> Response:
+def redirect_done(request: Request, what: str, n: int | None = None) -> Response:
     """Back to the page, which says what was done."""
     query = f"?done={what}" + ("" if n is None else f"&n={n}")
     return RedirectResponse(organise_path(request, "people") + query, 303)

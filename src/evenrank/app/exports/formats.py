@@ -1,4 +1,4 @@
-"""The visible list of export formats. A new one is one function and one line here."""
+"""The formats that lists and draws are exported in: one function each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from evenrank.app.exports.data import json_text, run_text, titles_text
-from evenrank.app.exports.delimited import csv_text, tsv_text
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.exports.listing import (
+    Listing,
+    csv_text,
+    json_text,
+    numbered_list,
+    run_text,
+    sortable_table,
+    titles_text,
+    tsv_text,
+)
 from evenrank.app.pages.i18n import Message
+from evenrank.plugins import Registry, instances
 
 MAX_FILE_NAME = 80
 """Characters of a title that the name of a file has."""
@@ -31,18 +38,19 @@ class Format:
     write: Callable[[Listing], str]
 
 
-FORMATS = {
-    form.suffix: form
-    for form in (
-        Format("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
-        Format("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
-        Format("csv", "CSV", "text/csv", csv_text),
-        Format("tsv", "TSV", "text/tab-separated-values", tsv_text),
-        Format("json", "JSON", "application/json", json_text),
-        Format("txt", "Plain titles", "text/plain", titles_text),
-        Format("run", "TREC run", "text/plain", run_text),
-    )
-}
+_BUILT_IN = (
+    Format("table.wiki", "Wikitext, sortable table", "text/plain", sortable_table),
+    Format("list.wiki", "Wikitext, numbered list", "text/plain", numbered_list),
+    Format("csv", "CSV", "text/csv", csv_text),
+    Format("tsv", "TSV", "text/tab-separated-values", tsv_text),
+    Format("json", "JSON", "application/json", json_text),
+    Format("txt", "Plain titles", "text/plain", titles_text),
+    Format("run", "TREC run", "text/plain", run_text),
+)
+FORMATS: Registry[Format] = Registry(
+    "exports", {form.suffix: form for form in _BUILT_IN}, instances(Format, lambda form: form.suffix)
+)
+"""Formats by suffix, those of plug-ins included."""
 
 
 def format_of(suffix: str) -> Format:

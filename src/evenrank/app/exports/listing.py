@@ -1,12 +1,35 @@
-"""What an export takes: a list with its name, its question, its links and its articles."""
+"""A list on its way out, and the forms it is written in: CSV, TSV, JSON, titles, a run file, wikitext."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from evenrank.app.articles.article import ListedArticle
+import orjson
+
+from evenrank.app.articles.article import ListedArticle, article_address
+from evenrank.app.articles.collection_view import CLASSES
 from evenrank.core.records import Task
+from evenrank.scoring.tables.delimited import safe_cell
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES, PLAIN, WikiIdiom
+
+COLUMNS = ("rank", "page_id", "title", "class", "size_bytes", "region", "missing", "matched_words", "relevance", "url")
+ROWS_PER_SECTION = 100
+"""Rows of one table: people edit by section, and a table of a thousand rows sorts slowly on a phone."""
+MAX_ROWS_WITHOUT_SECTIONS = 150
+TABLE_COLUMNS = ("Article", "Class", "Importance", "Size", "Region", "What is missing", "Why it is here", "Status")
+OPEN = "open"
+"""Status of an article that nobody has claimed."""
+_SPECIAL = re.compile(r"[\[\]{}|<>'=~&*#:;!_\x00-\x1f]|https?|mailto|ISBN|RFC|PMID|__")
+_FORBIDDEN = re.compile(r"[\[\]{}|<>#\x00-\x1f]")
+_ACTIVE = re.compile(r"''+|~~~+|&|__+")
+"""What MediaWiki would still act on inside a link: bold and italic, signatures, character references, switches."""
+_UNSAFE = re.compile(r"[\[\]{}|<>\s\"']|~|__+")
+"""What ends an address, or what MediaWiki acts on inside one before it is saved: signatures and switches."""
 
 
 @dataclass(frozen=True)
@@ -32,3 +55,180 @@ class Listing:
     """Page id → how far the work on an article is, in words; None for a list without this column."""
     importances: Mapping[int, str] = field(default_factory=dict)
     """Page id → importance that the project's banner gives; empty when it is not known."""
+
+
+def article_data(article: ListedArticle, wiki_url: str) -> dict[str, Any]:
+    """One article for bots."""
+    return {
+        "rank": article.rank,
+        "page_id": article.shown_id,
+        "title": article.title,
+        "class": article.quality,
+        "size_bytes": article.size_bytes,
+        "page_views": article.views,
+        "regions": list(article.regions),
+        "groups": {name: list(groups) for name, groups in article.groups.items()},
+        "missing": article.missing,
+        "matched_words": list(article.reasons),
+        "relevance": round(article.relevance, 4),
+        "url": article_address(article, wiki_url),
+    }
+
+
+def json_text(listing: Listing) -> str:
+    """The list with its articles."""
+    record = {
+        "title": listing.title,
+        "updated": listing.updated,
+        "address": listing.address,
+        "edit_address": listing.edit_address,
+        "articles": [article_data(article, listing.wiki_url) for article in listing.articles],
+    }
+    return orjson.dumps(record, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def titles_text(listing: Listing) -> str:
+    """One title a line."""
+    return "".join(" ".join(article.title.split()) + "\n" for article in listing.articles)
+
+
+def run_text(listing: Listing) -> str:
+    """The track's columns: topic and page, in Task 2 with the number of the ranking between them."""
+    prefix = f"{listing.topic}\t" if listing.task == 1 else f"{listing.topic}\t{listing.repeat}\t"
+    return "".join(f"{prefix}{article.shown_id}\n" for article in listing.articles)
+
+
+def delimited_rows(listing: Listing) -> list[tuple[str | int | float, ...]]:
+    """The articles as rows of cells."""
+    return [_row(article, article_address(article, listing.wiki_url)) for article in listing.articles]
+
+
+def csv_text(listing: Listing) -> str:
+    """Comma-separated values with a header line."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    writer.writerows(delimited_rows(listing))
+    return out.getvalue()
+
+
+def tsv_text(listing: Listing) -> str:
+    """Tab-separated values with a header line; tabs and line ends inside cells become blanks."""
+    lines = [COLUMNS, *delimited_rows(listing)]
+    return "".join("\t".join(" ".join(str(cell).split()) for cell in line) + "\n" for line in lines)
+
+
+def _row(article: ListedArticle, url: str) -> tuple[str | int | float, ...]:
+    return (
+        article.rank,
+        safe_cell(article.text_id) or article.page_id,
+        safe_cell(article.title),
+        article.quality,
+        "" if article.size_bytes is None else article.size_bytes,
+        safe_cell("; ".join(article.regions)),
+        safe_cell(article.missing),
+        safe_cell("; ".join(article.reasons)),
+        round(article.relevance, 4),
+        url,
+    )
+
+
+def _references(found: re.Match[str]) -> str:
+    """The characters found, as character references."""
+    return "".join(f"&#{ord(char)};" for char in found[0])
+
+
+def escape_plain(text: str) -> str:
+    """Text that MediaWiki shows as it is: whatever could be markup becomes a character reference."""
+    return _SPECIAL.sub(_references, text)
+
+
+def link(title: str) -> str:
+    """A link to an article; the colon in front keeps files and categories from being shown or joined.
+
+    A title that cannot be one (it has characters that MediaWiki forbids) stays text.
+    """
+    if _FORBIDDEN.search(title):
+        return escape_plain(title)
+    return f"[[:{_ACTIVE.sub(_references, title)}]]"
+
+
+def talk_link(title: str) -> str:
+    """A link to the talk page of an article, as people write it behind a title; empty for what cannot be a title."""
+    return "" if _FORBIDDEN.search(title) else f" ([[Talk:{_ACTIVE.sub(_references, title)}|talk]])"
+
+
+def external(address: str, label: str) -> str:
+    """A link to another site."""
+    safe = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), address)
+    return f"[{safe} {label}]"
+
+
+def article_link(article: ListedArticle) -> str:
+    """A link to an article and its talk page; to its address, where that is its id."""
+    if article.address:
+        return external(article.address, escape_plain(article.title))
+    return link(article.title) + talk_link(article.title)
+
+
+def note(listing: Listing) -> str:
+    """When the list was made, and the links that make it anew or change its question, where it has any."""
+    links = [external(address, label) for address, label in (
+        (listing.address, "regenerate"),
+        (listing.edit_address, "edit the query"),
+    ) if address]  # fmt: skip
+    updated = f"''Last updated {listing.updated} UTC''"
+    return f"{updated} · {' or '.join(links)}" if links else updated
+
+
+def numbered_list(listing: Listing) -> str:
+    """One line for each article."""
+    lines = [f"# {article_link(article)} – {article.quality}, {article.size}" for article in listing.articles]
+    return "\n".join([f"; {escape_plain(listing.title)}", f": {note(listing)}", *lines]) + "\n"
+
+
+def sortable_table(listing: Listing, idiom: WikiIdiom = PLAIN) -> str:
+    """Tables whose columns readers can sort. Rows have no rank: with one, every refresh would change every row."""
+    parts = [f"'''{escape_plain(listing.title)}''' · {note(listing)}"]
+    for heading, articles in wikitext_sections(listing.articles):
+        parts += [heading] if heading else []
+        parts.append(_table(listing, articles, idiom))
+    return "\n".join(parts) + "\n"
+
+
+def wikitext_sections(articles: Sequence[ListedArticle]) -> Iterator[tuple[str, Sequence[ListedArticle]]]:
+    """The rows in sections with their headings; a short list is one section without a heading."""
+    if len(articles) <= MAX_ROWS_WITHOUT_SECTIONS:
+        yield "", articles
+        return
+    for start in range(0, len(articles), ROWS_PER_SECTION):
+        some = articles[start : start + ROWS_PER_SECTION]
+        yield f"=== {start + 1}–{start + len(some)} ===", some
+
+
+def _table(listing: Listing, articles: Sequence[ListedArticle], idiom: WikiIdiom) -> str:
+    rows = [_cells(listing, article, idiom) for article in articles]
+    columns = [name for name in TABLE_COLUMNS if any(row.get(name) for row in rows)]  # nobody needs an empty one
+    lines = ['{| class="wikitable sortable"', f"! {' !! '.join(columns)}"]
+    for row in rows:
+        lines += ["|-", "| " + " || ".join(row.get(name, "") for name in columns)]
+    return "\n".join([*lines, "|}"])
+
+
+def _cells(listing: Listing, article: ListedArticle, idiom: WikiIdiom) -> dict[str, str]:
+    """The cells of a row by column; one that the list does not have is left out."""
+    importance = listing.importances.get(article.page_id, "Unknown")
+    order = IMPORTANCES.index(importance) if importance in IMPORTANCES else len(IMPORTANCES)
+    cells = {
+        "Article": article_link(article),
+        "Class": idiom.quality_cell(article.quality, CLASSES.index(article.quality)),
+        "Size": f'data-sort-value="{article.size_bytes or 0}" | {article.size}',
+        "Region": escape_plain(", ".join(article.regions)),
+        "What is missing": escape_plain(article.missing),
+        "Why it is here": escape_plain(", ".join(article.reasons)),
+    }
+    if listing.importances:
+        cells["Importance"] = idiom.importance_cell(escape_plain(importance), order)
+    if listing.statuses is not None:
+        cells["Status"] = escape_plain(listing.statuses.get(article.page_id, OPEN))
+    return cells

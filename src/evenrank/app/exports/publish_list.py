@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from evenrank.core.records import Run
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, MissingExtraError
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 if TYPE_CHECKING:
     from evenrank.app.exports.listing import Listing
@@ -78,10 +77,10 @@ def publish(
     except ImportError as error:
         raise MissingExtraError("evenrank.publish", "wiki") from error
 
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     if form not in ("table", "list"):
         raise EvenrankError(f"form is {form!r} (give 'table' or 'list')")
-    listing = run_listing(opened, given_run(opened, run), topic, rows)
+    listing = run_listing(opened, as_run(opened, run), topic, rows)
     place = Place(page, name, form, create, discard_edits)
     access = WikiAccess(api, contact, user, password)
     return put_listing(listing, place, access, summary, is_bot=bot, dry_run=dry_run)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.app.articles.article import ArticleList
-from evenrank.app.articles.article_facts import open_facts
-from evenrank.app.exports.listing import Listing
-from evenrank.app.exports.wikitext import numbered_list, sortable_table
+from evenrank.app.articles.article import ArticleList, open_facts
+from evenrank.app.exports.listing import Listing, numbered_list, sortable_table
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.store import now
 from evenrank.core.records import Run
@@ -19,10 +17,9 @@ from evenrank.database.database import is_database_address
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.trec.collection import Collection
-from evenrank.wikipedia.mediawiki.block import find_block
 from evenrank.wikipedia.mediawiki.client import WikiClient
-from evenrank.wikipedia.mediawiki.idiom import PLAIN, WikiIdiom, idiom_of
-from evenrank.wikipedia.mediawiki.publish import Draft, Published, RefusedError, draft, publish_draft
+from evenrank.wikipedia.mediawiki.publish import Draft, Published, RefusedError, draft, find_block, publish_draft
+from evenrank.wikipedia.mediawiki.titles import PLAIN, WikiIdiom, idiom_of
 
 UPDATED = re.compile(r"Last updated [-0-9: ]+ UTC")
 MAX_ATTEMPTS = 3
@@ -81,29 +78,27 @@ def saved_listing(collection: Path, settings: WebSettings, token: str, *, may_sa
 
     The new version is kept, so that the web app shows it and what changed, if `may_save` says so.
     """
-    from evenrank.app.desk import STORE_NAME, open_desk
-    from evenrank.app.lists.listing import listing_of
-    from evenrank.app.lists.marks import list_feedback
-    from evenrank.app.lists.refresh import newest_version, refresh
-    from evenrank.app.lists.work_list import load_list, make_list
+    from evenrank.app.lists.listing import make_listing
+    from evenrank.app.lists.work_list import list_feedback, load_list, make_list, newest_version, refresh
+    from evenrank.app.state import STORE_NAME, open_state
 
     store = settings.store or collection / STORE_NAME
     if not is_database_address(store) and not Path(store).is_file():
         raise EvenrankError(f"{store}: no such file; name the store of the web app with --store")
-    desk = open_desk(collection, settings)
+    state = open_state(collection, settings)
     try:
-        kept = load_list(desk.store, token)
+        kept = load_list(state.store, token)
         if kept is None:
             raise EvenrankError("the store has no list with this token; it is the last part of the list's address")
-        newest = newest_version(desk, kept)
-        if newest.data != desk.data and may_save:
-            newest = load_list(desk.store, refresh(desk, newest)) or newest
-        elif newest.data != desk.data:
-            made = make_list(desk, newest.question, list_feedback(desk.store, newest))
+        newest = newest_version(state, kept)
+        if newest.data != state.data and may_save:
+            newest = load_list(state.store, refresh(state, newest)) or newest
+        elif newest.data != state.data:
+            made = make_list(state, newest.question, list_feedback(state.store, newest))
             newest = replace(newest, page_ids=made.page_ids, relevance=made.relevance, reasons=made.reasons)
-        return listing_of(desk, newest, settings.public_url)
+        return make_listing(state, newest, settings.public_url)
     finally:
-        desk.close()
+        state.close()
 
 
 def wikitext_of(listing: Listing, form: str, idiom: WikiIdiom = PLAIN) -> str:

@@ -65,10 +65,6 @@ class ListComparison:
     went_out: tuple[int, ...]
     """Pages of plain search's first ranks that the list does not have there."""
 
-    def to_json(self) -> str:
-        record = {"plain": self.plain.tolist(), "came_in": self.came_in, "went_out": self.went_out}
-        return orjson.dumps(record).decode()
-
 
 def compare_lists(plain: NDArray[np.int32], listed: NDArray[np.int32]) -> ListComparison:
     """The comparison of two orders of the same candidates, each as long as the list."""
@@ -80,10 +76,8 @@ def compare_lists(plain: NDArray[np.int32], listed: NDArray[np.int32]) -> ListCo
     )
 
 
-def comparison_from_json(text: str | None) -> ListComparison | None:
-    """A stored comparison; None for a list from before they were kept."""
-    if not text:
-        return None
+def comparison_from_json(text: str) -> ListComparison:
+    """A stored comparison."""
     record = orjson.loads(text)
     return ListComparison(np.array(record["plain"], np.int32), tuple(record["came_in"]), tuple(record["went_out"]))
 

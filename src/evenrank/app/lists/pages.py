@@ -9,31 +9,42 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.articles.article import CLASSES
-from evenrank.app.articles.groups import shown_dimensions
-from evenrank.app.desk import Desk, desk_of
+from evenrank.app.articles.collection_view import CLASSES, shown_dimensions
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
-from evenrank.app.fairness.closeness import Closeness, closeness_of, public_certificate, public_closeness
+from evenrank.app.fairness.balance import Closeness, closeness_of, public_certificate, public_closeness
 from evenrank.app.fairness.comparison import N_NAMED, changes, differ_in_few_people
-from evenrank.app.lists.campaign import balance_of
-from evenrank.app.lists.filters import ORDERS, SIZES, VIEWS, Filters, parse_filters
-from evenrank.app.lists.listing import list_articles, listing_of, requested_list
-from evenrank.app.lists.marks import count_states, marks_of
-from evenrank.app.lists.refresh import newest_version
-from evenrank.app.lists.trade_off import trade_off
-from evenrank.app.lists.work_list import WorkList, load_list, make_list, save_list
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import role_of
-from evenrank.app.request.address import list_path, own
-from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
-from evenrank.app.request.choices import strength_choices
+from evenrank.app.lists.analysis import balance_of, trade_off
+from evenrank.app.lists.listing import (
+    ORDERS,
+    SIZES,
+    VIEWS,
+    Filters,
+    find_list,
+    list_articles,
+    make_listing,
+    parse_filters,
+)
+from evenrank.app.lists.work_list import (
+    WorkList,
+    count_states,
+    load_list,
+    make_list,
+    marks_of,
+    newest_version,
+    save_list,
+)
+from evenrank.app.request.access import saved_page
+from evenrank.app.request.capacity import expensive
+from evenrank.app.request.choices import choices_of
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import remember, visitor_of
+from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.visitor import list_path, remember, visitor_of
+from evenrank.app.state import AppState, state_of
 
 
 def ask_for_list(request: Request) -> Response:
-    store = desk_of(request).store
+    store = state_of(request).store
     return ask(request, "list", initial_fields(request, lambda token: load_list(store, token)))
 
 
@@ -44,10 +55,10 @@ def check_list(request: Request, fields: Fields) -> Response:
 def create_list(request: Request, fields: Fields) -> Response:
     """Makes a list and goes to its link."""
 
-    def make(desk: Desk) -> str:
+    def make(state: AppState) -> str:
         token = save_list(
-            desk.store,
-            make_list(desk, desk.asked(fields)),
+            state.store,
+            make_list(state, state.parse_question(fields)),
             visitor_of(request),
         )
         return list_path(token)
@@ -57,7 +68,7 @@ def create_list(request: Request, fields: Fields) -> Response:
 
 def make_again(request: Request, fields: Fields) -> Response:
     """Makes the same list with another strength or goal, and goes to its link."""
-    work_list = requested_list(request)
+    work_list = find_list(request)
     wanted = {
         **work_list.question.to_fields(),
         **{name: fields[name] for name in ("fairness", "goal") if name in fields},
@@ -67,65 +78,63 @@ def make_again(request: Request, fields: Fields) -> Response:
 
 def show_list(request: Request) -> Response:
     """One page of a list."""
-    desk, work_list = desk_of(request), requested_list(request)
-    filters = parse_filters(request.query_params, desk.collection)
-    articles = list_articles(desk, work_list)
+    state, work_list = state_of(request), find_list(request)
+    filters = parse_filters(request.query_params, state.collection)
+    articles = list_articles(state, work_list)
     chosen = filters.apply(articles)
-    per_page = desk.settings.rows_per_page
+    per_page = state.settings.rows_per_page
     n_pages = max(1, -(-len(chosen) // per_page))
     at = min(filters.page, n_pages)
-    balance = balance_of(desk, work_list)
+    balance = balance_of(state, work_list)
     reached = closeness_of(balance)
     if filters.is_any:
-        reached = public_closeness(balance_of(desk, work_list, work_list.page_ids[chosen]))
+        reached = public_closeness(balance_of(state, work_list, work_list.page_ids[chosen]))
     shown = articles.articles(chosen[(at - 1) * per_page : at * per_page])
-    newest = newest_version(desk, work_list)
+    newest = newest_version(state, work_list)
     query = f"?{filters.to_query(1)}" if filters.to_query(1) else ""  # who gets the link sees what is shared
-    response = page(
+    response = saved_page(
         request,
+        work_list,
         "list.html",
-        work_list=work_list,
         articles=shown,
         n_chosen=len(chosen),
         at=at,
         n_pages=n_pages,
         filters=filters,
         closeness=reached,
-        plain=None if filters.is_any else _plain_closeness(desk, work_list, reached),
+        plain=None if filters.is_any else _plain_closeness(state, work_list, reached),
         balance=balance,
         classes=CLASSES,
         sizes=SIZES,
         view_ranges=VIEWS,
-        has_views=desk.collection.page_views is not None,
+        has_views=state.collection.page_views is not None,
         orders=ORDERS,
-        dimensions=shown_dimensions(desk.collection),
+        dimensions=shown_dimensions(state.collection),
         formats=FORMATS.values(),
-        marks=marks_of(desk.store, work_list, visitor_of(request)),
-        states=count_states(desk.store, work_list),
-        role=role_of(request, work_list),
+        marks=marks_of(state.store, work_list, visitor_of(request)),
+        states=count_states(state.store, work_list),
         newest=newest if newest.number > work_list.number else None,
-        has_newer_data=bool(work_list.data) and work_list.data != desk.data,
-        **_before_and_after(desk, work_list),
-        address=own(request, list_path(work_list.link)),
-        full_address=desk.base_url(request) + list_path(work_list.token) + query,
-        read_address=desk.base_url(request) + list_path(work_list.reader) + query,
+        has_newer_data=bool(work_list.data) and work_list.data != state.data,
+        **_before_and_after(state, work_list),
+        full_address=state.base_url(request) + work_list.path + query,
+        read_address=state.base_url(request) + list_path(work_list.reader) + query,
     )
     return remember(request, response)
 
 
-def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
+def _before_and_after(state: AppState, work_list: WorkList) -> dict[str, Any]:
     """What changed against plain search: groups, and titles of articles that came in and went out."""
     comparison = work_list.comparison
     if comparison is None:
         return {"changes": [], "came_in": [], "went_out": [], "n_moved": 0}
-    titles = desk.collection.titles_of
+    titles = state.collection.titles_of
     return {
         "changes": changes(
-            desk.collection,
+            state.collection,
             comparison,
             work_list.page_ids,
             work_list.target,
-            desk.space(work_list),
+            state.space(work_list),
             work_list.question,
         ),
         "came_in": titles(comparison.came_in[:N_NAMED]),
@@ -134,77 +143,74 @@ def _before_and_after(desk: Desk, work_list: WorkList) -> dict[str, Any]:
     }
 
 
-def _plain_closeness(desk: Desk, work_list: WorkList, reached: Closeness) -> float | None:
+def _plain_closeness(state: AppState, work_list: WorkList, reached: Closeness) -> float | None:
     """The goal reached by plain search, counted as that of the list; None when they are the same list, when it is not
     known, or when the difference may say something about one person."""
     comparison, listed = work_list.comparison, work_list.page_ids
     if comparison is None or np.array_equal(comparison.plain, listed):
         return None
-    balance = balance_of(desk, work_list, comparison.plain)
+    balance = balance_of(state, work_list, comparison.plain)
     if not reached.is_complete:
         return public_closeness(balance).value
-    space, question = desk.space(work_list), work_list.question
-    if balance.has_few_people or differ_in_few_people(desk.collection, comparison, listed, space, question):
+    space, question = state.space(work_list), work_list.question
+    if balance.has_few_people or differ_in_few_people(state.collection, comparison, listed, space, question):
         return None
     return closeness_of(balance).value
 
 
 def list_listing(request: Request, work_list: WorkList, filters: Filters) -> Listing:
     """The list as exports take it, filtered as the address says."""
-    desk = desk_of(request)
-    return listing_of(desk, work_list, desk.base_url(request), filters)
+    state = state_of(request)
+    return make_listing(state, work_list, state.base_url(request), filters)
 
 
 def export_list(request: Request) -> Response:
-    desk, work_list = desk_of(request), requested_list(request)
-    listing = list_listing(request, work_list, parse_filters(request.query_params, desk.collection))
+    state, work_list = state_of(request), find_list(request)
+    listing = list_listing(request, work_list, parse_filters(request.query_params, state.collection))
     return export_listing(listing, request.path_params["suffix"])
 
 
 def show_fairness(request: Request) -> Response:
     """The list's attention against its goal."""
-    desk, work_list = desk_of(request), requested_list(request)
-    balance = balance_of(desk, work_list)
+    state, work_list = state_of(request), find_list(request)
+    balance = balance_of(state, work_list)
     reached = closeness_of(balance)
-    return page(
+    return saved_page(
         request,
+        work_list,
         "fairness.html",
-        work_list=work_list,
         balance=balance,
         closeness=reached,
-        plain=_plain_closeness(desk, work_list, reached),
+        plain=_plain_closeness(state, work_list, reached),
         certificate=public_certificate(work_list.certificate, balance.space, balance.has_few_people),
-        **_before_and_after(desk, work_list),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        **_before_and_after(state, work_list),
     )
 
 
 def show_trade_off(request: Request) -> Response:
     """The trade-off; only the figure when a page that is open asks for it."""
-    work_list = requested_list(request)
+    work_list = find_list(request)
     template = "trade_off_part.html" if "hx-request" in request.headers else "trade_off.html"
-    curve = trade_off(desk_of(request), work_list)
-    return page(
+    curve = trade_off(state_of(request), work_list)
+    return saved_page(
         request,
+        work_list,
         template,
-        work_list=work_list,
         curve=curve,
-        strengths={choice.value: choice.label for choice in strength_choices()},
-        address=own(request, list_path(work_list.link)),
+        strengths={float(name): choice.label for name, choice in choices_of("strength").items()},
     )
 
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/lists/new", ask_for_list),
-        Route("/lists/check", with_form(check_list), methods=["POST"]),
-        Route("/lists/preview", show_preview),
-        Route("/lists/goal", with_form(show_goal), methods=["POST"]),
-        Route("/lists", with_form(create_list), methods=["POST"]),
+        Route("/lists/new", expensive(ask_for_list)),
+        Route("/lists/check", with_form(check_list, is_expensive=True), methods=["POST"]),
+        Route("/lists/preview", expensive(show_preview)),
+        Route("/lists/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/lists", with_form(create_list, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}", show_list),
         Route("/lists/{token:token}.{suffix}", export_list),
-        Route("/lists/{token:token}/again", with_form(make_again), methods=["POST"]),
+        Route("/lists/{token:token}/again", with_form(make_again, is_expensive=True), methods=["POST"]),
         Route("/lists/{token:token}/fairness", show_fairness),
-        Route("/lists/{token:token}/trade-off", show_trade_off),
+        Route("/lists/{token:token}/trade-off", expensive(show_trade_off)),
     ]

@@ -1,84 +1,104 @@
-"""Pages of the work on a list: marks, refreshing from newer data, what changed, the campaign."""
+"""Pages of the work on a list: marks, refreshing from newer data, what changed, the campaign, publishing."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import desk_of
-from evenrank.app.exports.wikitext import link
-from evenrank.app.lists.campaign import campaign_of
-from evenrank.app.lists.listing import requested_list
-from evenrank.app.lists.marks import NONE, list_feedback, marks_of, release, set_list_mark
-from evenrank.app.lists.refresh import Difference, difference, newest_version, previous_version, refresh
-from evenrank.app.lists.work_list import WorkList
+from evenrank.app.articles.user_articles import wiki_fault
+from evenrank.app.exports.listing import link
+from evenrank.app.exports.publishing import Place, draft_listing, publish_listing
+from evenrank.app.lists.analysis import campaign_of
+from evenrank.app.lists.listing import Filters, find_list
+from evenrank.app.lists.pages import list_listing
+from evenrank.app.lists.work_list import (
+    NONE,
+    Difference,
+    WorkList,
+    difference,
+    list_feedback,
+    marks_of,
+    newest_version,
+    previous_version,
+    refresh,
+    release,
+    set_list_mark,
+)
+from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_others, refuse_readers, role_of
-from evenrank.app.request.address import list_path, own, see_other
-from evenrank.app.request.forms import Fields, whole_number, with_form
+from evenrank.app.pages.sign_in import access_token
+from evenrank.app.request.access import role_of, saved_page
+from evenrank.app.request.capacity import expensive
+from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
 from evenrank.app.request.question import QuestionError
-from evenrank.app.request.visitor import name_of, remember, visitor_of
+from evenrank.app.request.visitor import list_path, name_of, own, person_of, remember, see_other, visitor_of
+from evenrank.app.state import state_of
+from evenrank.app.storage.store import now, upsert
 from evenrank.core.records import WORK_ORDER
+from evenrank.database.database import Database
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.publish import EditedByOthersError
+from evenrank.wikipedia.mediawiki.settings import WikiError, WikiSettings
+
+MAX_NAME = 255
+FORMS = ("table", "list")
+_REMEMBER = upsert("publication", ("series",), "page", "form", "created")
 
 
 def mark_in_list(request: Request, fields: Fields) -> Response:
     """Keeps the state of an article; answers with its buttons, or goes back to its row without script."""
-    desk, work_list = desk_of(request), requested_list(request)
-    refuse_readers(request, work_list)
+    state, work_list = state_of(request), find_list(request)
     page_id, kind = whole_number(fields.get("page_id", "")), fields.get("mark", "")
     if kind == NONE and role_of(request, work_list) in ("owner", "editor"):
-        release(desk.store, work_list, page_id)
+        release(state.store, work_list, page_id)
     else:
-        set_list_mark(desk.store, work_list, page_id, kind, visitor_of(request), name_of(request))
+        set_list_mark(state.store, work_list, page_id, kind, visitor_of(request), name_of(request))
     if "hx-request" in request.headers:
         return remember(request, list_mark_buttons(request, work_list, page_id, kind))
     at = fields.get("at", "1")
     query = f"?page={at}" if at.isascii() and at.isdecimal() and at != "1" else ""
-    return remember(request, see_other(request, f"{list_path(work_list.link)}{query}#page-{page_id}"))
+    return remember(request, see_other(request, f"{work_list.path}{query}#page-{page_id}"))
 
 
 def list_mark_buttons(request: Request, work_list: WorkList, page_id: int, kind: str) -> Response:
     """The buttons of one row after a mark."""
-    marks = marks_of(desk_of(request).store, work_list, visitor_of(request))
-    return page(
+    marks = marks_of(state_of(request).store, work_list, visitor_of(request))
+    return saved_page(
         request,
+        work_list,
         "list_mark.html",
         page_id=page_id,
         mark=marks.get(page_id),
-        role=role_of(request, work_list),
         at=1,
         is_swapped=True,
         was_undone=kind == NONE,
-        address=own(request, list_path(work_list.link)),
     )
 
 
 def ask_to_refresh(request: Request) -> Response:
     """Whether there are newer data, and the button that makes the list again; `regenerate` in wikitext leads here."""
-    desk, work_list = desk_of(request), requested_list(request)
-    newest = newest_version(desk, work_list)
-    return page(
+    state, work_list = state_of(request), find_list(request)
+    newest = newest_version(state, work_list)
+    return saved_page(
         request,
+        work_list,
         "refresh.html",
-        work_list=work_list,
         newest=newest,
-        newest_address=own(request, list_path(newest.reader if work_list.is_read_only else newest.token)),
-        has_newer_data=newest.data != desk.data,
-        n_off_topic=len(list_feedback(desk.store, work_list).not_relevant),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
+        newest_address=own(request, newest.path),
+        has_newer_data=newest.data != state.data,
+        n_off_topic=len(list_feedback(state.store, work_list).not_relevant),
     )
 
 
 def make_version(request: Request, _: Fields) -> Response:
     """Makes the next version of a list and goes to what changed."""
-    desk, work_list = desk_of(request), requested_list(request)
-    refuse_others(request, work_list)
+    state, work_list = state_of(request), find_list(request)
     try:
-        token = refresh(desk, newest_version(desk, work_list))
+        token = refresh(state, newest_version(state, work_list))
     except QuestionError as error:
         raise HTTPException(409, Message("The list cannot be made again: %(reason)s", reason=error)) from error
     return remember(request, see_other(request, f"{list_path(token)}/changes"))
@@ -86,28 +106,26 @@ def make_version(request: Request, _: Fields) -> Response:
 
 def show_changes(request: Request) -> Response:
     """What changed since the version before."""
-    desk, work_list = desk_of(request), requested_list(request)
-    before = previous_version(desk, work_list)
+    state, work_list = state_of(request), find_list(request)
+    before = previous_version(state, work_list)
     if before is None:
         raise HTTPException(404, "This is the first version of the list.")
-    found = difference(desk.collection, before, work_list)
-    return page(
+    found = difference(state.collection, before, work_list)
+    return saved_page(
         request,
+        work_list,
         "changes.html",
-        work_list=work_list,
         before=before,
         found=found,
         groups=_titled(request, found, before),
-        role=role_of(request, work_list),
         improved=_by_class(found),
-        address=own(request, list_path(work_list.link)),
     )
 
 
 def _titled(request: Request, found: Difference, before: WorkList) -> list[tuple[str, list[str]]]:
     """Headings of the difference with the titles below them; what is deleted has the title that it had."""
     names = dict(zip(before.page_ids.tolist(), before.earlier_titles(), strict=True))
-    titles = desk_of(request).collection.titles_of
+    titles = state_of(request).collection.titles_of
     parts = {
         "New on the list": found.added,
         "Improved": tuple(page_id for page_id, _, _ in found.improved),
@@ -127,34 +145,106 @@ def _by_class(found: Difference) -> list[tuple[str, int]]:
 
 def show_missing(request: Request) -> Response:
     """Red links of the list's subject; 404 on a server that knows no subjects without an article."""
-    desk, work_list = desk_of(request), requested_list(request)
-    if desk.subjects is None:
+    state, work_list = state_of(request), find_list(request)
+    if state.subjects is None:
         raise HTTPException(404, "This server knows no subjects without an article (evenrank serve --subjects FILE).")
-    found = desk.subjects.find(work_list.question.topic(), desk.title_index)
+    found = state.subjects.find(work_list.question.topic(), state.title_index)
     lines = [f"* {link(entry.subject.label)} ([[d:{entry.subject.item}|{entry.subject.item}]])" for entry in found]
-    return page(
+    return saved_page(
         request,
+        work_list,
         "missing.html",
-        work_list=work_list,
         found=found,
         wikitext="\n".join(lines),
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
     )
 
 
 def show_campaign(request: Request) -> Response:
     """How quality and balance moved over the versions of the list."""
-    desk, work_list = desk_of(request), requested_list(request)
-    return page(
+    state, work_list = state_of(request), find_list(request)
+    return saved_page(
         request,
+        work_list,
         "campaign.html",
-        work_list=work_list,
-        campaign=campaign_of(desk, work_list),
+        campaign=campaign_of(state, work_list),
         classes=WORK_ORDER,
-        role=role_of(request, work_list),
-        address=own(request, list_path(work_list.link)),
     )
+
+
+def ask_to_publish(request: Request) -> Response:
+    """The form: which page, which summary."""
+    work_list = find_list(request)
+    return publish_page(request, work_list, load_place(state_of(request).store, work_list))
+
+
+def publish_page(request: Request, work_list: WorkList, fields: Fields, status: int = 200, **found: Any) -> Response:
+    known = {"difference": None, "is_changed": True, "published": None, "fault": "", "is_edited": False}
+    return saved_page(
+        request,
+        work_list,
+        "publish.html",
+        status,
+        fields=fields,
+        can_publish=bool(state_of(request).settings.wiki_api) and person_of(request) is not None,
+        **{**known, **found},
+    )
+
+
+def publish_list(request: Request, fields: Fields) -> Response:
+    """Shows what saving would change, or saves. The wiki's refusals are said in words, and nothing is overwritten."""
+    work_list = find_list(request)
+    place = place_of(fields)
+    listing = list_listing(request, work_list, Filters())
+    summary = clean_text(fields.get("summary", ""))[:500] or f"Work list: {work_list.title}"
+    try:
+        with client_of(request) as client:
+            if fields.get("action") != "save":
+                made = draft_listing(client, listing, place)
+                found: dict[str, Any] = {"difference": made.difference(), "is_changed": made.is_changed}
+                return publish_page(request, work_list, fields, **found)
+            person = person_of(request)
+            assert person is not None  # client_of refuses everybody else
+            done = publish_listing(client, listing, place, summary, person.name)
+    except WikiError as error:
+        is_edited = isinstance(error, EditedByOthersError)
+        return publish_page(request, work_list, fields, 409, fault=wiki_fault(error), is_edited=is_edited)
+    save_place(state_of(request).store, work_list, place)
+    return publish_page(request, work_list, fields, published=done)
+
+
+def load_place(store: Database, work_list: WorkList) -> dict[str, str]:
+    """The fields that name the page on which any version of the list was published last; none before that."""
+    query = "SELECT page, form FROM publication WHERE series = ?"
+    row = store.connection.execute(query, (work_list.series,)).fetchone()
+    return {} if row is None else {"page": row["page"], "form": row["form"]}
+
+
+def save_place(store: Database, work_list: WorkList, place: Place) -> None:
+    """Keep the page that a list was published on, for its next version."""
+    with store.transaction(work_list.turn) as connection:
+        connection.execute(_REMEMBER, (work_list.series, place.page, place.form, now()))
+
+
+def place_of(fields: Fields) -> Place:
+    """The page that a form names."""
+    title = clean_text(fields.get("page", ""))
+    if not title or len(title) > MAX_NAME:
+        raise BadRequestError("Give the title of the page.")
+    form = fields.get("form", "table")
+    is_ticked = {name: fields.get(name) == "1" for name in ("create", "discard")}
+    chosen = form if form in FORMS else "table"
+    return Place(title, form=chosen, create=is_ticked["create"], discard_edits=is_ticked["discard"])
+
+
+def client_of(request: Request) -> WikiClient:
+    """A client that acts for the person who signed in."""
+    settings = state_of(request).settings
+    token = access_token(request) if settings.wiki_api else None
+    if token is None or person_of(request) is None:
+        raise HTTPException(403, "Sign in to publish; this server may not be connected to a wiki.")
+    client = WikiClient(WikiSettings(settings.wiki_api, settings.wiki_contact))
+    client.authorize(token)
+    return client
 
 
 def routes() -> list[BaseRoute]:
@@ -162,8 +252,10 @@ def routes() -> list[BaseRoute]:
     return [
         Route(f"{start}/marks", with_form(mark_in_list), methods=["POST"]),
         Route(f"{start}/refresh", ask_to_refresh),
-        Route(f"{start}/refresh", with_form(make_version), methods=["POST"]),
+        Route(f"{start}/refresh", with_form(make_version, is_expensive=True), methods=["POST"]),
         Route(f"{start}/changes", show_changes),
-        Route(f"{start}/campaign", show_campaign),
-        Route(f"{start}/missing", show_missing),
+        Route(f"{start}/campaign", expensive(show_campaign)),
+        Route(f"{start}/missing", expensive(show_missing)),
+        Route(f"{start}/publish", ask_to_publish),
+        Route(f"{start}/publish", with_form(publish_list), methods=["POST"]),
     ]

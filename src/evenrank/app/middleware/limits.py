@@ -1,21 +1,121 @@
-"""Limits: how long a body may be, and how many requests one address may make."""
+"""Limits on bodies and rates, and counts and a log of requests, in a table that all workers share.
+
+Requests are logged and counted by route, never by address: links and words are secrets.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import logging
+import mmap
+import os
+import struct
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenrank.app.middleware.csrf import SAFE_METHODS
-from evenrank.app.middleware.shared_table import Pair, SharedTable
+from evenrank.app.middleware.guards import SAFE_METHODS
 
 MAX_ADDRESSES = 16_384
 """Addresses remembered; where they crowd, the fullest buckets are forgotten first."""
 BURST_SECONDS = 5.0
 """A bucket holds what is allowed in this time."""
+LOG = logging.getLogger("evenrank.app")
+N_PLACES = 4096
+KEY_BYTES = 96
+MAX_ROUTE = 80
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Methods that are counted by name; clients can invent any number of others."""
+HELP = {
+    "evenrank_requests_total": ("counter", "Requests answered, by method, route and status."),
+    "evenrank_request_seconds_total": ("counter", "Time spent on them."),
+    "evenrank_articles": ("gauge", "Articles of the collection."),
+    "evenrank_start_time_seconds": ("gauge", "When the server started, in seconds since 1970."),
+}
+
+
+Pair = tuple[float, float]
+
+
+WINDOW = 16
+"""Places in which a key may be."""
+_NUMBERS = struct.Struct("<dd")
+
+
+class SharedTable:
+    """Keys with two numbers each, in memory that processes inherit when they are forked.
+
+    It is guarded by a lock of the operating system, which a worker that is killed gives back; a key has a few possible
+    places, and when all are taken, the one that matters least makes room.
+    """
+
+    def __init__(self, n_places: int, key_bytes: int = 16) -> None:
+        self.n_places, self.key_bytes = n_places, key_bytes
+        self._size = key_bytes + _NUMBERS.size
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the table
+        os.ftruncate(self._file.fileno(), n_places * self._size)
+        self._memory = mmap.mmap(self._file.fileno(), n_places * self._size)
+        self._lock = threading.Lock()
+
+    def update(self, key: str, change: Callable[[Pair | None], Pair], value: Callable[[Pair], float]) -> Pair:
+        """Change the numbers of a key, None for a new one; where all places are full, the one of least `value` goes."""
+        packed = self._packed(key)
+        with self._locked():
+            place, known = self._place(packed, value)
+            numbers = change(known)
+            start = place * self._size
+            self._memory[start : start + self._size] = packed + _NUMBERS.pack(*numbers)
+        return numbers
+
+    def items(self) -> Iterator[tuple[str, Pair]]:
+        """All keys that are text, with their numbers."""
+        with self._locked():
+            content = self._memory[:]
+        for start in range(0, len(content), self._size):
+            key = content[start : start + self.key_bytes]
+            if key.strip(b"\0"):
+                numbers = _NUMBERS.unpack(content[start + self.key_bytes : start + self._size])
+                yield key.rstrip(b"\0").decode("utf-8", "replace"), (numbers[0], numbers[1])
+
+    def _packed(self, key: str) -> bytes:
+        """The key itself when it fits, else its digest."""
+        encoded = key.encode()
+        if len(encoded) <= self.key_bytes:
+            return encoded.ljust(self.key_bytes, b"\0")
+        return hashlib.blake2b(encoded, digest_size=self.key_bytes).digest()
+
+    def _place(self, packed: bytes, value: Callable[[Pair], float]) -> tuple[int, Pair | None]:
+        """Where a key is, or where it may be put."""
+        first = int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "little")
+        best, least = 0, float("inf")
+        for step in range(WINDOW):
+            place = (first + step) % self.n_places
+            start = place * self._size
+            found = self._memory[start : start + self.key_bytes]
+            numbers = _NUMBERS.unpack_from(self._memory, start + self.key_bytes)
+            if found == packed:
+                return place, (numbers[0], numbers[1])
+            worth = value((numbers[0], numbers[1])) if found.strip(b"\0") else -float("inf")
+            if worth < least:
+                best, least = place, worth
+        return best, None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
 
 
 class TooLargeError(Exception):
@@ -109,3 +209,68 @@ class LimitRates:
             return
         text = "Too many requests from your address. Please wait a moment and try again.\n"
         await PlainTextResponse(text, 429, {"Retry-After": str(int(wait) + 1)})(scope, receive, send)
+
+
+class AccessLog:
+    """One line a request: method, route, status, milliseconds; the same for `/metrics`."""
+
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self.app, self.counts = app, counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def send_noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        finally:
+            seconds = time.perf_counter() - start
+            LOG.info("%s %s %d %.0f ms", scope["method"], route_name(scope), status, 1000 * seconds)
+            self.counts.add(scope["method"], route_name(scope), status, seconds)
+
+
+def route_name(scope: Scope) -> str:
+    """The name of the route that answered; a dash when none did."""
+    endpoint = scope.get("endpoint")
+    return str(getattr(endpoint, "__name__", "-")) if endpoint else "-"
+
+
+@dataclass(frozen=True)
+class RequestCounts:
+    """Number and duration of requests, shared by all workers."""
+
+    table: SharedTable = field(default_factory=lambda: SharedTable(N_PLACES, KEY_BYTES))
+    started: float = field(default_factory=time.time)
+
+    def add(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+
+        def one_more(before: Pair | None) -> Pair:
+            n_requests, total = before or (0.0, 0.0)
+            return n_requests + 1, total + seconds
+
+        known = method if method in METHODS else "OTHER"
+        self.table.update(f"{known} {route[:MAX_ROUTE]} {status}", one_more, lambda pair: pair[0])
+
+    def text(self, n_articles: int) -> str:
+        """All counts as Prometheus reads them."""
+        lines: dict[str, list[str]] = {name: [] for name in HELP}
+        for key, (n_requests, seconds) in sorted(self.table.items()):
+            method, route, status = key.split(" ")
+            labels = f'{{method="{method}",route="{route}",status="{status}"}}'
+            lines["evenrank_requests_total"].append(f"{labels} {n_requests:.0f}")
+            lines["evenrank_request_seconds_total"].append(f"{labels} {seconds:.6f}")
+        lines["evenrank_articles"].append(f" {n_articles}")
+        lines["evenrank_start_time_seconds"].append(f" {self.started:.0f}")
+        return "".join(
+            f"# HELP {name} {text}\n# TYPE {name} {kind}\n" + "".join(f"{name}{line}\n" for line in lines[name])
+            for name, (kind, text) in HELP.items()
+        )

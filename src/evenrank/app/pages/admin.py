@@ -14,24 +14,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import Desk, desk_of
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.address import root_of, see_other
 from evenrank.app.request.forms import Fields, clean_text, whole_number, with_form
-from evenrank.app.request.visitor import person_of
-from evenrank.app.signin.sessions import end_sessions_of
+from evenrank.app.request.visitor import person_of, root_of, see_other, set_cookie
+from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.administration import (
-    TABLES,
     accounts,
     entries,
-    expired,
+    find_expired,
     remove_expired,
     remove_person,
     set_limits,
     totals,
 )
-from evenrank.app.storage.kept import delete_kept
+from evenrank.app.storage.saved_request import TABLES, delete_request
+from evenrank.app.storage.sessions import end_sessions_of
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of
 from evenrank.errors import EvenrankError
@@ -43,18 +41,18 @@ FIRST_LOOK_SECONDS, LOOK_SECONDS = 60.0, 3600.0
 """When a server first looks for things that have expired, and how often afterwards."""
 
 
-def admin_key(desk: Desk) -> str:
+def admin_key(state: AppState) -> str:
     """The secret part of the link for whoever runs the server; it can be worked out from the store only."""
-    return hmac.new(desk.secret.encode(), b"admin", hashlib.sha256).hexdigest()[:32]
+    return hmac.new(state.secret.encode(), b"admin", hashlib.sha256).hexdigest()[:32]
 
 
 def is_admin(request: Request) -> bool:
     """Whether the request comes from whoever runs the server: a named account, or a browser with the secret link."""
-    desk, person = desk_of(request), person_of(request)
-    if person is not None and person.name in desk.settings.admins:
+    state, person = state_of(request), person_of(request)
+    if person is not None and person.name in state.settings.admins:
         return True
     sent = request.cookies.get(COOKIE, "")
-    return desk.settings.has_admin_link and hmac.compare_digest(sent.encode(), admin_key(desk).encode())
+    return state.settings.has_admin_link and hmac.compare_digest(sent.encode(), admin_key(state).encode())
 
 
 def refuse_strangers(request: Request) -> None:
@@ -65,40 +63,32 @@ def refuse_strangers(request: Request) -> None:
 
 def enter(request: Request) -> Response:
     """The secret link: this browser is recognised for half a day."""
-    desk = desk_of(request)
+    state = state_of(request)
     sent = request.path_params["secret"]
-    if not desk.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(desk).encode()):
+    if not state.settings.has_admin_link or not hmac.compare_digest(sent.encode(), admin_key(state).encode()):
         raise HTTPException(404)
     response = see_other(request, "/admin")
-    response.set_cookie(
-        COOKIE,
-        sent,
-        max_age=COOKIE_SECONDS,
-        path=f"{root_of(request)}/admin",
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
+    set_cookie(request, response, COOKIE, sent, COOKIE_SECONDS, path=f"{root_of(request)}/admin", samesite="strict")
     return response
 
 
 def show_admin(request: Request) -> Response:
     """Who, what, how much, and the limits."""
     refuse_strangers(request)
-    desk = desk_of(request)
+    state = state_of(request)
     words = clean_text(request.query_params.get("q", ""))[:100]
-    shown, n_entries = entries(desk.store, words)
+    shown, n_entries = entries(state.store, words)
     done = request.query_params.get("done", "")
     return page(
         request,
         "admin.html",
-        totals=totals(desk.store),
-        people=accounts(desk.store, words),
+        totals=totals(state.store),
+        people=accounts(state.store, words),
         entries=shown,
         n_entries=n_entries,
-        n_expired=len(expired(desk.store)),
-        limits={name: (limit_of(desk.store, name), limit) for name, limit in LIMITS.items()},
-        max_bytes=desk.store.max_bytes,
+        n_expired=len(find_expired(state.store)),
+        limits={name: (limit_of(state.store, name), limit) for name, limit in LIMITS.items()},
+        max_bytes=state.store.max_bytes,
         words=words,
         done=done,
     )
@@ -106,14 +96,14 @@ def show_admin(request: Request) -> Response:
 
 def change(request: Request, fields: Fields) -> Response:
     """Does what was asked for, and says so on the page; strangers have been refused."""
-    store, action = desk_of(request).store, fields.get("action", "")
+    store, action = state_of(request).store, fields.get("action", "")
     if action in ("remove", "remove-person", "expire") and fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that it may be deleted for ever.")
     if action == "remove":
         thing = next((table for table in TABLES if table == fields.get("thing")), None)
         if thing is None:
             raise BadRequestError("The form could not be read.")
-        delete_kept(store, thing, whole_number(fields.get("number", "")))
+        delete_request(store, thing, whole_number(fields.get("number", "")))
     elif action in ("remove-person", "sign-out"):
         key = f"{PREFIX}{fields.get('person', '')}"
         (remove_person if action == "remove-person" else end_sessions_of)(store, key)
@@ -131,17 +121,17 @@ def _keep_limits(request: Request, fields: Fields) -> None:
     values = {name: whole_number(fields.get(name, "")) for name in LIMITS}
     if any(not LIMITS[name].least <= value <= LIMITS[name].most for name, value in values.items()):
         raise BadRequestError("One of the limits is out of its range.")
-    set_limits(desk_of(request).store, values)
+    set_limits(state_of(request).store, values)
 
 
-async def keep_retention(app: Starlette) -> None:
+async def remove_expired_regularly(app: Starlette) -> None:
     """Remove what has expired, from time to time."""
     seconds = FIRST_LOOK_SECONDS
     while True:
         await asyncio.sleep(seconds)
         seconds = LOOK_SECONDS
         try:
-            n_removed = await run_in_threadpool(remove_expired, app.state.desk.store)
+            n_removed = await run_in_threadpool(remove_expired, app.state.current.store)
         except EvenrankError as error:
             LOG.warning("what has expired could not be removed: %s", error)
             continue

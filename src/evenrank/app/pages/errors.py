@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as AsgiMessage
 
-from evenrank.app.middleware.access_log import route_name
-from evenrank.app.middleware.limits import TooLargeError
+from evenrank.app.middleware.limits import TooLargeError, route_name
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
-from evenrank.app.request.address import root_of
+from evenrank.app.request.capacity import BusyError
+from evenrank.app.request.visitor import root_of
 from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
 from evenrank.retrieval.engine.protocol import EngineUnavailableError
 
@@ -76,8 +76,8 @@ def failure(request: Request, error: Exception) -> Response:
 
 
 def on_busy(request: Request, error: Exception) -> Response:
-    """503: the file is locked, the disk is full or the search cluster does not answer. The log says which; the visitor
-    only learns when to try again."""
+    """503: the file is locked, the disk is full, the search cluster does not answer or too many ask at once. The log
+    says which; the visitor only learns when to try again."""
     LOG.warning("%s: %s", route_name(request.scope), error)
     return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
 
@@ -98,6 +98,7 @@ HANDLERS = {
     BadRequestError: on_bad_request,
     StoreUnavailableError: on_busy,
     EngineUnavailableError: on_busy,
+    BusyError: on_busy,
     DamagedStoreError: on_damage,
     EvenrankError: on_bad_request,
 }

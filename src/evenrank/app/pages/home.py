@@ -1,32 +1,145 @@
-"""The landing page: what this is, how much there is, and what it cannot do; and the choice of language."""
+"""The landing page with its example, the choice of language, and what programs ask for: health, counts, an icon.
+
+The example shows what a fair list of one of the collection's topics changes against plain search. The topic is chosen
+by measuring, so that it shows what lists can do with these data, and no more.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import desk_of
-from evenrank.app.lists.example import example_of
+from evenrank.app.articles.candidates import find_for
+from evenrank.app.fairness.balance import list_exposure
+from evenrank.app.fairness.comparison import Change, changes
+from evenrank.app.lists.work_list import make_list
+from evenrank.app.middleware.limits import RequestCounts
 from evenrank.app.pages.i18n import COOKIE, LANGUAGES
-from evenrank.app.pages.templating import page
-from evenrank.app.request.address import see_other
+from evenrank.app.pages.templating import page, static_url
 from evenrank.app.request.forms import Fields, with_form
-from evenrank.app.request.visitor import visitor_of
-from evenrank.app.storage.shares import found_again
+from evenrank.app.request.question import Question, QuestionError
+from evenrank.app.request.visitor import YEAR, own, see_other, set_cookie, visitor_of
+from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.shares import find_owned
+from evenrank.core.records import Topic
+from evenrank.errors import EvenrankError, reason_of
+from evenrank.policies.relevance import relevance_order
 
+N_GROUPS = 5
+"""Groups that the example shows."""
+N_KEYWORDS = 12
+"""Keywords of a topic that the example asks for."""
+N_CONSIDERED = 24
+"""Topics whose plain search is compared with their goal, spread over all topics."""
+N_MEASURED = 4
+"""Topics of which a list is made: those whose plain search leaves most to be done."""
+SECONDS_AFTER_START = 2.0
+N_TOP = 100
+"""Ranks of plain search that are looked at."""
 N_RECENT = 5
-YEAR = 365 * 24 * 3600
+ROBOTS = "User-agent: *\nDisallow: /\n"
+"""Links are secrets, so nothing is crawled."""
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """One group: its share of the attention in plain search and in the list, and the goal."""
+
+    label: str
+    plain: float
+    listed: float
+    goal: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question, and what a list of it changes."""
+
+    title: str
+    keywords: str
+    rows: tuple[ExampleRow, ...]
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of the form that make this list."""
+        return {"title": self.title, "keywords": self.keywords}
+
+
+def make_example(state: AppState) -> Example | None:
+    """The example that shows most; None when the collection has no topic with keywords that finds anything."""
+    found = [(question, measured) for question in promising(state) if (measured := moved_groups(state, question))]
+    if not found:
+        return None
+    question, moved = max(found, key=lambda pair: sum(change.progress for change in pair[1]))
+    rows = tuple(ExampleRow(change.label, change.before, change.after, change.goal) for change in moved[:N_GROUPS])
+    return Example(question.title, ", ".join(question.keywords), rows)
+
+
+def example_of(state: AppState) -> Example | None:
+    """The example for the data that are served, computed once."""
+    return state.example_cache.get(state.data, lambda: make_example(state))
+
+
+async def prepare_example(app: Starlette) -> None:
+    """Work the example out soon after the start, so that the first visitor does not wait for it."""
+    await asyncio.sleep(SECONDS_AFTER_START)
+    await run_in_threadpool(example_of, app.state.current)
+
+
+def promising(state: AppState) -> list[Question]:
+    """Questions whose plain search is far from their goal, and that find enough articles to do something about it."""
+    topics = [topic for topic in state.collection.topics if topic.keywords]
+    asked = [Question(topic.title, topic.keywords[:N_KEYWORDS]) for topic in spread(topics)]
+    distances = [distance_from_goal(state, question) for question in asked]
+    order = np.argsort(-np.array(distances), kind="stable")[:N_MEASURED]
+    return [asked[at] for at in order if distances[at] > 0]
+
+
+def spread(topics: Sequence[Topic]) -> list[Topic]:
+    """At most `N_CONSIDERED` topics, evenly spread."""
+    places = np.unique(np.linspace(0, len(topics) - 1, min(len(topics), N_CONSIDERED)).round().astype(int))
+    return [topics[at] for at in places]
+
+
+def distance_from_goal(state: AppState, question: Question) -> float:
+    """How much attention of plain search is with other groups than the goal wants, times the share of a complete list
+    that can be filled; 0 when nothing is found."""
+    try:
+        candidates, target = find_for(state, question, 1)
+    except (QuestionError, EvenrankError):
+        return 0.0
+    plain = candidates.page_ids[relevance_order(candidates)[:N_TOP]]
+    exposure = list_exposure(state.collection, plain, target.space, question)[1:]
+    missed = np.abs(exposure / max(exposure.sum(), 1e-12) - target.values[1:]).sum() / 2
+    return float(missed) * min(1.0, len(candidates) / state.settings.list_length)
+
+
+def moved_groups(state: AppState, question: Question) -> list[Change]:
+    """The groups whose attention a list of a question changes, those first that came nearest to their goal."""
+    try:
+        made = make_list(state, question)
+    except (QuestionError, EvenrankError):
+        return []
+    assert made.comparison is not None
+    return changes(state.collection, made.comparison, made.page_ids, made.target, state.space(made), question)
 
 
 def landing(request: Request) -> Response:
-    desk = desk_of(request)
-    mine = [entry for entry in found_again(desk.store, visitor_of(request), limit=20) if not entry.archived]
-    return page(request, "home.html", numbers=desk.numbers, mine=mine[:N_RECENT], example=example_of(desk))
+    state = state_of(request)
+    mine = [entry for entry in find_owned(state.store, visitor_of(request), limit=20) if not entry.archived]
+    return page(request, "home.html", numbers=state.numbers, mine=mine[:N_RECENT], example=example_of(state))
 
 
 def about(request: Request) -> Response:
-    return page(request, "about.html", numbers=desk_of(request).numbers)
+    return page(request, "about.html", numbers=state_of(request).numbers)
 
 
 def choose_language(request: Request, fields: Fields) -> Response:
@@ -35,9 +148,34 @@ def choose_language(request: Request, fields: Fields) -> Response:
     is_own = back.startswith("/") and not back.startswith(("//", "/\\")) and "\n" not in back
     response = see_other(request, back if is_own else "/")
     if fields.get("language") in LANGUAGES:
-        secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, fields["language"], max_age=YEAR, httponly=True, samesite="lax", secure=secure)
+        set_cookie(request, response, COOKIE, fields["language"], YEAR, path="/")
     return response
+
+
+def health(request: Request) -> Response:
+    """200 while the store can be read; 503 with the reason when it cannot."""
+    state = state_of(request)
+    try:
+        state.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
+    except (EvenrankError, OSError) as error:
+        return JSONResponse({"status": "failing", "reason": reason_of(error)}, 503)
+    return JSONResponse({"status": "ok", "articles": len(state.collection), "data": state.age.text})
+
+
+def metrics(request: Request) -> Response:
+    """Requests so far, for Prometheus."""
+    counts: RequestCounts = request.app.state.counts
+    text = counts.text(len(state_of(request).collection))
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def robots(_: Request) -> Response:
+    return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
+
+
+def favicon(request: Request) -> Response:
+    """The icon, for programs that ask for it without reading a page."""
+    return RedirectResponse(own(request, static_url("icon.svg")), 308, {"Cache-Control": "public, max-age=86400"})
 
 
 def routes() -> list[BaseRoute]:
@@ -45,4 +183,8 @@ def routes() -> list[BaseRoute]:
         Route("/", landing),
         Route("/about", about),
         Route("/language", with_form(choose_language), methods=["POST"]),
+        Route("/healthz", health),
+        Route("/metrics", metrics),
+        Route("/robots.txt", robots),
+        Route("/favicon.ico", favicon),
     ]

@@ -7,22 +7,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import desk_of
-from evenrank.app.lists.listing import requested_list
+from evenrank.app.lists.listing import find_list
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_others, role_of
-from evenrank.app.request.address import list_path, own, search_path, see_other
-from evenrank.app.request.forms import MAX_TITLE, Fields, clean_text, with_form
-from evenrank.app.request.visitor import person_of, visitor_of
-from evenrank.app.searches.draws import requested_search
-from evenrank.app.storage.kept import Kept
+from evenrank.app.request.access import role_of
+from evenrank.app.request.budget import MAX_TITLE
+from evenrank.app.request.forms import Fields, clean_text, with_form
+from evenrank.app.request.visitor import own, person_of, see_other, visitor_of
+from evenrank.app.searches.draws import find_search
+from evenrank.app.state import state_of
+from evenrank.app.storage.saved_request import SavedRequest
 from evenrank.app.storage.shares import (
     PREFIX,
     ShareRole,
     archive,
     delete,
-    found_again,
+    find_owned,
     make_private,
     rename,
     share_with,
@@ -35,7 +35,7 @@ MAX_PERSON = 255
 def show_mine(request: Request) -> Response:
     """All lists and searches of the visitor."""
     words = clean_text(request.query_params.get("q", ""))[:100]
-    entries = found_again(desk_of(request).store, visitor_of(request), words)
+    entries = find_owned(state_of(request).store, visitor_of(request), words)
     return page(
         request,
         "mine.html",
@@ -50,63 +50,57 @@ def to_mine(request: Request) -> Response:
     return see_other(request, "/mine")
 
 
-def requested_thing(request: Request) -> Kept:
+def requested_thing(request: Request) -> SavedRequest:
     """The list or search that the address names."""
     is_list = request.path_params["area"] == "lists"
-    return requested_list(request) if is_list else requested_search(request)
-
-
-def path_of(request: Request, kept: Kept) -> str:
-    return (list_path if request.path_params["area"] == "lists" else search_path)(kept.token)
+    return find_list(request) if is_list else find_search(request)
 
 
 def show_manage(request: Request) -> Response:
     """The page on which an owner changes what a list or search is called and who may see it."""
-    kept = requested_thing(request)
-    refuse_others(request, kept)
-    desk = desk_of(request)
+    saved = requested_thing(request)
+    state = state_of(request)
     return page(
         request,
         "manage.html",
-        kept=kept,
+        saved=saved,
         is_list=request.path_params["area"] == "lists",
         area=request.path_params["area"],
-        role=role_of(request, kept),
-        shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(desk.store, kept)],
+        role=role_of(request, saved),
+        shares=[(person.removeprefix(PREFIX), role) for person, role in shares_of(state.store, saved)],
         has_sign_in=person_of(request) is not None,
-        address=own(request, path_of(request, kept)),
-        full_address=desk.base_url(request) + path_of(request, kept),
-        read_address=desk.base_url(request) + path_of(request, kept).replace(kept.token, kept.reader),
+        address=own(request, saved.path),
+        full_address=state.base_url(request) + saved.path,
+        read_address=state.base_url(request) + saved.path.replace(saved.token, saved.reader),
     )
 
 
 def manage(request: Request, fields: Fields) -> Response:
     """Does what the owner asked for; deleting and sharing are for the owner alone."""
-    kept, store = requested_thing(request), desk_of(request).store
-    refuse_others(request, kept)
+    saved, store = requested_thing(request), state_of(request).store
     action = fields.get("action", "")
-    is_owner = role_of(request, kept) == "owner"
+    is_owner = role_of(request, saved) == "owner"
     if action in ("delete", "share", "unshare", "private", "public") and not is_owner:
         raise HTTPException(403, "Only the owner may do this.")
     if action == "rename":
-        rename(store, kept, clean_text(fields.get("name", ""))[:MAX_TITLE])
+        rename(store, saved, clean_text(fields.get("name", ""))[:MAX_TITLE])
     elif action in ("archive", "restore"):
-        archive(store, kept, action == "archive")
+        archive(store, saved, action == "archive")
     elif action in ("private", "public"):
-        make_private(store, kept, action == "private")
+        make_private(store, saved, action == "private")
     elif action in ("share", "unshare"):
-        share_with(store, kept, entered_person(fields), _role(fields) if action == "share" else None)
+        share_with(store, saved, parse_person(fields), _role(fields) if action == "share" else None)
     elif action == "delete":
         if fields.get("sure") != "yes":
             raise BadRequestError("Tick the box to say that it may be deleted for ever.")
-        delete(store, kept)
+        delete(store, saved)
         return see_other(request, "/mine")
     else:
         raise BadRequestError("The form could not be read.")
-    return see_other(request, "/mine" if action in ("archive", "restore") else f"{path_of(request, kept)}/manage")
+    return see_other(request, "/mine" if action in ("archive", "restore") else f"{saved.path}/manage")
 
 
-def entered_person(fields: Fields) -> str:
+def parse_person(fields: Fields) -> str:
     """The key of the person whose name the form has."""
     name = clean_text(fields.get("person", "")).replace("_", " ")
     if not name or len(name) > MAX_PERSON:

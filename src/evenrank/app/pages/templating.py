@@ -13,15 +13,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from evenrank.app.articles.article import ListedArticle, article_links
-from evenrank.app.articles.groups import address_name, shown_dimensions
+from evenrank.app.articles.collection_view import address_name, shown_dimensions
 from evenrank.app.pages import i18n
-from evenrank.app.request.address import root_of
-from evenrank.app.request.choices import describe_attention
-from evenrank.app.request.conditions import conditions
-from evenrank.app.request.visitor import person_of
+from evenrank.app.request.choices import conditions, describe_attention
+from evenrank.app.request.visitor import person_of, root_of
 
 if TYPE_CHECKING:
-    from evenrank.app.desk import Desk
+    from evenrank.app.state import AppState
 
 FILTERS = {
     "thousands": i18n.thousands,
@@ -67,14 +65,14 @@ def environment() -> Environment:
     return made
 
 
-def article_cells(article: ListedArticle, desk: Desk) -> Markup:
+def article_cells(article: ListedArticle, state: AppState) -> Markup:
     """The cells of a row that are the same for every visitor: title, links and facts. They are most of the work of a
     long page, so those shown lately are remembered for each language, as long as the data are the same."""
 
     def render() -> Markup:
-        return Markup(environment().get_template("article_cells.html").render(article=article, desk=desk))
+        return Markup(environment().get_template("article_cells.html").render(article=article, state=state))
 
-    return desk.cells.get((i18n.current(), desk.data, article.page_id, article.title, article.reasons), render)
+    return state.cell_cache.get((i18n.current(), state.data, article.page_id, article.title, article.reasons), render)
 
 
 @cache
@@ -86,11 +84,11 @@ def static_url(name: str) -> str:
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
     """A complete page, or a part of one, from a template, in the visitor's language."""
-    desk: Desk | None = getattr(request.app.state, "desk", None)
+    state: AppState | None = getattr(request.app.state, "current", None)
     language = i18n.language_of(request)
     i18n.use_language(language)
     known = {
-        "desk": desk,
+        "state": state,
         "root": root_of(request),
         "path": request.url.path,
         "person": person_of(request),

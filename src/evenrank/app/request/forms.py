@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial, wraps
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,15 +16,13 @@ from starlette.responses import Response
 
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
+from evenrank.app.request.budget import check_fields
+from evenrank.app.request.capacity import run_expensive
 
 MAX_FIELDS = 100
 MAX_FILES = 10
 MAX_PART_BYTES = 4 * 1024 * 1024
 """Longest field of a form with files; the limit on request bodies comes first."""
-MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
-KEYWORDS_ALLOWED = Message(
-    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
-)
 _SEPARATORS = re.compile(r"[,;\n]")
 NOT_TEXT = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and marks that turn the direction of text, as part of a regular expression."""
@@ -36,8 +34,10 @@ JsonHandler = Callable[[Request, dict[str, Any]], Response]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def with_form(handler: FormHandler, admit: Callable[[Request], None] | None = None) -> Endpoint:
-    """An endpoint that gives the posted form fields to `handler`, in a thread.
+def with_form(
+    handler: FormHandler, admit: Callable[[Request], None] | None = None, *, is_expensive: bool = False
+) -> Endpoint:
+    """An endpoint that gives the posted form fields to `handler`, in a thread; an expensive one when it is its turn.
 
     `admit` refuses a request before its form is read, so that a malformed form is answered like any other.
     """
@@ -51,13 +51,14 @@ def with_form(handler: FormHandler, admit: Callable[[Request], None] | None = No
         fields = await read_parts(request) if has_parts else parse_form(await request.body())
         if any("\0" in value for value in fields.values()):  # which PostgreSQL cannot store
             raise BadRequestError("The form could not be read.")
-        return await run_in_threadpool(handler, request, fields)
+        check_fields(fields)
+        return await _run(request, partial(handler, request, fields), is_expensive=is_expensive)
 
     return endpoint
 
 
-def with_json(handler: JsonHandler) -> Endpoint:
-    """An endpoint that gives the posted JSON object to `handler`, in a thread."""
+def with_json(handler: JsonHandler, *, is_expensive: bool = False) -> Endpoint:
+    """An endpoint that gives the posted JSON object to `handler`, in a thread; an expensive one when it is its turn."""
 
     @wraps(handler)
     async def endpoint(request: Request) -> Response:
@@ -65,9 +66,21 @@ def with_json(handler: JsonHandler) -> Endpoint:
         if kind != "application/json":
             raise HTTPException(415, "Send the body as application/json.")
         record = parse_json(await request.body())
-        return await run_in_threadpool(handler, request, record)
+        check_fields(record)
+        return await _run(request, partial(handler, request, record), is_expensive=is_expensive)
 
     return endpoint
+
+
+async def _run(request: Request, make: Callable[[], Response], *, is_expensive: bool) -> Response:
+    return await (run_expensive(request, make) if is_expensive else run_in_threadpool(make))
+
+
+def query_fields(request: Request) -> dict[str, str]:
+    """The fields in the address of a request, as a form has them."""
+    fields = dict(request.query_params)
+    check_fields(fields)
+    return fields
 
 
 def whole_number(text: str) -> int:
@@ -75,11 +88,6 @@ def whole_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise BadRequestError("The form could not be read.")
     return int(text)
-
-
-def are_too_many(keywords: Sequence[str]) -> bool:
-    """Whether there are too many keywords, or one that is too long."""
-    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
 
 
 def clean_text(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,26 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from evenrank.app.articles.article import ArticleList
-from evenrank.app.desk import Desk, desk_of
 from evenrank.app.fairness.balance import list_exposure, page_alignment
 from evenrank.app.pages.errors import BadRequestError
 from evenrank.app.pages.i18n import Message
-from evenrank.app.request.access import requested
-from evenrank.app.searches.feedback import relevance_by_marks
-from evenrank.app.searches.plan import DrawPool, Owed, fill
-from evenrank.app.searches.saved_search import SavedSearch, load_search
-from evenrank.app.storage.kept import float64, int32, pack
+from evenrank.app.request.access import find_requested
+from evenrank.app.searches.saved_search import DrawPool, Owed, SavedSearch, fill, load_search
+from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.saved_request import float64, int32, pack
 from evenrank.app.storage.store import limit_of, now
 from evenrank.core.rng import derive
-from evenrank.database.database import Connection
-from evenrank.measures.ee_loss import ee_loss
+from evenrank.database.database import Connection, Database
+from evenrank.measures.expected_exposure import ee_loss
 from evenrank.retrieval.query.evidence import Reasons
+from evenrank.retrieval.query.marks import Marks, scores_with_marks
 
 SHARPNESS = 3.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
-
 REST = 2.0
 """How far an article's worth falls with each time that it was shown lately, so that others have their turn."""
+MOST_REMEMBERED = 64
+"""Searches whose relevance is remembered, as their marks are now."""
 
 
 class TooManyDrawsError(BadRequestError):
@@ -55,22 +56,22 @@ class Draw:
     """Name of the editor; empty when nobody signed in."""
 
 
-def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> Draw:
+def make_draw(state: AppState, search: SavedSearch, editor: str, name: str = "") -> Draw:
     """The next draw of a search, stored. Its number is given out inside the transaction, so no two are the same."""
-    relevance = relevance_by_marks(desk, search)
-    with desk.store.transaction(search.turn) as connection:
+    relevance = relevance_given_marks(state, search)
+    with state.store.transaction(search.turn) as connection:
         query = "UPDATE saved_search SET n_draws = n_draws + 1 WHERE number = ? RETURNING n_draws"
         ((number,),) = connection.execute(query, (search.number,)).fetchall()
-        if number > limit_of(desk.store, "max_draws"):
+        if number > limit_of(state.store, "max_draws"):
             raise TooManyDrawsError("This search has as many draws as one may have. Save a new one.")
         is_free = ~np.isin(search.page_ids, pages_left_out(connection, search.number, editor))
         if not is_free.any():
             raise NothingLeftError
         seen = replace(search, relevance=relevance)
-        is_open = within_reach(search, is_free, relevance)
-        positions = choose(desk, seen, number, is_open, shown_lately(connection, search))
+        is_open = drawable_candidates(search, is_free, relevance)
+        positions = choose(state, seen, number, is_open, recent_pages(connection, search))
         draw = Draw(number, search.page_ids[positions], now(), editor, name)
-        exposure = list_exposure(desk.collection, draw.page_ids, desk.space(search), search.question)
+        exposure = list_exposure(state.collection, draw.page_ids, state.space(search), search.question)
         connection.execute(
             "INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?)",
             (search.number, number, editor, draw.created, pack(draw.page_ids, "<i4"), pack(exposure, "<f8"), name),
@@ -79,24 +80,26 @@ def make_draw(desk: Desk, search: SavedSearch, editor: str, name: str = "") -> D
 
 
 def choose(
-    desk: Desk, search: SavedSearch, number: int, is_free: NDArray[np.bool_], shown: NDArray[np.int32]
+    state: AppState, search: SavedSearch, number: int, is_free: NDArray[np.bool_], shown: NDArray[np.int32]
 ) -> NDArray[np.intp]:
     """Candidates of draw `number`, given the pages shown before.
 
     All chance comes from the server's secret, the search and the draw.
     """
-    rows = desk.collection.rows_of(search.page_ids)
-    quality = np.where(rows >= 0, desk.collection.quality_score[rows], np.nan)
+    rows = state.collection.rows_of(search.page_ids)
+    quality = np.where(rows >= 0, state.collection.quality_score[rows], np.nan)
     work_needed = np.where(np.isfinite(quality), 1.0 - quality, 0.5)
     n_shown = np.bincount(search.places_of(shown), minlength=len(search.page_ids))
     rest = (1.0 + REST * n_shown) ** 2
     worth = (search.relevance * (0.05 + 0.95 * work_needed)) ** SHARPNESS / rest
-    rng = derive(int(desk.secret, 16), search.token, number)
+    rng = derive(int(state.secret, 16), search.token, number)
     wanted = search.plan[(number - 1) % len(search.plan)]
-    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _owed(desk, search, number), rng)
+    return fill(wanted, DrawPool(search.kinds, worth, work_needed, is_free), _compute_owed(state, search, number), rng)
 
 
-def within_reach(search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDArray[np.float64]) -> NDArray[np.bool_]:
+def drawable_candidates(
+    search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """Which free candidates may be drawn: of each kind, as many of the most relevant as the plan was made from.
 
     `relevance` is that of now, which marks may have changed since the plan was made. What is done leaves room for the
@@ -114,14 +117,14 @@ def within_reach(search: SavedSearch, is_free: NDArray[np.bool_], relevance: NDA
     return is_open if is_open.any() else is_free
 
 
-def _owed(desk: Desk, search: SavedSearch, number: int) -> Owed:
+def _compute_owed(state: AppState, search: SavedSearch, number: int) -> Owed:
     """What draw `number` and those before it owe to the groups, and what they would owe by the plan."""
     query = "SELECT exposure FROM draw WHERE search = ? AND number < ?"
-    blobs = [row["exposure"] for row in desk.store.connection.execute(query, (search.number, number))]
+    blobs = [row["exposure"] for row in state.store.connection.execute(query, (search.number, number))]
     given = float64(b"".join(blobs)).reshape(len(blobs), len(search.target)).sum(axis=0)
     _, first = np.unique(search.kinds, return_index=True)
     within = search.question.within
-    rows = page_alignment(desk.collection, search.page_ids[first], desk.space(search), within).dense()
+    rows = page_alignment(state.collection, search.page_ids[first], state.space(search), within).dense()
     kind_rows = np.zeros((int(search.kinds.max()) + 1, len(search.target)))
     kind_rows[search.kinds[first]] = rows
     weights = search.question.weights(search.plan.shape[1])
@@ -138,7 +141,7 @@ def pages_left_out(connection: Connection, search: int, editor: str) -> list[int
     return [row["page_id"] for row in connection.execute(query, (search, editor))]
 
 
-def shown_lately(connection: Connection, search: SavedSearch) -> NDArray[np.int32]:
+def recent_pages(connection: Connection, search: SavedSearch) -> NDArray[np.int32]:
     """Pages of the draws of the last round of the plan."""
     query = "SELECT pages FROM draw WHERE search = ? ORDER BY number DESC LIMIT ?"
     return int32(b"".join(row["pages"] for row in connection.execute(query, (search.number, len(search.plan)))))
@@ -172,22 +175,63 @@ def draws_of(connection: Connection, search: SavedSearch, before: int = 0, limit
     return connection.execute(query, (search.number, before or 2**62, limit)).fetchall()
 
 
-def requested_search(request: Request) -> SavedSearch:
+def find_search(request: Request) -> SavedSearch:
     """The search that the address names."""
-    return requested(load_search, request)
+    return find_requested(load_search, request)
 
 
-def requested_draw(request: Request, search: SavedSearch) -> Draw:
+def find_draw(request: Request, search: SavedSearch) -> Draw:
     """The draw that the address names."""
     number = request.path_params["number"]
-    draw = load_draw(desk_of(request).store.connection, search, number) if number < 2**31 else None
+    draw = load_draw(state_of(request).store.connection, search, number) if number < 2**31 else None
     if draw is None:
         raise HTTPException(404, Message("Draw %(n)s of this search has not been made yet.", n=number))
     return draw
 
 
-def draw_articles(desk: Desk, search: SavedSearch, draw: Draw) -> ArticleList:
+def draw_articles(state: AppState, search: SavedSearch, draw: Draw) -> ArticleList:
     """The articles of a draw with what is known of them."""
     places = search.places_of(draw.page_ids)
     reasons = Reasons(search.reasons.words, search.reasons.bits[places])
-    return ArticleList(desk.collection, draw.page_ids, search.relevance[places], reasons, desk.facts)
+    return ArticleList(state.collection, draw.page_ids, search.relevance[places], reasons, state.facts)
+
+
+def search_feedback(store: Database, search: SavedSearch) -> Marks:
+    """What the marks of all editors say: done articles are on topic, those marked so are not."""
+    query = "SELECT DISTINCT page_id, kind FROM mark WHERE search = ? ORDER BY page_id"
+    rows = store.connection.execute(query, (search.number,)).fetchall()
+    off_topic = {row["page_id"] for row in rows if row["kind"] == "off-topic"}
+    done = (row["page_id"] for row in rows if row["kind"] == "done" and row["page_id"] not in off_topic)
+    return Marks(tuple(done), tuple(sorted(off_topic)))
+
+
+def relevance_given_marks(state: AppState, search: SavedSearch) -> NDArray[np.float64]:
+    """Relevance of the candidates in the light of the marks: each has that of the rank it comes to.
+
+    Done articles alone change nothing: they were drawn because search believed in them already.
+    """
+    marks = search_feedback(state.store, search)
+    return _relevance_given(_MarkedSearch(state, search, marks)) if marks.not_relevant else search.relevance
+
+
+class _MarkedSearch:
+    """A search with its marks, equal to another one of the same marks on the same data."""
+
+    def __init__(self, state: AppState, search: SavedSearch, marks: Marks) -> None:
+        self.state, self.search, self.marks = state, search, marks
+        self.key = (state.data, str(state.store.path), search.token, marks)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _MarkedSearch) and self.key == other.key
+
+
+@lru_cache(MOST_REMEMBERED)
+def _relevance_given(asked: _MarkedSearch) -> NDArray[np.float64]:
+    search = asked.search
+    scores = scores_with_marks(asked.state.source.model(), search.page_ids, search.relevance, asked.marks)
+    relevance = np.empty_like(search.relevance)
+    relevance[np.argsort(-scores, kind="stable")] = np.sort(search.relevance)[::-1]
+    return relevance

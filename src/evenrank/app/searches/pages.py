@@ -6,28 +6,37 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evenrank.app.desk import Desk, desk_of
 from evenrank.app.exports.formats import FORMATS, export_listing
 from evenrank.app.exports.listing import Listing
 from evenrank.app.pages.errors import BadRequestError
-from evenrank.app.pages.templating import page
-from evenrank.app.request.access import refuse_readers, role_of
-from evenrank.app.request.address import draw_path, own, search_path, see_other
-from evenrank.app.request.asking import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.access import role_of, saved_page
+from evenrank.app.request.capacity import expensive
 from evenrank.app.request.forms import Fields, whole_number, with_form
-from evenrank.app.request.visitor import name_of, remember, visitor_of
+from evenrank.app.request.question_form import answer, ask, check, initial_fields, show_goal, show_preview
+from evenrank.app.request.visitor import draw_path, name_of, own, remember, search_path, see_other, visitor_of
 from evenrank.app.searches.draws import (
     NothingLeftError,
     draw_articles,
     draws_of,
+    find_draw,
+    find_search,
     make_draw,
     n_drawn_before,
-    requested_draw,
-    requested_search,
 )
-from evenrank.app.searches.marks import NO_MARK, NONE, count_marks, marks_seen_by, remove_marks, set_mark
 from evenrank.app.searches.progress import search_progress
-from evenrank.app.searches.saved_search import SavedSearch, load_search, make_search, save_search
+from evenrank.app.searches.saved_search import (
+    NO_MARK,
+    NONE,
+    SavedSearch,
+    count_marks,
+    load_search,
+    make_search,
+    marks_seen_by,
+    remove_marks,
+    save_search,
+    set_mark,
+)
+from evenrank.app.state import AppState, state_of
 
 N_DRAWS = 50
 """Draws that are linked on one page of a search."""
@@ -36,7 +45,7 @@ FEW_DRAWS = 4
 
 
 def ask_for_search(request: Request) -> Response:
-    store = desk_of(request).store
+    store = state_of(request).store
     return ask(request, "search", initial_fields(request, lambda token: load_search(store, token)))
 
 
@@ -47,70 +56,65 @@ def check_search(request: Request, fields: Fields) -> Response:
 def create_search(request: Request, fields: Fields) -> Response:
     """Saves a search and goes to its link."""
 
-    def make(desk: Desk) -> str:
-        question = desk.asked({**fields, "policy": "optimal"})
-        return search_path(save_search(desk.store, make_search(desk, question), visitor_of(request)))
+    def make(state: AppState) -> str:
+        question = state.parse_question({**fields, "policy": "optimal"})
+        return search_path(save_search(state.store, make_search(state, question), visitor_of(request)))
 
     return answer(request, "search", fields, make)
 
 
 def show_search(request: Request) -> Response:
     """The search with all its draws so far."""
-    desk, search = desk_of(request), requested_search(request)
+    state, search = state_of(request), find_search(request)
     before = request.query_params.get("before", "")
-    draws = draws_of(desk.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
-    response = page(
+    draws = draws_of(state.store.connection, search, whole_number(before) if before else 0, N_DRAWS)
+    response = saved_page(
         request,
+        search,
         "search.html",
-        search=search,
         draws=draws,
-        few_articles=FEW_DRAWS * desk.settings.draw_length,
+        few_articles=FEW_DRAWS * state.settings.draw_length,
         has_older=bool(draws) and draws[-1]["number"] > 1,
-        marks=count_marks(desk.store, search),
-        progress=search_progress(desk, search),
-        role=role_of(request, search),
-        address=own(request, search_path(search.link)),
-        full_address=desk.base_url(request) + search_path(search.token),
-        read_address=desk.base_url(request) + search_path(search.reader),
+        marks=count_marks(state.store, search),
+        progress=search_progress(state, search),
+        full_address=state.base_url(request) + search.path,
+        read_address=state.base_url(request) + search_path(search.reader),
     )
     return remember(request, response)
 
 
 def create_draw(request: Request, _: Fields) -> Response:
     """Makes the next draw and goes to its link."""
-    search = requested_search(request)
-    refuse_readers(request, search)
+    search = find_search(request)
     try:
-        draw = make_draw(desk_of(request), search, visitor_of(request), name_of(request))
+        draw = make_draw(state_of(request), search, visitor_of(request), name_of(request))
     except NothingLeftError:
         raise BadRequestError("Every article of this search is done, or not for you. Save a wider search.") from None
     return remember(request, see_other(request, draw_path(search.token, draw.number)))
 
 
 def show_draw(request: Request) -> Response:
-    desk, search = desk_of(request), requested_search(request)
-    draw = requested_draw(request, search)
-    return page(
+    state, search = state_of(request), find_search(request)
+    draw = find_draw(request, search)
+    return saved_page(
         request,
+        search,
         "draw.html",
-        search=search,
         draw=draw,
-        n_again=n_drawn_before(desk.store.connection, search, draw),
-        articles=draw_articles(desk, search, draw).articles(),
-        marks=marks_seen_by(desk.store, search, visitor_of(request)),
+        n_again=n_drawn_before(state.store.connection, search, draw),
+        articles=draw_articles(state, search, draw).articles(),
+        marks=marks_seen_by(state.store, search, visitor_of(request)),
         no_mark=NO_MARK,
         formats=FORMATS.values(),
-        role=role_of(request, search),
-        address=own(request, search_path(search.link)),
-        draw_address=own(request, draw_path(search.link, draw.number)),
+        draw_address=own(request, draw_path(search.token, draw.number)),
     )
 
 
 def export_draw(request: Request) -> Response:
     """A draw as a file. Its addresses can only read, because what is published is read by everybody."""
-    desk, search = desk_of(request), requested_search(request)
-    draw = requested_draw(request, search)
-    base = desk.base_url(request)
+    state, search = state_of(request), find_search(request)
+    draw = find_draw(request, search)
+    base = state.base_url(request)
     listing = Listing(
         title=f"{search.title}, draw {draw.number}",
         task=2,
@@ -119,22 +123,21 @@ def export_draw(request: Request) -> Response:
         updated=draw.created,
         address=base + draw_path(search.reader, draw.number),
         edit_address=f"{base}/searches/new?from={search.reader}",
-        articles=draw_articles(desk, search, draw).articles(),
-        wiki_url=desk.wiki_url,
+        articles=draw_articles(state, search, draw).articles(),
+        wiki_url=state.wiki_url,
     )
     return export_listing(listing, request.path_params["suffix"])
 
 
 def mark_in_draw(request: Request, fields: Fields) -> Response:
     """Keeps a mark; answers with the row's buttons, or goes back to the row in a browser without script."""
-    desk, search = desk_of(request), requested_search(request)
-    refuse_readers(request, search)
+    state, search = state_of(request), find_search(request)
     number, page_id = (whole_number(fields.get(name, "")) for name in ("draw", "page_id"))
     kind = fields.get("mark", "")
     if kind == NONE and role_of(request, search) in ("owner", "editor"):
-        remove_marks(desk.store, search, page_id)
+        remove_marks(state.store, search, page_id)
     else:
-        set_mark(desk.store, search, page_id, kind, visitor_of(request), name_of(request))
+        set_mark(state.store, search, page_id, kind, visitor_of(request), name_of(request))
     if "hx-request" in request.headers:
         return remember(request, draw_mark_buttons(request, search, page_id, number, kind))
     return remember(request, see_other(request, f"{draw_path(search.token, number)}#page-{page_id}"))
@@ -142,27 +145,26 @@ def mark_in_draw(request: Request, fields: Fields) -> Response:
 
 def draw_mark_buttons(request: Request, search: SavedSearch, page_id: int, number: int, kind: str) -> Response:
     """The buttons of one row after a mark; the first of them takes the focus that the swapped ones had."""
-    mark = marks_seen_by(desk_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
-    return page(
+    mark = marks_seen_by(state_of(request).store, search, visitor_of(request)).get(page_id, NO_MARK)
+    return saved_page(
         request,
+        search,
         "mark.html",
         page_id=page_id,
         mark=mark,
         number=number,
         is_swapped=True,
         was_undone=kind == NONE,
-        role=role_of(request, search),
-        address=own(request, search_path(search.link)),
     )
 
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/searches/new", ask_for_search),
-        Route("/searches/check", with_form(check_search), methods=["POST"]),
-        Route("/searches/preview", show_preview),
-        Route("/searches/goal", with_form(show_goal), methods=["POST"]),
-        Route("/searches", with_form(create_search), methods=["POST"]),
+        Route("/searches/new", expensive(ask_for_search)),
+        Route("/searches/check", with_form(check_search, is_expensive=True), methods=["POST"]),
+        Route("/searches/preview", expensive(show_preview)),
+        Route("/searches/goal", with_form(show_goal, is_expensive=True), methods=["POST"]),
+        Route("/searches", with_form(create_search, is_expensive=True), methods=["POST"]),
         Route("/searches/{token:token}", show_search),
         Route("/searches/{token:token}/draws", with_form(create_draw), methods=["POST"]),
         Route("/searches/{token:token}/draws/{number:number}", show_draw),

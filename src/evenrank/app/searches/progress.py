@@ -8,15 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.app.desk import Desk
-from evenrank.app.fairness.balance import Balance, focuses_on_people, page_alignment
+from evenrank.app.fairness.balance import (
+    LOSS_DECIMALS,
+    Balance,
+    Closeness,
+    closeness_of,
+    focuses_on_people,
+    page_alignment,
+)
 from evenrank.app.fairness.charts import Plot, plot
-from evenrank.app.fairness.closeness import LOSS_DECIMALS, Closeness, closeness_of
 from evenrank.app.searches.draws import all_draws
 from evenrank.app.searches.saved_search import SavedSearch
+from evenrank.app.state import AppState
 from evenrank.core.exposure import AttentionTable
 from evenrank.core.withheld import are_few_people
-from evenrank.measures.ee_loss import ee_loss
+from evenrank.measures.expected_exposure import ee_loss
 
 MOST_POINTS = 200
 """Points on the curve."""
@@ -44,15 +50,15 @@ class SearchProgress:
     plot: Plot
 
 
-def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
+def search_progress(state: AppState, search: SavedSearch) -> SearchProgress | None:
     """The progress of a search; None before the first draw."""
-    draws, exposures = all_draws(desk.store.connection, search)
+    draws, exposures = all_draws(state.store.connection, search)
     n_draws = len(exposures)
     if not n_draws:
         return None
     means = np.cumsum(exposures, axis=0) / np.arange(1, n_draws + 1)[:, None]
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).round().astype(int))
-    balances = _balances(desk, search, draws, means, set(kept.tolist()))
+    balances = _balances(state, search, draws, means, set(kept.tolist()))
     losses = {
         int(at): round(ee_loss(means[at], search.wanted_exposure), LOSS_DECIMALS)
         for at in kept
@@ -72,21 +78,25 @@ def search_progress(desk: Desk, search: SavedSearch) -> SearchProgress | None:
     )
 
 
-def candidates_have_few_people(desk: Desk, search: SavedSearch) -> bool:
+def has_few_candidates(state: AppState, search: SavedSearch) -> bool:
     """Whether so few of a search's articles are about people that proofs of its plan may say something about one, or
     visitors chose whom the plan's attention goes to."""
-    space = desk.space(search)
-    counts = page_alignment(desk.collection, search.page_ids, space, search.question.within).total()
+    space = state.space(search)
+    counts = page_alignment(state.collection, search.page_ids, space, search.question.within).total()
     return isinstance(search.question.attention_model, AttentionTable) or are_few_people(counts, space)
 
 
 def _balances(
-    desk: Desk, search: SavedSearch, draws: Sequence[NDArray[np.int32]], means: NDArray[np.float64], wanted: set[int]
+    state: AppState,
+    search: SavedSearch,
+    draws: Sequence[NDArray[np.int32]],
+    means: NDArray[np.float64],
+    wanted: set[int],
 ) -> dict[int, Balance]:
     """After each draw that is wanted, the balance of it and all before it: their mean exposure and distinct pages."""
-    space, question = desk.space(search), search.question
+    space, question = state.space(search), search.question
     pages, place = np.unique(np.concatenate(draws), return_inverse=True)
-    alignment = page_alignment(desk.collection, pages, space, question.within)
+    alignment = page_alignment(state.collection, pages, space, question.within)
     weights = question.weights(max(map(len, draws)))
     attention, is_shown, found = np.zeros(len(pages)), np.zeros(len(pages), bool), {}
     for at, places in enumerate(np.split(place, np.cumsum([len(draw) for draw in draws])[:-1])):

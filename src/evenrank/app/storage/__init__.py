@@ -1,1 +1,1 @@
-"""The desk's database: lists, searches, secret links."""
+"""The store: lists, searches, owners, sessions, backups."""

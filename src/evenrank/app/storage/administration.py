@@ -8,13 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from evenrank.app.storage.kept import Table, delete_kept
+from evenrank.app.storage.saved_request import SHARED_BY, TABLES, Table, delete_request
 from evenrank.app.storage.shares import PREFIX
 from evenrank.app.storage.store import LIMITS, limit_of, new_token, now
 from evenrank.database.database import Database
 
-TABLES: tuple[Table, ...] = ("work_list", "saved_search")
-_KEY = {"work_list": "series", "saved_search": "number"}
 _WORK = {"work_list": (("list_mark", "series"),), "saved_search": (("draw", "search"), ("mark", "search"))}
 """Tables of the work on each thing, and the column that names it."""
 
@@ -117,7 +115,7 @@ def entries(store: Database, words: str = "", limit: int = 50) -> tuple[list[Sto
 
 def _entries(store: Database, thing: Table) -> Iterator[StoredItem]:
     """The lists, each by its newest version, or the searches."""
-    key, used = _KEY[thing], last_used(store, thing)
+    key, used = SHARED_BY[thing], last_used(store, thing)
     columns = f"{key} AS shared, max(number) AS newest, count(*) AS n, min(created) AS first"
     counts = f"SELECT {columns} FROM {thing} GROUP BY {key}"
     table, column = _WORK[thing][-1]
@@ -145,13 +143,13 @@ def _entries(store: Database, thing: Table) -> Iterator[StoredItem]:
 def last_used(store: Database, thing: Table) -> dict[int, str]:
     """When each list or search was last made, drawn or marked; reading leaves no trace."""
     used: dict[int, str] = {}
-    for table, column in ((thing, _KEY[thing]), *_WORK[thing]):
+    for table, column in ((thing, SHARED_BY[thing]), *_WORK[thing]):
         rows = store.connection.execute(f"SELECT {column}, max(created) FROM {table} GROUP BY {column}").fetchall()
         used.update({number: max(when, used.get(number, "")) for number, when in rows})
     return used
 
 
-def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, int]]:
+def find_expired(store: Database, at: datetime | None = None) -> list[tuple[Table, int]]:
     """What the limits on retention say is to be removed now: unused things without an account, and archived ones."""
     at = at or datetime.now(UTC)
     rules = {"browser_days": f"owner NOT LIKE '{PREFIX}%'", "archive_days": "archived IS NOT NULL"}
@@ -161,9 +159,8 @@ def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, in
         before = (at - timedelta(days=days)).strftime("%Y-%m-%d %H:%M:%S")
         for thing in TABLES if days else ():
             used = last_used(store, thing)
-            query = (
-                f"SELECT {_KEY[thing]}, coalesce(max(archived), '') FROM {thing} WHERE {rule} GROUP BY {_KEY[thing]}"
-            )
+            key = SHARED_BY[thing]
+            query = f"SELECT {key}, coalesce(max(archived), '') FROM {thing} WHERE {rule} GROUP BY {key}"
             for number, archived in store.connection.execute(query).fetchall():
                 if max(used[number], archived) < before:
                     found[thing, number] = None
@@ -172,18 +169,18 @@ def expired(store: Database, at: datetime | None = None) -> list[tuple[Table, in
 
 def remove_expired(store: Database, at: datetime | None = None) -> int:
     """Remove what is expired; gives how many lists and searches that were."""
-    gone = expired(store, at)
+    gone = find_expired(store, at)
     for thing, number in gone:
-        delete_kept(store, thing, number)
+        delete_request(store, thing, number)
     return len(gone)
 
 
 def remove_person(store: Database, key: str) -> None:
     """Remove an account with everything it owns; marks and draws it made for others stay without its name."""
     for thing in TABLES:
-        query = f"SELECT DISTINCT {_KEY[thing]} AS shared_number FROM {thing} WHERE owner = ?"
+        query = f"SELECT DISTINCT {SHARED_BY[thing]} AS shared_number FROM {thing} WHERE owner = ?"
         for row in store.connection.execute(query, (key,)).fetchall():
-            delete_kept(store, thing, row["shared_number"])
+            delete_request(store, thing, row["shared_number"])
     with store.transaction() as connection:
         stranger = new_token()
         for table in ("mark", "list_mark", "draw"):

@@ -1,4 +1,7 @@
-"""Backups: copies of the server's databases in one file, taken while it runs, checked before they are put back."""
+"""Backups: copies of the server's databases in one file, taken while it runs, checked before they are put back.
+
+A backup is the same SQLite file wherever it comes from; rows of PostgreSQL are copied to one and back.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,31 @@ import sqlite3
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import orjson
 
-from evenrank.app.storage.store import desk_schema, now
+from evenrank.app.storage.store import app_schema, now
 from evenrank.database.database import Location, is_database_address
 from evenrank.database.schema import Schema
-from evenrank.database.sqlite import SqliteFile
-from evenrank.database.sqlite_checksums import find_damage
-from evenrank.database.sqlite_connection import read_only
-from evenrank.errors import DamagedStoreError, EvenrankError, input_error, reason_of
+from evenrank.database.sqlite import SqliteFile, open_file
+from evenrank.database.sqlite_connection import TABLE as CHECKSUMS
+from evenrank.database.sqlite_connection import find_damage, read_only
+from evenrank.errors import DamagedStoreError, EvenrankError, ExistingFileError, input_error, reason_of
 from evenrank.io.atomic import atomic_file, sync_folder, temporary_file, temporary_folder
-from evenrank.trec.assessment.store import judgments_schema
+from evenrank.trec.assessment.votes import judgments_schema
+
+if TYPE_CHECKING:
+    from evenrank.database.postgres import PostgresDatabase
 
 FORMAT = 1
 CONTENTS = "contents.json"
-SCHEMAS: dict[str, Callable[[], Schema]] = {"store": desk_schema, "judgments": judgments_schema}
+SCHEMAS: dict[str, Callable[[], Schema]] = {"store": app_schema, "judgments": judgments_schema}
 """What a backup may hold: lists and searches of the web app, and judgments."""
 MAX_BYTES = 64 << 30
 """Longest database that is restored."""
@@ -42,6 +48,8 @@ UNREADABLE = (
     *(EOFError, KeyError, TypeError, ValueError, OverflowError),
 )
 """What damaged archives make `zipfile` and the reading of their contents raise."""
+BATCH = 500
+"""Rows that are copied together."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +128,6 @@ def restore_backup(source: Path, targets: Mapping[str, Location], *, replace: bo
 
 def _put_back(kind: str, path: Path, target: Location, replace: bool) -> None:
     if is_database_address(target):
-        from evenrank.app.storage.transfer import copy_in
-
         copy_in(path, str(target), SCHEMAS[kind](), replace=replace)
     else:
         os.replace(path, target)
@@ -140,8 +146,6 @@ def _copy(kind: str, location: Location, copy: Path) -> Path:
     """A consistent copy of a database: of a file, by SQLite's own online backup."""
     path = copy.with_suffix(".rows") if is_database_address(location) else Path(location)
     if is_database_address(location):
-        from evenrank.app.storage.transfer import copy_out
-
         copy_out(str(location), SCHEMAS[kind](), path)
     with SqliteFile(path) as source, closing(sqlite3.connect(copy)) as target:
         try:
@@ -203,3 +207,58 @@ def _damage(path: Path) -> list[str]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def copy_out(address: str, schema: Schema, target: Path) -> None:
+    """Copy the tables in a PostgreSQL database, as they are at one moment, to a new SQLite file."""
+    from evenrank.database.postgres import open_postgres
+
+    with (
+        open_postgres(address, schema) as source,
+        open_file(SqliteFile(target), schema, may_create=True) as file,
+        source.snapshot(),
+        file.transaction() as connection,
+    ):
+        connection.execute("DELETE FROM setting")
+        for table, columns in _tables(connection):
+            rows = source.stream(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1", BATCH)
+            connection.executemany(_insert(table, columns), rows)
+
+
+def copy_in(source: Path, address: str, schema: Schema, *, replace: bool) -> None:
+    """Copy the tables of an SQLite file to a PostgreSQL database, all or nothing; `replace` removes those there."""
+    from evenrank.database.postgres import PostgresDatabase, create_or_upgrade
+
+    with (
+        open_file(SqliteFile(source), schema) as file,
+        PostgresDatabase(address, schema.namespace) as target,
+        target.transaction() as connection,
+    ):
+        if replace:
+            connection.execute(f"DROP SCHEMA IF EXISTS {schema.namespace} CASCADE")
+        if not create_or_upgrade(connection, schema):
+            raise ExistingFileError(f"{target.path}: has tables of {schema.name} already (replace them with --force)")
+        connection.execute("DELETE FROM setting")
+        for table, columns in _tables(file.connection):
+            rows = file.connection.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1")
+            connection.executemany(_insert(table, columns), map(tuple, rows))
+            _continue_numbers(connection, table, columns[0])
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
+    """Names of tables with their columns, in the order of creation: no row comes before one it refers to."""
+    names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
+    for table in (name for (name,) in connection.execute(names).fetchall() if name != CHECKSUMS):
+        yield table, [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def _insert(table: str, columns: list[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _continue_numbers(connection: PostgresDatabase, table: str, column: str) -> None:
+    """Numbers given out from now on follow those that were copied."""
+    sequence = connection.execute("SELECT pg_get_serial_sequence(?, ?)", (table, column)).fetchone()
+    if sequence is not None and sequence[0] is not None:
+        last = f"(SELECT coalesce(max({column}), 0) + 1 FROM {table})"
+        connection.execute(f"SELECT setval(?, {last}, false)", (sequence[0],))

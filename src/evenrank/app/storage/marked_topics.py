@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from evenrank.app.request.question import question_from_json
-from evenrank.app.storage.store import desk_schema
+from evenrank.app.storage.store import app_schema
 from evenrank.core.records import Topic
 from evenrank.database.database import Connection, Location, is_database_address, open_database
 from evenrank.database.sqlite_connection import read_only
@@ -49,7 +49,7 @@ def marked_topics(store: Location) -> list[Topic]:
 def _reading(store: Location) -> Iterator[Connection]:
     """A connection that sees one state of the store and changes nothing."""
     if is_database_address(store):
-        with open_database(store, desk_schema()) as database, database.snapshot():
+        with open_database(store, app_schema()) as database, database.snapshot():
             yield database.connection
         return
     file = read_only(Path(store))

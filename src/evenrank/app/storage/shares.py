@@ -6,53 +6,37 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenrank.app.request.question import question_from_json
-from evenrank.app.storage.kept import Kept, Table, delete_kept
-from evenrank.app.storage.store import now
+from evenrank.app.storage.saved_request import SHARED_BY, TABLES, SavedRequest, Table, delete_request
+from evenrank.app.storage.store import now, upsert
 from evenrank.database.database import Database
-from evenrank.errors import EvenrankError
 
 ShareRole = Literal["editor", "reader"]
 PREFIX = "wiki:"
 """In front of the names of people who sign in with their account of the wiki."""
+_SAVE_SHARE = upsert("share", ("thing", "number", "person"), "role")
 
 
-UPSERT = (
-    "INSERT INTO share (thing, number, person, role) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (thing, number, person) DO UPDATE SET role = excluded.role"
-)
-
-
-def table_of(kept: Kept) -> Table:
-    """The table that a list or search is in."""
-    return "saved_search" if hasattr(kept, "plan") else "work_list"
-
-
-def number_of(kept: Kept) -> int:
-    """The number under which it is shared: all versions of a list are shared together."""
-    return int(getattr(kept, "series", 0) or kept.number)
-
-
-def role_in(store: Database, kept: Kept, person: str) -> str:
+def role_in(store: Database, saved: SavedRequest, person: str) -> str:
     """The role of somebody with whom it is shared; empty for anybody else."""
     query = "SELECT role FROM share WHERE thing = ? AND number = ? AND person = ?"
-    row = store.connection.execute(query, (table_of(kept), number_of(kept), person)).fetchone()
+    row = store.connection.execute(query, (saved.table, saved.shared_number, person)).fetchone()
     return str(row["role"]) if row else ""
 
 
-def shares_of(store: Database, kept: Kept) -> list[tuple[str, str]]:
+def shares_of(store: Database, saved: SavedRequest) -> list[tuple[str, str]]:
     """(person, role) of everybody with whom it is shared."""
     query = "SELECT person, role FROM share WHERE thing = ? AND number = ? ORDER BY person"
-    return [(row["person"], row["role"]) for row in store.connection.execute(query, (table_of(kept), number_of(kept)))]
+    return [(row["person"], row["role"]) for row in store.connection.execute(query, (saved.table, saved.shared_number))]
 
 
-def share_with(store: Database, kept: Kept, person: str, role: ShareRole | None) -> None:
+def share_with(store: Database, saved: SavedRequest, person: str, role: ShareRole | None) -> None:
     """Share with a person, or stop doing so."""
-    key = (table_of(kept), number_of(kept), person)
+    key = (saved.table, saved.shared_number, person)
     with store.transaction() as connection:
         if role is None:
             connection.execute("DELETE FROM share WHERE thing = ? AND number = ? AND person = ?", key)
         else:
-            connection.execute(UPSERT, (*key, role))
+            connection.execute(_SAVE_SHARE, (*key, role))
 
 
 @dataclass(frozen=True)
@@ -70,17 +54,15 @@ class Owned:
     """`owner`, `editor` or `reader`."""
 
 
-def found_again(store: Database, person: str, words: str = "", limit: int = 200) -> list[Owned]:
+def find_owned(store: Database, person: str, words: str = "", limit: int = 200) -> list[Owned]:
     """The lists and searches that somebody owns or shares, the newest first; of a list its newest version."""
     rows = []
-    tables: tuple[Table, ...] = ("work_list", "saved_search")
-    for thing in tables:
+    for thing in TABLES:
         is_list = thing == "work_list"
-        key = "series" if is_list else "number"
         newest = "AND t.number = (SELECT max(number) FROM work_list o WHERE o.series = t.series)" if is_list else ""
         query = (
             f"SELECT t.*, s.role AS shared FROM {thing} t LEFT JOIN share s "
-            f"ON s.thing = '{thing}' AND s.number = t.{key} AND s.person = :person "
+            f"ON s.thing = '{thing}' AND s.number = t.{SHARED_BY[thing]} AND s.person = :person "
             f"WHERE (t.owner = :person OR s.role IS NOT NULL) {newest} ORDER BY t.number DESC LIMIT :limit"
         )
         for row in store.connection.execute(query, {"person": person, "limit": limit}):
@@ -98,40 +80,40 @@ def found_again(store: Database, person: str, words: str = "", limit: int = 200)
                 )
             )
     wanted = words.casefold().split()
-    kept = [row for row in rows if all(word in row.title.casefold() for word in wanted)]
-    return sorted(kept, key=lambda row: row.created, reverse=True)[:limit]
+    saved = [row for row in rows if all(word in row.title.casefold() for word in wanted)]
+    return sorted(saved, key=lambda row: row.created, reverse=True)[:limit]
 
 
-def rename(store: Database, kept: Kept, name: str) -> None:
+def rename(store: Database, saved: SavedRequest, name: str) -> None:
     """Another title."""
-    _set(store, kept, "name", name or None)
+    _set(store, saved, "name", name or None)
 
 
-def archive(store: Database, kept: Kept, is_archived: bool) -> None:
+def archive(store: Database, saved: SavedRequest, is_archived: bool) -> None:
     """Put it away, or take it out again."""
-    _set(store, kept, "archived", now() if is_archived else None)
+    _set(store, saved, "archived", now() if is_archived else None)
 
 
-def make_private(store: Database, kept: Kept, is_private: bool) -> None:
+def make_private(store: Database, saved: SavedRequest, is_private: bool) -> None:
     """Whether only the owner, and those it is shared with, may see it."""
-    _set(store, kept, "is_private", int(is_private))
+    _set(store, saved, "is_private", int(is_private))
 
 
-def hand_to(store: Database, before: str, person: str) -> None:
+def transfer_ownership(store: Database, before: str, person: str) -> None:
     """Everything that a browser owns becomes a person's, who signed in there."""
     with store.transaction() as connection:
-        for table in ("work_list", "saved_search"):
+        for table in TABLES:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner = ?", (person, before))
 
 
-def delete(store: Database, kept: Kept) -> None:
+def delete(store: Database, saved: SavedRequest) -> None:
     """Remove it with its versions, draws, marks and shares."""
-    delete_kept(store, table_of(kept), number_of(kept))
+    delete_request(store, saved.table, saved.shared_number)
 
 
-def _set(store: Database, kept: Kept, column: str, value: str | int | None) -> None:
-    if column not in ("name", "archived", "is_private"):
-        raise EvenrankError(f"no such column: {column}")
-    key = "series" if table_of(kept) == "work_list" else "number"
+def _set(
+    store: Database, saved: SavedRequest, column: Literal["name", "archived", "is_private"], value: str | int | None
+) -> None:
+    change = f"UPDATE {saved.table} SET {column} = ? WHERE {SHARED_BY[saved.table]} = ?"
     with store.transaction() as connection:
-        connection.execute(f"UPDATE {table_of(kept)} SET {column} = ? WHERE {key} = ?", (value, number_of(kept)))
+        connection.execute(change, (value, saved.shared_number))

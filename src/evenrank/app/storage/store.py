@@ -1,15 +1,18 @@
-"""The desk's store, in an SQLite file or in PostgreSQL: work lists, saved searches, draws and marks."""
+"""The store, in an SQLite file or in PostgreSQL: schema, limits, secret, and the page ids its numbers stand for."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
+from evenrank.core.text_ids import TextIds
 from evenrank.database.database import Connection, Database, Location, open_database
 from evenrank.database.schema import Schema
-from evenrank.errors import DamagedStoreError
+from evenrank.errors import DamagedStoreError, EvenrankError
+from evenrank.trec.collection import Collection
 
 VERSION = 5
 """A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
@@ -17,9 +20,9 @@ TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
 WAIT_SECONDS = 4.0
 """How long a visitor waits for another process that writes, before being asked to try again."""
-
 MAX_BYTES = 20 << 30
 """Size at which the store takes nothing more: about a million lists. Visitors are then asked to come back later."""
+SETTING = "text_ids"
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,12 @@ LIMITS = {
 which unused things without an account, and archived ones, are removed (0 for never)."""
 
 
-def open_desk_store(location: Location) -> Database:
+def open_app_store(location: Location) -> Database:
     """The store at a location, made if it is not there; an error when something else is there."""
-    return open_database(location, desk_schema(), may_create=True, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES)
+    return open_database(location, app_schema(), may_create=True, wait_seconds=WAIT_SECONDS, max_bytes=MAX_BYTES)
 
 
-def desk_schema() -> Schema:
+def app_schema() -> Schema:
     """What a store of work lists holds, and the steps from earlier versions."""
 
     def read(name: str) -> str:
@@ -74,6 +77,14 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def upsert(table: str, key: tuple[str, ...], *others: str) -> str:
+    """SQL that adds a row with these columns, or changes the others of the row that has this key."""
+    columns, changes = (*key, *others), ", ".join(f"{name} = excluded.{name}" for name in others)
+    places = ", ".join("?" * len(columns))
+    row = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
+    return f"{row} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
+
+
 def server_secret(store: Database) -> str:
     """The secret that all draws are seeded with; it never leaves the store."""
     row = store.connection.execute("SELECT value FROM setting WHERE name = 'secret'").fetchone()
@@ -90,3 +101,40 @@ def limit_of(store: Database, name: str) -> int:
 
 def _add_secret(connection: Connection) -> None:
     connection.execute("INSERT INTO setting VALUES ('secret', ?)", (secrets.token_hex(32),))
+
+
+def keep_id_numbers(store: Database, collection: Collection) -> None:
+    """Remember which ids the numbers in the store stand for; an error when those of the collection differ."""
+    ids = collection.text_ids
+    known = _known(store)
+    if known is None and ids is None:
+        return
+    n_ids, digest = known or (0, digest_of(TextIds(), 0))
+    has_lists = "SELECT EXISTS (SELECT 1 FROM work_list) OR EXISTS (SELECT 1 FROM saved_search)"
+    is_empty = not store.connection.execute(has_lists).fetchone()[0]
+    is_same = ids is not None and len(ids) >= n_ids and digest_of(ids, n_ids) == digest
+    if not is_empty and (known is None or not is_same):
+        raise EvenrankError(
+            f"{store.path}: its lists are of a collection with other page ids than {collection.path} "
+            "(name another file with --store, or import into the folder in which the ids were first imported)"
+        )
+    value = None if ids is None else f"{len(ids)} {digest_of(ids, len(ids))}"
+    if value == (known and f"{n_ids} {digest}"):
+        return
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM setting WHERE name = ?", (SETTING,))
+        if value is not None:
+            connection.execute("INSERT INTO setting VALUES (?, ?)", (SETTING, value))
+
+
+def _known(store: Database) -> tuple[int, str] | None:
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SETTING,)).fetchone()
+    if row is None:
+        return None
+    n_ids, digest = str(row[0]).split()
+    return int(n_ids), digest
+
+
+def digest_of(ids: TextIds, n_ids: int) -> str:
+    """A digest of the first ids, in the order of their numbers."""
+    return hashlib.sha256("\n".join(ids.texts(range(1, n_ids + 1))).encode()).hexdigest()[:32]

@@ -130,8 +130,8 @@ def _efforts(settings: OptimalList, problem: CompoundProblem, depths: Sequence[i
 def list_problem(
     settings: OptimalList, candidates: Candidates, target: EstimatedTarget, depth: int, attention: Attention = LOG
 ) -> CompoundProblem:
-    """The compound problem of a topic at a depth, over all candidates; a group that is fully unknown and has no target is
-    left out."""
+    """The compound problem of a topic at a depth, over all candidates, without the unknown group if it has no
+    target."""
     is_counted = np.ones(len(target.values), np.bool_)
     is_counted[0] = target.values[0] > 0.0
     occurs = np.bincount(candidates.alignment.page_type, minlength=len(candidates.alignment.rows)) > 0

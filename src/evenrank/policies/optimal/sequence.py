@@ -36,7 +36,7 @@ from evenrank.policies.optimal.solver import (
 )
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
 from evenrank.policies.relevance import relevance_order
-from evenrank.trec.estimated_target import soft_exposure
+from evenrank.trec.target_choice import soft_exposure
 
 WORTH_OF_RELEVANCE = 0.0125
 """What the most relevant ranking gains over one without any relevance, as a share of the squared total exposure."""

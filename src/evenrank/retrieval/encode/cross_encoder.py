@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
 from evenrank.parallel import n_cores
-from evenrank.retrieval.encode.encoder import Device, torch_network
-from evenrank.retrieval.encode.encoder_files import CROSS_ENCODER, packaged_files
-from evenrank.retrieval.encode.network import Network
-from evenrank.retrieval.encode.text_cache import PairScores
+from evenrank.retrieval.encode.encoder import CROSS_ENCODER, Device, Network, packaged_files, torch_network
 from evenrank.retrieval.encode.torch_network import TorchNetwork
+from evenrank.retrieval.encode.vector_cache import PairScores
 from evenrank.retrieval.engine.protocol import Engine
 
 N_TOKENS = 200

@@ -7,25 +7,58 @@ topic is near to; taking it away from the topic's vector leaves what is particul
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from evenrank.core.records import Topic
-from evenrank.core.types import Floats
+from evenrank.core.settings import check_value
+from evenrank.core.types import FilePath, Floats
+from evenrank.errors import EvenrankError
+from evenrank.io.atomic import atomic_file
 from evenrank.progress import track
-from evenrank.retrieval.encode.encoder import Encoder, Vectors
-from evenrank.retrieval.encode.page_text import encoded_texts
-from evenrank.retrieval.encode.text_cache import TextVectors
-from evenrank.retrieval.encode.vector_cache import VectorCache, dot_products
-from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.encode.encoder import Encoder, EncoderSettings, Vectors
+from evenrank.retrieval.encode.vector_cache import TextVectors, VectorCache, dot_products
+from evenrank.retrieval.engine.engines import index_folder, open_index
+from evenrank.retrieval.engine.protocol import Engine, StoredPage
 from evenrank.retrieval.word_lists import lines_of
+from evenrank.trec.collection import Collection, as_collection
+from evenrank.wikipedia.annotate.wikitext import first_paragraph
+
+_SENTENCE_END = re.compile(r"(?<=[^\s.][^\s.][^\s.])[.!?][\"'”’)\]]*(?=\s+[\"'“‘(\[]?[^\W\d_a-z])|[。！？।]")
+"""A full stop after a word of three letters or more, before a capital: neither "b." nor "U.S." nor "St." ends one."""
+LONGEST_SENTENCE = 600
+"""Characters that are searched for the end of a sentence."""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, at most 600 characters."""
+    head = text.lstrip()[:LONGEST_SENTENCE]
+    end = _SENTENCE_END.search(head)
+    return head[: end.end()].rstrip() if end else head
+
+
+def title_and_sentence(title: str, opening: str) -> str:
+    """What a page says of itself: its title and the first sentence of its first paragraph."""
+    lead = " ".join(first_paragraph(opening)[0].split())
+    return f"{title}. {first_sentence(lead)}"
+
+
+def encoded_texts(page: StoredPage) -> tuple[str, ...]:
+    """The texts of a page whose vectors make up its own: what it says of itself, and what others filed it under."""
+    said = title_and_sentence(page.title, page.opening)
+    if not page.categories:
+        return (said,)
+    return said, f"{page.title}; {'; '.join(page.categories)}"
+
 
 TITLE_SHARE = 0.5
 """Share of the title in a topic's vector; the keywords, however many, have the rest (chosen on the topics of 2022)."""
@@ -151,3 +184,43 @@ def _named(texts: Sequence[str]) -> list[str]:
 def _direction(vectors: Floats) -> Floats:
     mean = vectors.mean(axis=0)
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12))
+
+
+RECORD = "vectors.json"
+"""File beside an index that says which encoder made the vectors of all pages, and in which arithmetic."""
+PAGES_AT_ONCE = 100_000
+"""Pages whose vectors are made before the file is read again."""
+
+
+def encode_index(collection: Collection | FilePath, encoder: EncoderSettings | None = None) -> DenseScorer:
+    """The vectors of all pages of a collection's index, made as far as they are missing.
+
+    An interrupted call resumes where it stopped: vectors are kept beside the index as they are made. The index records
+    the encoder and its arithmetic, so that searches use the same.
+    """
+    opened = as_collection(collection)
+    scorer = DenseScorer.open(open_index(opened), Encoder(encoder), index_folder(opened))
+    page_ids = scorer.engine.page_ids()
+    for start in range(0, len(page_ids), PAGES_AT_ONCE):
+        scorer.encode(np.asarray(page_ids[start : start + PAGES_AT_ONCE]), "vectors")
+    _record(index_folder(opened), scorer.encoder)
+    return scorer
+
+
+def recorded_encoder(folder: Path) -> EncoderSettings | None:
+    """The encoder whose vectors an index has for all pages; None when it has none."""
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    try:
+        record = orjson.loads(path.read_bytes())
+        settings: EncoderSettings = check_value(record["encoder"], EncoderSettings)
+    except (ValueError, KeyError, TypeError) as error:
+        raise EvenrankError(f"{path}: damaged: {error} (run: evenrank index --dense)") from error
+    return settings
+
+
+def _record(folder: Path, encoder: Encoder) -> None:
+    record = {"encoder": asdict(encoder.settings), "fingerprint": encoder.fingerprint, "arithmetic": encoder.arithmetic}
+    with atomic_file(folder / RECORD) as file:
+        file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")

@@ -1,4 +1,4 @@
-"""The visible list of engines (a new one is one file and one line here), and the index that one of them holds."""
+"""The engines by the scheme of their address, and the index that one of them holds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import orjson
 from evenrank.errors import NoIndexError, UnknownNameError
 from evenrank.io.atomic import atomic_file
 from evenrank.parallel import n_cores
+from evenrank.plugins import Registry, instances
 from evenrank.retrieval.engine.protocol import Engine, IndexLayout
 from evenrank.retrieval.engine.tantivy_engine import TantivyEngine
+from evenrank.trec.arrays import CLASS_FILES
 from evenrank.trec.collection import Collection
-from evenrank.trec.page_classes import CLASS_FILES
 
 DEFAULT_ADDRESS = "tantivy"
 """The engine of an index unless another is named: a folder on this machine."""
@@ -71,14 +72,14 @@ def _open_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads:
     return OpenSearchEngine.open(address, folder, layout)
 
 
-ENGINES: dict[str, EngineKind] = {
-    kind.scheme: kind
-    for kind in (
-        EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy),
-        EngineKind("opensearch", "a cluster: opensearch://HOST:PORT,…", _create_opensearch, _open_opensearch),
-    )
-}
-"""Engines by the scheme of their address."""
+OPENSEARCH = EngineKind("opensearch", "a cluster: opensearch://HOST:PORT,…", _create_opensearch, _open_opensearch)
+"""Offered by an entry point of this package, as the engines of other packages are."""
+ENGINES: Registry[EngineKind] = Registry(
+    "engines",
+    {"tantivy": EngineKind("tantivy", "a folder on this machine (the default)", _create_tantivy, _open_tantivy)},
+    instances(EngineKind, lambda kind: kind.scheme),
+)
+"""Engines by the scheme of their address; all but the default one come in as plug-ins do."""
 
 
 def engine_kind(address: str) -> EngineKind:

@@ -6,15 +6,19 @@ import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import orjson
 
+from evenrank.core.groups import UNKNOWN_MASK
+from evenrank.core.records import NO_CLASS, Article
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.garbage import rare_collections
-from evenrank.io.articles import MappedBatch, map_articles
+from evenrank.io.articles import ArticleFile, MappedBatch, map_articles
 from evenrank.io.content import START, Position
 from evenrank.io.faults import FaultLog
 from evenrank.io.locking import only_writer
@@ -29,23 +33,104 @@ from evenrank.retrieval.engine.engines import (
     sources_of,
     write_state,
 )
-from evenrank.retrieval.engine.index_pages import (
-    PageFields,
-    PreparedPages,
-    is_plain,
-    latest_pages,
-    page_fields,
-    prepare_pages,
-    with_metadata,
-)
-from evenrank.retrieval.engine.protocol import Engine, PreparingEngine
+from evenrank.retrieval.engine.protocol import Engine, IndexLayout, IndexPage, PreparingEngine
+from evenrank.trec.arrays import names_at
 from evenrank.trec.checksums import write_checksums
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection
-from evenrank.wikipedia.annotate.links import site_names
+from evenrank.trec.collection import Collection, as_collection
+from evenrank.trec.dimensions import OCCUPATION
+from evenrank.wikipedia.annotate.inline import ENGLISH, Namespaces, site_names
+from evenrank.wikipedia.annotate.templates import infobox_names
+from evenrank.wikipedia.annotate.wikitext import has_markup, opening_paragraph, parse_wikitext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class PageFields(NamedTuple):
+    """The text of one page, field by field (a plain tuple, because millions of them travel between processes)."""
+
+    page_id: int
+    title: str
+    lead: str
+    text: str
+    categories: str
+    infobox: str
+    kind: str
+
+
+def page_fields(articles: tuple[Article, ...], namespaces: Namespaces = ENGLISH) -> list[PageFields]:
+    """The fields of each article. Words of infoboxes and table cells are topical, and some pages have no others."""
+    return [_fields(article, namespaces) for article in articles]
+
+
+def _fields(article: Article, namespaces: Namespaces) -> PageFields:
+    if not has_markup(article.text):
+        return PageFields(article.page_id, article.title, opening_paragraph(article.text), article.text, "", "", "")
+    page = parse_wikitext(article.text, namespaces)
+    boxed = "\n".join(part for part in (page.infobox_values, page.tables) if part)
+    filed, kind = "\n".join(page.categories), infobox_names(article.text, namespaces.language)
+    return PageFields(article.page_id, article.title, page.lead, page.body, filed, boxed, kind)
+
+
+def is_plain(source: ArticleFile, n_bytes: int = 1 << 18) -> bool:
+    """Whether most articles at the start of a corpus are text without markup."""
+    head = next(source.raw_batches(FaultLog(), size=n_bytes), None)
+    articles = source.parse(head).articles if head else ()
+    return 2 * sum(has_markup(article.text) for article in articles) < len(articles)
+
+
+def latest_pages(fields: list[PageFields]) -> list[PageFields]:
+    """Each page once: of a page that is there twice, the later one."""
+    return list({page.page_id: page for page in fields}.values())
+
+
+def with_metadata(collection: Collection, fields: list[PageFields]) -> Iterator[IndexPage]:
+    """Pages with the groups and the quality that the collection has for them."""
+    rows = collection.rows_of(np.array([page.page_id for page in fields], np.int32))
+    known = rows >= 0
+    masks = {name: np.where(known, mask[rows], UNKNOWN_MASK).tolist() for name, mask in collection.masks.items()}
+    classes = np.where(known, collection.quality_class[rows], NO_CLASS).tolist()
+    scores = np.where(known, collection.quality_score[rows], np.nan).tolist()
+    named = names_at(collection.classes, rows)
+    for page, names, quality, score, *groups in zip(fields, named, classes, scores, *masks.values(), strict=True):
+        by_name = dict(zip(masks, groups, strict=True))
+        page_id, title, lead, text, filed, boxed, kind = page
+        kinds = (*occupations(by_name.get(OCCUPATION.name, UNKNOWN_MASK)), *names)
+        if kinds:
+            kind = "\n".join(filter(None, (kind, *kinds)))
+        yield IndexPage(page_id, title, lead, text, filed, boxed, kind, by_name, quality, score)
+
+
+@lru_cache(4096)
+def occupations(mask: int) -> tuple[str, ...]:
+    """The occupations of a person, by the mask of that dimension; none when they are not known."""
+    return tuple(name for position, name in enumerate(OCCUPATION.groups) if position and mask >> position & 1)
+
+
+class PreparedPages(NamedTuple):
+    """Pages as the requests that add them to an engine on other machines."""
+
+    n_pages: int
+    documents: list[bytes]
+
+
+def prepare_pages(
+    articles: tuple[Article, ...],
+    fields: Callable[[tuple[Article, ...]], list[PageFields]],
+    layout: IndexLayout,
+    path: Path,
+) -> PreparedPages:
+    """Articles of the collection at `path` as documents: most of the client's work. Runs on the executors of Spark."""
+    from evenrank.retrieval.engine.opensearch_index import bulk_bodies
+
+    latest = latest_pages(fields(articles))
+    return PreparedPages(len(latest), list(bulk_bodies(with_metadata(_collection(path), latest), layout)))
+
+
+@lru_cache(maxsize=1)
+def _collection(path: Path) -> Collection:
+    return Collection.open(path)
+
 
 COMMIT_EVERY = 250_000
 """Pages between commits: what a killed build may lose."""
@@ -59,6 +144,7 @@ def build_index(
     *,
     engine: str | None = None,
     n_threads: int | None = None,
+    workers: int | None = None,
     commit_every: int = COMMIT_EVERY,
     on_commit: Callable[[int], None] = lambda n_added: None,
     spark: SparkSession | None = None,
@@ -66,15 +152,17 @@ def build_index(
     """The index of a collection's corpus. A finished one is opened, a stopped one finished, any other replaced.
 
     `engine` is the address of the engine that is to hold it; None keeps the engine that the collection's index has.
-    `faults` gathers the records of the corpus that are skipped because they are broken. The executors of a `spark`
-    session turn articles into documents for an engine on other machines; they see the collection under the same path.
+    `n_threads` write the index, by default one for each core; `workers` are processes that parse the articles for them,
+    by default this one alone. `faults` gathers the records of the corpus that are skipped because they are broken. The
+    executors of a `spark` session turn articles into documents for an engine on other machines; they see the collection
+    under the same path.
     """
-    collection, faults = given_collection(collection), FaultLog() if faults is None else faults
+    collection, faults = as_collection(collection), FaultLog() if faults is None else faults
     if collection.corpus is None:
         raise EvenrankError(f"{collection.path}: no corpus (import the collection with --corpus)")
     n_threads = n_cores() if n_threads is None else max(1, n_threads)
     with _only_build(collection, engine), rare_collections():
-        return _build(collection, faults, engine, n_threads, commit_every, on_commit, spark)
+        return _build(collection, faults, engine, n_threads, workers, commit_every, on_commit, spark)
 
 
 @contextmanager
@@ -107,6 +195,7 @@ def _build(
     faults: FaultLog,
     engine: str | None,
     n_threads: int,
+    workers: int | None,
     commit_every: int,
     on_commit: Callable[[int], None],
     spark: SparkSession | None,
@@ -121,7 +210,7 @@ def _build(
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
     start = build.reached.position
     source = collection.open_corpus()
-    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else n_threads
+    n_workers = 1 if n_threads <= THREADS_FED_BY_ONE and is_plain(source) else workers
     fields = partial(page_fields, namespaces=site_names(source.site))
     path = collection.path.absolute()
     function = fields if spark is None else partial(prepare_pages, fields=fields, layout=opened.layout, path=path)

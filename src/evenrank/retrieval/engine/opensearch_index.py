@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import orjson
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, MissingExtraError
 from evenrank.retrieval.engine.analysis import Analyser, analyse, analyser_for, field_texts
 from evenrank.retrieval.engine.protocol import (
     POSITION_FIELDS,
     SHOWN_FIELDS,
     TEXT_FIELDS,
+    EngineUnavailableError,
     IndexLayout,
     IndexPage,
     set_bits,
     shown_texts,
 )
+
+if TYPE_CHECKING:
+    from opensearchpy import OpenSearch
+
 
 SCHEME = "opensearch://"
 ADDRESS_FORM = "opensearch://HOST:PORT[,HOST:PORT…][/NAME][?shards=N]"
@@ -137,3 +144,90 @@ def bulk_bodies(pages: Iterable[IndexPage], layout: IndexLayout) -> Iterator[byt
 def bulk_lines(records: Iterable[Any]) -> bytes:
     """Records as the bulk interface takes them, one a line."""
     return b"".join(orjson.dumps(record) + b"\n" for record in records)
+
+
+TIMEOUT_SECONDS = 60
+MOST_TRIES = 4
+HOST_PAUSE_SECONDS = 2
+"""How long a host that failed is left alone before it is asked again."""
+BUSY = frozenset({429, 502, 503, 504})
+"""Statuses of answers after which another try may succeed."""
+PATIENCE_SECONDS = 300.0
+"""How long a build waits for a cluster that is busy or away, before it ends and has to be resumed."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+"""Seconds between two tries of a build, twice as long each time."""
+
+
+def connect_cluster(address: Address) -> OpenSearch:
+    """A client of the cluster's hosts, which asks another one when one is away."""
+    try:
+        from opensearchpy import OpenSearch
+    except ImportError:
+        raise MissingExtraError("an index on OpenSearch", "fleet") from None
+    hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
+    return OpenSearch(
+        hosts,
+        timeout=TIMEOUT_SECONDS,
+        max_retries=MOST_TRIES,
+        retry_on_timeout=True,
+        dead_timeout=HOST_PAUSE_SECONDS,
+        timeout_cutoff=1,
+    )
+
+
+def patiently(call: Callable[[], None]) -> None:
+    """Call, again and again while the engine is unavailable; its last error when that takes too long."""
+    deadline, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
+    while True:
+        try:
+            return call()
+        except EngineUnavailableError:
+            if time.monotonic() + pause > deadline:
+                raise
+        time.sleep(pause)
+        pause = min(2.0 * pause, LONGEST_PAUSE)
+
+
+@contextmanager
+def translated(address: Address) -> Iterator[None]:
+    """Errors of the client as ours: the engine is away, or it refused what was asked."""
+    from opensearchpy import exceptions
+
+    try:
+        yield
+    except exceptions.ConnectionError as error:
+        raise EngineUnavailableError(f"OpenSearch does not answer at {', '.join(address.hosts)}") from error
+    except exceptions.TransportError as error:
+        if error.status_code in BUSY:
+            raise EngineUnavailableError(f"OpenSearch is busy or incomplete: {error.error}") from error
+        raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
+
+
+def send_changes(client: OpenSearch, address: Address, index: str, body: bytes) -> None:
+    """Send changes, again while the cluster is busy or away: a page is known by its id, so none is added twice."""
+    patiently(lambda: _send(client, address, index, body))
+
+
+def _send(client: OpenSearch, address: Address, index: str, body: bytes) -> None:
+    with translated(address):
+        answer = client.bulk(body=body, index=index)
+    if not answer["errors"]:
+        return
+    for item in answer["items"]:
+        ((action, result),) = item.items()
+        if result["status"] >= 300 and not (action == "delete" and result["status"] == 404):
+            reason = result.get("error", {}).get("reason", result["status"])
+            kind = EngineUnavailableError if result["status"] in BUSY else EvenrankError
+            raise kind(f"{index}: page {result['_id']} was not taken: {reason}")
+
+
+def count_data_nodes(client: OpenSearch) -> int:
+    """Nodes of the cluster that hold data."""
+    return max(1, int(client.cluster.health()["number_of_data_nodes"]))
+
+
+def failure_reason(answer: dict[str, Any]) -> str:
+    """Why a search, or one of its shards, failed."""
+    error = answer.get("error", answer.get("_shards", {}))
+    causes = error.get("root_cause") or error.get("failures") or [{}]
+    return str(causes[0].get("reason") or error.get("reason") or error)

@@ -1,15 +1,24 @@
-"""The tantivy engine: an index in a folder, opened in milliseconds, committed atomically."""
+"""The tantivy engine: an index in a folder, opened in milliseconds, committed atomically.
+
+A search for each of thirty groups costs thirty times what a plain one does, because the words are looked up anew each
+time, however few pages a group has. Here one search goes deep among the pages of all groups at once, and its hits are
+dealt out to the groups they belong to. A group that has enough of them is answered; the others are searched for again,
+deeper, until they have enough or there are no more pages. What is found is the same, page by page.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from evenrank.errors import EvenrankError, reason_of
@@ -31,18 +40,172 @@ from evenrank.retrieval.engine.protocol import (
     round_scores,
     stored_page,
 )
-from evenrank.retrieval.engine.tantivy_counts import count_words
-from evenrank.retrieval.engine.tantivy_groups import differ_in_groups_only, search_groups
-from evenrank.retrieval.engine.tantivy_schema import (
+from evenrank.retrieval.engine.tantivy_index import (
+    TantivyWriter,
     build_analysers,
     build_schema,
+    group_filter,
+    is_one_of,
     restrict,
     scoring_query,
 )
-from evenrank.retrieval.engine.tantivy_writer import TantivyWriter
 
 if TYPE_CHECKING:
     import tantivy
+
+
+FIRST_DEPTH = 30
+"""Pages that the first search asks for, as a multiple of those wanted of one group."""
+DEEPER = 2
+"""How much deeper each further search goes; it concerns fewer groups, which are rarer."""
+WORTH_IT = 4
+"""Groups from which a common search is cheaper than one for each."""
+
+
+class CommonHits(NamedTuple):
+    """Hits of a common search, best first."""
+
+    scores: NDArray[np.float64]
+    """As the engine gives them, not rounded."""
+    page_ids: NDArray[np.int32]
+    masks: Mapping[str, NDArray[np.int64]]
+    """Group mask of each page by dimension."""
+    is_all: bool
+    """Whether no page of the groups is missing."""
+
+    def best_of(self, groups: Mapping[str, int], k: int) -> Hits | None:
+        """The k best pages of a group; None where pages that were not found might be among them."""
+        belongs = np.ones(len(self.scores), np.bool_)
+        for name, mask in groups.items():
+            belongs &= (self.masks[name] & mask) != 0
+        page_ids, scores = self.page_ids[belongs], round_scores(self.scores[belongs])
+        if not self.is_all:
+            if len(scores) < k:
+                return None
+            lowest = round_scores(np.append(self.scores[belongs], self.scores[-1]))[-1]
+            if scores[k - 1] <= lowest:  # a page that was not found may have the same score
+                return None
+        order = order_of_ties(scores, page_ids)[:k]
+        return Hits(page_ids[order], scores[order])
+
+
+def differ_in_groups_only(queries: Sequence[Query]) -> bool:
+    """Whether one question is asked of several groups, so that a common search can answer it."""
+    if len(queries) < WORTH_IT:
+        return False
+    first = queries[0]
+    return all(
+        query.terms is first.terms
+        and query.k == first.k > 0
+        and query.restriction.groups
+        and query.restriction.page_ids is None
+        and query.restriction.up_to_page_id == first.restriction.up_to_page_id
+        for query in queries
+    )
+
+
+def search_groups(
+    searcher: tantivy.Searcher, schema: tantivy.Schema, scoring: tantivy.Query, queries: Sequence[Query]
+) -> list[Hits]:
+    """The answer to each of several queries that `differ_in_groups_only`; `scoring` is their common question."""
+    k = queries[0].k
+    found: dict[int, Hits] = {}
+    depth = FIRST_DEPTH * k
+    while len(found) < len(queries):
+        open_ones = [number for number in range(len(queries)) if number not in found]
+        common = find_common(searcher, schema, scoring, [queries[number] for number in open_ones], depth)
+        for number in open_ones:
+            hits = common.best_of(queries[number].restriction.groups, k)
+            if hits is not None:
+                found[number] = hits
+        depth *= DEEPER
+    return [found[number] for number in range(len(queries))]
+
+
+def find_common(
+    searcher: tantivy.Searcher, schema: tantivy.Schema, scoring: tantivy.Query, queries: Sequence[Query], depth: int
+) -> CommonHits:
+    """The best pages of any of the groups asked for."""
+    groups = [query.restriction.groups for query in queries]
+    without_groups = restrict(schema, scoring, replace(queries[0].restriction, groups={}))
+    wanted = is_one_of(without_groups, [group_filter(schema, each) for each in _widest(groups)])
+    n_asked = max(1, min(depth, searcher.num_docs))
+    hits = searcher.search(wanted, n_asked, count=False).hits
+    addresses = [address for _, address in hits]
+    names = sorted({name for each in groups for name in each})
+    return CommonHits(
+        scores=np.array([score for score, _ in hits], np.float64),
+        page_ids=np.array(searcher.fast_field_values("page_id", addresses), np.int32),
+        masks={name: np.array(searcher.fast_field_values(name, addresses), np.int64) for name in names},
+        is_all=len(hits) < n_asked or n_asked == searcher.num_docs,
+    )
+
+
+def _widest(groups: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """The groups that no other one of them contains."""
+    return [one for one in groups if not any(other.items() < one.items() for other in groups)]
+
+
+MOST_COUNTED = 1000
+"""Pages of a word in which its occurrences are counted; those of a more frequent word are projected from as many pages,
+evenly spread over their ids, so that they do not depend on how the index was written."""
+_TERM = re.compile(r'Term=Term\(field=\d+, type=Str, "(.*)"\)$', re.DOTALL)
+
+
+def count_words(
+    searcher: tantivy.Searcher,
+    schema: tantivy.Schema,
+    field: TextField,
+    words: Sequence[str],
+    addresses: Sequence[tantivy.DocAddress | None],
+) -> WordCounts:
+    """Occurrences of words in pages (None: a page that is not there) and in all pages."""
+    from tantivy import Occur, Query
+
+    terms = [Query.term_query(schema, field, word) for word in words]
+    query = Query.boolean_query([(Occur.Should, term) for term in terms])
+    numbers = {word: number for number, word in enumerate(words)}
+    counts, lengths = np.zeros((len(addresses), len(words))), np.zeros(len(addresses))
+    mean_length = 0.0
+    for row, address in enumerate(addresses):
+        for word, count, length, mean in _explained(query, searcher, address):
+            counts[row, numbers[word]], lengths[row], mean_length = count, length, mean
+    total = np.array([_occurrences(term, searcher) for term in terms])
+    return WordCounts(counts, lengths, total, mean_length, searcher.num_docs)
+
+
+def _occurrences(term: tantivy.Query, searcher: tantivy.Searcher) -> float:
+    """Of a word in all pages."""
+    found = searcher.search(term, max(searcher.num_docs, 1), count=False, order_by_field="page_id").hits
+    if not found:
+        return 0.0
+    chosen = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_COUNTED)).astype(np.intp))
+    counts = [count for place in chosen for _, count, _, _ in _explained(term, searcher, found[place][1])]
+    return float(np.mean(counts) * len(found))
+
+
+def _explained(
+    query: tantivy.Query, searcher: tantivy.Searcher, address: tantivy.DocAddress | None
+) -> Iterator[tuple[str, float, float, float]]:
+    """(word, its occurrences, length of the field, mean length) for the words of a query that a page has."""
+    if address is None:
+        return
+    try:
+        explanation = orjson.loads(query.explain(searcher, address).to_json())
+    except ValueError:  # no word of the query is in the page
+        return
+    yield from _term_scores(explanation)
+
+
+def _term_scores(node: dict[str, Any]) -> Iterator[tuple[str, float, float, float]]:
+    found = _TERM.match((node.get("context") or [""])[0])
+    if found is None:
+        for part in node.get("details") or ():
+            yield from _term_scores(part)
+        return
+    parts = {part["description"].partition(",")[0]: part for part in node["details"][2]["details"]}
+    yield orjson.loads(f'"{found.group(1)}"'), *(float(parts[name]["value"]) for name in ("freq", "dl", "avgdl"))
+
 
 DEFAULT_LAYOUT = IndexLayout()
 _SPARE = 64

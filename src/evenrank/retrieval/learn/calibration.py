@@ -2,27 +2,57 @@
 
 Scores of different topics live on different scales, so each topic is first described without a scale: the score
 relative to the topic's best, and the logarithm of the rank. A logistic regression on the two, fitted on training
-topics that all weigh the same, gives log-odds; an isotonic fit bends them to the shares that were found. How many
-pages of a topic are relevant differs by three orders of magnitude, so the prior is corrected for each topic.
+topics that all weigh the same, gives log-odds; a rising line with corners bends them to the shares that were found: a
+straight line cannot fit both the few relevant pages and the thousands that are far from relevant, and a step function
+would give the same probability to all of a topic's best pages. How many pages of a topic are relevant differs by three
+orders of magnitude, so the prior is corrected for each topic.
 Scores that are on one scale already, as learned log-odds are, keep it: how good a topic's best pages are then tells
 how many of its pages are relevant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
-from evenrank.retrieval.learn.isotonic import isotonic_fit
 from evenrank.retrieval.learn.linear import expit, logistic_fit, logit
-from evenrank.retrieval.learn.piecewise_linear import CORNERS, piecewise_linear_fit
 
-Method = Literal["logistic", "isotonic", "piecewise-linear"]
+CORNERS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Where the corners are, unless said otherwise: shares of the relevant pages below them."""
+FAR = 1e3
+"""How far beyond the outer corners the line continues."""
+
+
+def piecewise_linear_fit(
+    scores: Floats, labels: Floats, weights: Floats, ridge: float, shares: Sequence[float] = CORNERS
+) -> tuple[Floats, Floats]:
+    """Knots and log-odds at the knots; between them the line is straight. Corners are at `shares` of relevant pages."""
+    relevant = scores[labels > 0.0]
+    corners = np.unique(np.quantile(relevant, shares)) if len(relevant) else np.zeros(1)
+    rows = _ramps(scores, corners)
+    signs = np.ones(rows.shape[1], np.int64)
+    signs[0] = 0
+    slopes = logistic_fit(rows, labels, weights, ridge, signs)
+    knots = np.array([corners[0] - FAR, *corners, corners[-1] + FAR])
+    return knots, np.asarray(_ramps(knots, corners) @ slopes)
+
+
+def _ramps(scores: Floats, corners: Floats) -> Floats:
+    """1, then how far a score goes through each stretch between corners; the coefficients are intercept and slopes."""
+    stretches = [
+        np.minimum(scores - corners[0], 0.0),
+        *(np.clip(scores, low, high) - low for low, high in pairwise(corners)),
+        np.maximum(scores - corners[-1], 0.0),
+    ]
+    return np.column_stack([np.ones(len(scores)), *stretches])
+
+
 Scale = Literal["topic", "shared"]
 
 
@@ -30,9 +60,8 @@ Scale = Literal["topic", "shared"]
 class CalibrationSettings:
     """How a calibration is fitted and applied."""
 
-    method: Method = "isotonic"
-    """`logistic`: log-odds are linear in the description; `isotonic`: then made the shares that were found, in steps;
-    `piecewise-linear`: then a rising line with corners, which follows the shares and still tells scores apart."""
+    method: Literal["piecewise-linear"] = "piecewise-linear"
+    """A rising line with corners; model files name it."""
     scale: Scale = "topic"
     """`topic`: scores compare within a topic only; `shared`: the same score means the same in every topic."""
     ridge: float = 1e-2
@@ -53,14 +82,14 @@ class Calibration:
     prior: float
     """Share of relevant pages among the training candidates, topics weighing the same."""
     knots: Floats
-    """Linear log-odds at which the further map is known; empty for `logistic`."""
+    """Linear log-odds at the corners of the line."""
     values: Floats
-    """Log-odds after the further map, beside `knots`."""
+    """Log-odds on the line, beside `knots`."""
 
     def log_odds(self, scores: Floats) -> Floats:
         """Log-odds of each candidate under the training prior; higher scores never get lower ones."""
         linear = calibration_features(scores, self.settings.scale) @ self.coefficients
-        return np.interp(linear, self.knots, self.values) if len(self.knots) else linear
+        return np.interp(linear, self.knots, self.values)
 
 
 def calibration_features(scores: Floats, scale: Scale = "topic") -> Floats:
@@ -112,12 +141,7 @@ def fit_calibration(
     weights = np.concatenate([np.full(len(y), 1.0 / (len(y) * len(described))) for _, y in described])
     signs = np.array([0, 1, -1])[: rows.shape[1]]
     coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
-    linear, knots, values = rows @ coefficients, np.empty(0), np.empty(0)
-    if settings.method == "isotonic":
-        knots, shares = isotonic_fit(linear, labels, weights)
-        values = logit(shares, floor=0.5 / len(labels))
-    elif settings.method == "piecewise-linear":
-        knots, values = piecewise_linear_fit(linear, labels, weights, settings.ridge, settings.corners)
+    knots, values = piecewise_linear_fit(rows @ coefficients, labels, weights, settings.ridge, settings.corners)
     return Calibration(settings, coefficients, float(weights @ labels), knots, values)
 
 

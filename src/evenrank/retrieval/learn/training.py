@@ -1,9 +1,15 @@
-"""Training the learned relevance model on the training topics of a collection."""
+"""Training the learned relevance model on the training topics of a collection.
+
+Fifty topics with a handful of relevant pages each support a line with few corners, and topics that all have about the
+same number of relevant pages say nothing about a topic's own prior; forty topics with hundreds of relevant pages
+support more of both. So neither is fixed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,14 +20,68 @@ from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.progress import track
 from evenrank.retrieval.engine.protocol import Hits
-from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, weighted_sum
-from evenrank.retrieval.hybrid import below
-from evenrank.retrieval.learn.calibration import CalibrationSettings, JudgedScores, fit_calibration, predict
-from evenrank.retrieval.learn.calibration_choice import LEARNED_CHOICES, choose_calibration
-from evenrank.retrieval.learn.cross_validation import CrossFit, cross_fit, topic_folds
-from evenrank.retrieval.learn.learned_model import LearnedState, UsedEncoder
+from evenrank.retrieval.features import UNTRAINED_WEIGHTS, FeatureExtractor, Features, below, weighted_sum
+from evenrank.retrieval.learn.calibration import (
+    CORNERS,
+    Calibration,
+    CalibrationSettings,
+    JudgedScores,
+    fit_calibration,
+    predict,
+)
+from evenrank.retrieval.learn.cross_validation import (
+    CrossFit,
+    LearningSettings,
+    Sample,
+    cross_fit,
+    simplest_choice,
+    topic_folds,
+    topic_forms,
+)
+from evenrank.retrieval.learn.learned_model import LEARNED_CALIBRATION, LearnedState, UsedEncoder
 from evenrank.retrieval.learn.relevant_count import fit_count
-from evenrank.retrieval.learn.training_data import LearningSettings, Sample, topic_forms
+
+FEW_CORNERS = (0.1, 0.5, 0.9)
+STRENGTHS = (30.0, 3.0, 0.3)
+LEARNED_CHOICES = tuple(
+    replace(LEARNED_CALIBRATION, corners=corners, prior_strength=strength)
+    for corners, strength in product((FEW_CORNERS, CORNERS), STRENGTHS)
+)
+"""For learned scores, from the simplest to the one that follows its topics most closely."""
+LEAST_PROBABILITY = 1e-12
+"""The least that a probability counts as when a loss is computed, so that no loss is infinite."""
+
+
+def choose_calibration(
+    topics: Sequence[JudgedScores], topic_ids: Sequence[int], choices: Sequence[CalibrationSettings], seed: int
+) -> CalibrationSettings:
+    """The simplest choice whose loss on held-out topics exceeds the least by no more than one standard error.
+
+    Choices come from the simplest to the one that follows its topics most closely. Those that differ in nothing but
+    `prior_strength` are fitted once.
+    """
+    ids = np.array(topic_ids)
+    losses = np.full((len(choices), len(topics)), np.nan)
+    for held in topic_folds(ids.tolist(), seed):
+        is_held = np.isin(ids, held)
+        seen = [topic for topic, out in zip(topics, is_held, strict=True) if not out]
+        if not any(topic.is_relevant.any() for topic in seen):
+            continue
+        fitted: dict[CalibrationSettings, Calibration] = {}
+        for at, choice in enumerate(choices):
+            shared = replace(choice, prior_strength=choices[0].prior_strength)
+            if shared not in fitted:
+                fitted[shared] = fit_calibration(seen, shared)
+            calibration = replace(fitted[shared], settings=choice)
+            losses[at, is_held] = [_loss(calibration, topics[i]) for i in np.flatnonzero(is_held).tolist()]
+    return choices[simplest_choice(losses, ids)]
+
+
+def _loss(calibration: Calibration, topic: JudgedScores) -> float:
+    """Mean negative log-likelihood of what is known of a topic."""
+    p = np.clip(predict(calibration, topic.scores), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    return -float(np.mean(np.where(topic.is_relevant, np.log(p), np.log1p(-p))[topic.is_judged]))
+
 
 N_PAGES = 2000
 """Pages by words, and by vectors, that are learned from; those of the groups come on top."""

@@ -9,7 +9,7 @@ from itertools import combinations, product
 import numpy as np
 
 from evenrank.retrieval.engine.protocol import Engine, Hits, IndexLayout, Query, Restriction, WeightedTerm
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 MOST_GROUPS = 100
 """Groups that are searched for; with more, pairs of groups are left out."""

@@ -16,8 +16,7 @@ from evenrank.core.records import Topic
 from evenrank.retrieval.encode.dense import DenseScorer
 from evenrank.retrieval.encode.vector_cache import dot_products
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
-from evenrank.retrieval.features import standardise
-from evenrank.retrieval.hybrid import HybridModel
+from evenrank.retrieval.features import HybridModel, standardise
 from evenrank.retrieval.learn.learned_model import LearnedModel
 from evenrank.retrieval.query.feedback import FeedbackSettings, feedback_terms
 from evenrank.retrieval.relevance import RelevanceModel, ScoredPages

@@ -1,15 +1,30 @@
-"""Topics about people: when the title names people, biographies come before other pages on the subject."""
+"""What subjects name: people, whose biographies come first, or a kind of thing.
+
+The leads of fish, towns and dams name rivers, too. What an article is about is said by its first sentence ("is a river
+in …"), its title ("River Thames", "Krishna River") or, where the collection has them, its classes by Wikidata.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.retrieval.engine.definition import BIOGRAPHY
+from evenrank.core.records import Topic
+from evenrank.retrieval.engine.analysis import BIOGRAPHY, KIND_OF_THING, defining_phrase
 from evenrank.retrieval.engine.protocol import Engine, Hits, Restriction, WeightedTerm
 from evenrank.retrieval.query.feedback import inverse_document_frequencies
-from evenrank.retrieval.query.plurals import singular
-from evenrank.retrieval.query.topic_query import ENGLISH, GENDER_WORDS, gender_words, split_words
+from evenrank.retrieval.query.topic_query import (
+    ENGLISH,
+    GENDER_WORDS,
+    gender_words,
+    number_forms,
+    singular,
+    split_words,
+    subject_words,
+)
 from evenrank.retrieval.word_lists import word_list
 
 
@@ -67,3 +82,89 @@ def _occurrence(engine: Engine, word: str, page_ids: NDArray[np.int32]) -> NDArr
     order = np.argsort(page_ids)
     found[order[np.searchsorted(page_ids[order], hits.page_ids)]] = hits.scores / rarity
     return found
+
+
+_COMPOUND_MODIFIER = re.compile(r"\w+(?:[-‐‑–]\w+)+\s+(?=\w)")
+"""What comes before the thing itself: "a Japanese-language song" is no language."""
+_CONTAINERS = frozenset(
+    (
+        *("species", "genus", "genera", "family", "type", "kind", "form", "breed", "variety", "class", "name", "part"),
+        *("group", "groups", "chain", "series", "set", "collection", "pair"),
+    )
+)
+"""Words before "of" that leave it to the word after it to say what something is: "a species of moth"."""
+NOT_A_PLURAL = re.compile(r"ics$|^news$")
+"""Words that look like plurals: physics, economics."""
+SINGULAR_SHARE = 0.6
+"""Leads that have the singular of a kind of thing, beside those with its plural: `river` is frequent, `texa` is not."""
+_LIST_OF = re.compile(r"^lists? of (?:the )?", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\(([^()]*)\)")
+_TITLE_HEAD_END = re.compile(r",|\s(?:of|in|at|on|for|by|and)\s")
+
+
+def named_kinds(topic: Topic, engine: Engine) -> frozenset[str]:
+    """The kinds of thing that a subject names, in the singular: its title, one plural word, and keywords of one word.
+
+    Empty for subjects that are no kind of thing, and for people, who are of many occupations.
+    """
+    words = subject_words(topic.title, is_name=True) if engine.layout.language == ENGLISH else []
+    if len(words) != 1 or not _is_plural(words[0], engine) or names_people(topic.title):
+        return frozenset()
+    keywords = (split_words(keyword) for keyword in topic.keywords)
+    return frozenset(singular(word) for word in [*words, *(words[0] for words in keywords if len(words) == 1)])
+
+
+def _is_plural(word: str, engine: Engine) -> bool:
+    """Whether a word is the plural of one that articles use: `rivers` is, `physics` and `Wales` are not."""
+    if singular(word) == word or NOT_A_PLURAL.search(word):
+        return False
+    plural, single = engine.document_frequencies("lead", [word, singular(word)])
+    return single > 0 and single >= SINGULAR_SHARE * plural
+
+
+def are_of_kind(
+    engine: Engine,
+    topic: Topic,
+    page_ids: NDArray[np.int32],
+    titles: Sequence[str],
+    classes: Sequence[tuple[str, ...]] | None = None,
+) -> NDArray[np.bool_]:
+    """Whether each article is about a thing of the kind that a subject names; none where it names no kind.
+
+    `classes` are the names of what each article is an instance of (`Collection.classes`).
+    """
+    kinds = named_kinds(topic, engine)
+    if not kinds:
+        return np.zeros(len(page_ids), bool)
+    forms = frozenset(form for kind in kinds for form in number_forms(kind))
+    openings = ["" if page is None else page.opening for page in engine.stored(page_ids.tolist())]
+    is_person = are_biographies(engine, page_ids).tolist()
+    pages = zip(titles, openings, is_person, classes or [()] * len(titles), strict=True)
+    return np.array([_is_of_kind(forms, *page) for page in pages], bool)
+
+
+def _is_of_kind(
+    forms: frozenset[str], title: str, opening: str, is_person: bool, classes: tuple[str, ...] = ()
+) -> bool:
+    """Whether the first sentence says so, or the title with its first or last word, or a class with its last word; of a
+    person, only what they are."""
+    said = defining_words(opening)
+    if is_person:
+        return bool(said) and said[-1] in forms and names_people(said[-1])
+    of_classes = [word for name in classes for word in split_words(name)[-1:]]
+    return not forms.isdisjoint([*said, *_title_heads(title), *of_classes])
+
+
+def _title_heads(title: str) -> list[str]:
+    """Words of a title that may say what it names: `river` of `Rhone (river)`, `university` of `University of Oslo`."""
+    in_brackets = split_words(" ".join(_IN_BRACKETS.findall(title)))
+    name = _TITLE_HEAD_END.split(_LIST_OF.sub("", _IN_BRACKETS.sub("", title)), maxsplit=1)[0]
+    words = split_words(name)
+    return [*words[:1], *words[-1:], *(word for word in in_brackets[-1:] if singular(word) == word)]
+
+
+def defining_words(text: str) -> list[str]:
+    """What the first sentence says that its subject is: `tributary` in "The Una is a tributary of the Sava"."""
+    before, _, after = defining_phrase(text, KIND_OF_THING).partition(" of ")
+    words = split_words(_COMPOUND_MODIFIER.sub("", before))
+    return [*words, *split_words(after)] if _CONTAINERS.intersection(words[-1:]) else words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
@@ -12,11 +12,10 @@ from evenrank.core.types import FilePath
 from evenrank.io.runs import read_runs
 from evenrank.scoring.attributes import evaluate_attributes
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
-from evenrank.scoring.protocol_settings import ALL, ProtocolSettings
+from evenrank.scoring.protocol_settings import ALL
 from evenrank.scoring.report.report import refuse_other_folder, write_report
 from evenrank.scoring.results import Results
-from evenrank.trec.collection import Collection
-from evenrank.trec.given import given_collection, given_run
+from evenrank.trec.collection import Collection, as_collection, as_run
 
 
 def report(
@@ -30,7 +29,7 @@ def report(
     judged_only: bool = False,
     commands: Mapping[str, str] | None = None,
     report_command: str = "",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> Results:
     """Score runs and write tables, figures and one offline page (`index.html`) into a folder; gives the scores.
 
@@ -38,9 +37,9 @@ def report(
     `commands` says by run name which command makes each row again, `report_command` which one makes the report.
     """
     refuse_other_folder(Path(folder))
-    opened = given_collection(collection)
+    opened = as_collection(collection)
     listed = given_runs(runs)
-    loaded = [given_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
     loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
     if judged_only:
         loaded = [judged_part(run, opened) for run in loaded]

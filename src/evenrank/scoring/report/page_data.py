@@ -12,7 +12,7 @@ from evenrank.measures.registry import MAIN
 from evenrank.scoring.exposure_by_group import GroupExposure
 from evenrank.scoring.figures.scatter import AXES
 from evenrank.scoring.results import Results, RunResult, measure_interval
-from evenrank.trec.dimensions.dimensions import DIMENSIONS
+from evenrank.trec.dimensions import DIMENSIONS
 
 
 def page_data(results: Results, exposures: Sequence[GroupExposure], topic_titles: Mapping[int, str]) -> str:

@@ -10,7 +10,7 @@ from evenrank.scoring.tables.table import Cell, Table
 
 INTERVAL_FIELDS = ("low", "high", "se")
 _FORMULA = ("=", "+", "-", "@")
-"""A text cell that starts so would be run as a formula by a spreadsheet."""
+"""What a cell starts with that a spreadsheet would run as a formula."""
 
 
 def tsv_of(table: Table) -> str:
@@ -34,10 +34,15 @@ def _delimited(table: Table, delimiter: str) -> str:
     return buffer.getvalue()
 
 
+def safe_cell(text: str) -> str:
+    """A text without blanks around it, with an apostrophe before what a spreadsheet would run as a formula."""
+    stripped = text.strip()
+    return f"'{stripped}" if stripped.startswith(_FORMULA) else stripped
+
+
 def _values(cell: Cell) -> list[str]:
     if isinstance(cell, Interval):
         return [repr(cell.low), repr(cell.high), repr(cell.se)]
     if isinstance(cell, float):
         return [repr(cell)]
-    text = "" if cell is None else str(cell)
-    return ["'" + text if isinstance(cell, str) and text.startswith(_FORMULA) else text]
+    return ["" if cell is None else safe_cell(cell) if isinstance(cell, str) else str(cell)]

@@ -3,15 +3,62 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.records import Run, Task
 from evenrank.core.text_ids import TextIds
-from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.tiers import TRACK_TIERS, Tier
+from evenrank.core.types import FilePath
+from evenrank.errors import EvenrankError, WrongTypeError
+from evenrank.io.runs import read_runs
+from evenrank.trec.collection import Collection, TopicChoice, as_collection, as_run, choose_topics
+
+SPEC = re.compile(r"(?P<task>[12]):(?P<depth>[1-9]\d*)(?:x(?P<n_rankings>[1-9]\d*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """The head of every ranking of one task."""
+
+    task: Task
+    """Runs of this task contribute."""
+    depth: int
+    """Pages taken from the head of a ranking."""
+    n_rankings: int | None = None
+    """Rankings of a topic that are looked at, lowest repeat number first; None: all of them."""
+
+    def __str__(self) -> str:
+        return f"{self.task}:{self.depth}" + (f"x{self.n_rankings}" if self.n_rankings else "")
+
+    def rankings(self, run: Run) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """(topic id, first `depth` pages) of each ranking of `run` inside this tier; none for another task."""
+        if run.task != self.task:
+            return
+        n_seen: dict[int, int] = {}
+        for index in np.argsort(run.repeats, kind="stable"):
+            topic = int(run.topic_ids[index])
+            n_seen[topic] = n_seen.get(topic, 0) + 1
+            if self.n_rankings is None or n_seen[topic] <= self.n_rankings:
+                yield topic, run.ranking(int(index))[: self.depth]
+
+
+TRACK_TIERS = (Tier(task=1, depth=20), Tier(task=2, depth=5, n_rankings=25))
+"""The tiers of the 2021 track (the paper's section on annotations)."""
+
+
+def parse_tier(spec: str) -> Tier:
+    """The tier written as TASK:DEPTH or TASK:DEPTHxRANKINGS, such as 1:20 or 2:5x25."""
+    match = SPEC.fullmatch(spec.strip())
+    if match is None:
+        raise EvenrankError(f"not a tier: {spec!r} (write TASK:DEPTH or TASK:DEPTHxRANKINGS, such as 1:20 or 2:5x25)")
+    n_rankings = match["n_rankings"]
+    return Tier(cast(Task, int(match["task"])), int(match["depth"]), int(n_rankings) if n_rankings else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +125,7 @@ def build_pool(
     runs: Iterable[Run],
     tiers: Sequence[Tier] = TRACK_TIERS,
     budget: int | None = None,
-    topics: Collection[int] | None = None,
+    topics: Container[int] | None = None,
     start: Pool | None = None,
 ) -> Pool:
     """`start` with the pages of `runs` added; pages already there keep their tier, so late runs can be added.
@@ -111,7 +158,7 @@ Ranks = dict[tuple[int, int], dict[int, set[str]]]
 """(tier, rank) → page → names of the runs that have it there."""
 
 
-def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Collection[int] | None) -> dict[int, Ranks]:
+def _contributions(runs: Sequence[Run], tiers: Sequence[Tier], topics: Container[int] | None) -> dict[int, Ranks]:
     """By topic, what the runs have at each rank of each tier."""
     found: dict[int, Ranks] = {}
     for number, tier in enumerate(tiers, 1):
@@ -170,3 +217,36 @@ def whole_tiers(pool: Pool) -> dict[int, int]:
 def _whole_tier(pool: Pool, tasks: set[Task], cut: int | None) -> int:
     reached = [number for number, tier in enumerate(pool.tiers, 1) if tier.task in tasks]
     return max((number for number in reached if cut is None or number < cut), default=0)
+
+
+def pool(
+    collection: Collection | FilePath,
+    runs: Run | FilePath | Iterable[Run | FilePath],
+    *,
+    tiers: Sequence[Tier | str] = (),
+    budget: int | None = None,
+    topics: TopicChoice = "eval",
+    start: Pool | None = None,
+) -> Pool:
+    """The heads of runs, in tiers such as `1:20` (Task 1, depth 20) and `2:5x25` (Task 2, depth 5, 25 rankings).
+
+    `start` is a pool to add to: its pages keep their tier, and its tiers and budget are the default. Without it, the
+    tiers are those of the 2021 track.
+    """
+    opened = as_collection(collection)
+    listed = [runs] if isinstance(runs, (Run, str, os.PathLike)) else list(runs)
+    for run in listed:
+        if not isinstance(run, (Run, str, os.PathLike)):
+            raise WrongTypeError(run, "run", "a Run, the path of its file, or a list of these")
+    loaded = [as_run(opened, run) for run in listed if isinstance(run, Run)]
+    loaded += read_runs([run for run in listed if not isinstance(run, Run)], opened.text_ids)
+    default = start.tiers if start else TRACK_TIERS
+    chosen = tuple(tier if isinstance(tier, Tier) else parse_tier(tier) for tier in tiers) or default
+    limit = budget if budget is not None or start is None else start.budget
+    found = build_pool(loaded, chosen, limit, set(choose_topics(opened, topics)), start)
+    if not found.pages:
+        raise EvenrankError(
+            f"nothing to pool: no run of the tasks of tiers {', '.join(map(str, chosen))} ranks a page for "
+            f"the topics {topics!r} of {opened.path} (choose other tiers or topics)"
+        )
+    return found

@@ -1,16 +1,115 @@
-"""Votes: what an assessor said about a page for a topic. They are added, never changed."""
+"""A judgments file and its votes: what an assessor said about a page for a topic. Votes are added, never changed.
+
+It is an SQLite file or a PostgreSQL database, safe for many threads and processes at once.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
-from evenrank.database.database import Connection, Turn
-from evenrank.errors import EvenrankError
-from evenrank.trec.assessment.store import Store
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.text_ids import ALL_OF_A_KIND, TextIds
+from evenrank.database.database import Connection, Database, Location, Turn, is_database_address, open_database
+from evenrank.database.schema import Schema
+from evenrank.database.sqlite import WAIT_SECONDS
+from evenrank.errors import DamagedStoreError, EvenrankError, input_error
+from evenrank.io.atomic import remove_stale, sync_folder, sync_tree, temporary_folder
+
+Store = Database
+"""An open judgments file."""
+
+MAX_GRADE = 3
+"""The finest scale of relevance: not, marginally, fairly, highly relevant."""
+
+
+def create_store(location: Location, seed: int = 0) -> Store:
+    """A new, empty judgments file; opens the one that is there."""
+    return open_database(location, judgments_schema(seed), may_create=True)
+
+
+@contextmanager
+def filled_store(location: Location, seed: int = 0) -> Iterator[Store]:
+    """The judgments file at a location, to add to; a new file appears when the block ends well, with what was added.
+
+    It is made beside its place. Whoever makes one of that name meanwhile keeps it, and this one is given up.
+    """
+    if is_database_address(location) or Path(location).exists():
+        if not is_database_address(location):
+            remove_stale(Path(location))
+        with create_store(location, seed) as store:
+            yield store
+        return
+    path = Path(location)
+    with temporary_folder(path) as folder:
+        fresh = folder / path.name
+        with create_store(fresh, seed) as store:
+            yield store
+        sync_tree(folder)
+        try:
+            os.link(fresh, path)
+        except FileExistsError as error:
+            raise input_error(path, 0, "another process has just made it", "run the command again") from error
+        except OSError:  # a file system without such links
+            os.replace(fresh, path)
+        sync_folder(path.parent)
+
+
+def open_store(location: Location, wait_seconds: float = WAIT_SECONDS) -> Store:
+    """The judgments file at a location."""
+    return open_database(location, judgments_schema(), wait_seconds=wait_seconds)
+
+
+def seed_of(store: Store) -> int:
+    """The start of all shuffling and sampling in this file."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = 'seed'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError) as error:
+        raise DamagedStoreError(store.path, "it has no seed") from error
+
+
+def max_grade_of(store: Store) -> int:
+    """The highest grade of relevance that assessors are asked for; 1 when pages are relevant or not."""
+    row = store.connection.execute("SELECT value FROM setting WHERE name = 'max_grade'").fetchone()
+    return 1 if row is None else int(row[0])
+
+
+def set_max_grade(store: Store, grade: int) -> None:
+    """Ask for grades up to `grade` from now on; an error when a higher one was given already."""
+    if not 1 <= grade <= MAX_GRADE:
+        raise EvenrankError(f"the highest grade must be from 1 to {MAX_GRADE}, not {grade}")
+    with store.transaction() as connection:
+        (given,) = connection.execute("SELECT coalesce(max(grade), 0) FROM current_vote").fetchone()
+        if given > grade:
+            raise EvenrankError(f"grade {given} was given already: the highest grade cannot be {grade}")
+        connection.execute("DELETE FROM setting WHERE name = 'max_grade'")
+        connection.execute("INSERT INTO setting VALUES ('max_grade', ?)", (str(grade),))
+
+
+def judgments_schema(seed: int = 0) -> Schema:
+    """What a judgments file holds; `seed` is kept in a new one."""
+    folder = files("evenrank.trec.assessment")
+    return Schema(
+        name="a judgments file",
+        version=3,
+        script=folder.joinpath("schema.sql").read_text("utf-8"),
+        upgrades={step: folder.joinpath(f"upgrade_{step}.sql").read_text("utf-8") for step in (2, 3)},
+        table="vote",
+        fix="make one with evenrank judgments create",
+        first_rows=lambda connection: connection.execute("INSERT INTO setting VALUES ('seed', ?)", (str(seed),)),
+        namespace="evenrank_judgments",
+    )
+
 
 Outcome = Literal["graded", "unassessable", "skipped", "withdrawn"]
 ADJUDICATION = "adjudication"
@@ -192,3 +291,58 @@ def votes_on(store: Store, topic: int, page: int) -> list[Vote]:
     """The votes that count on one page, with their comments."""
     rows = store.connection.execute(f"{SELECT} current_vote WHERE topic = ? AND page = ? ORDER BY id", (topic, page))
     return [Vote(*row) for row in rows]
+
+
+def text_ids_of(store: Store) -> TextIds | None:
+    """The ids of pages by the numbers that the file gives them; None where ids are numbers, or there are none yet."""
+    rows = store.connection.execute("SELECT text FROM text_id ORDER BY number").fetchall()
+    return TextIds(text for (text,) in rows) if rows else None
+
+
+def shown_id(store: Store, page: int) -> int | str:
+    """The id of one page as files have it: its number in the file, or text."""
+    row = store.connection.execute("SELECT text FROM text_id WHERE number = ?", (page,)).fetchone()
+    return page if row is None else str(row[0])
+
+
+def has_pages(store: Store) -> bool:
+    """Whether the file has a pooled page or a vote."""
+    found = "SELECT EXISTS (SELECT 1 FROM item) OR EXISTS (SELECT 1 FROM vote)"
+    return bool(store.connection.execute(found).fetchone()[0])
+
+
+def keep_ids(store: Store, ids: TextIds | None, pages: Iterable[int]) -> dict[int, int]:
+    """The number that the file has for each page, by its number in `ids`; new ones are kept.
+
+    Where `ids` is None, numbers stay as they are. An error when the file's ids are of the other kind.
+    """
+    wanted = sorted(set(pages))
+    with store.transaction() as connection:
+        known = text_ids_of(store)
+        if ids is None:
+            if known is not None:
+                raise EvenrankError(f"{store.path}: page ids are text, but those to add are numbers ({ALL_OF_A_KIND})")
+            return {page: page for page in wanted}
+        if known is None and has_pages(store):
+            raise EvenrankError(f"{store.path}: page ids are numbers, but those to add are text ({ALL_OF_A_KIND})")
+        known = known or TextIds()
+        n_before = len(known)
+        numbers = known.numbers(ids.texts(wanted)).tolist()
+        new = range(n_before + 1, len(known) + 1)
+        connection.executemany(
+            "INSERT INTO text_id (number, text) VALUES (?, ?)", list(zip(new, known.texts(new), strict=True))
+        )
+        return dict(zip(wanted, numbers, strict=True))
+
+
+def pages_in(store: Store, ids: TextIds | None) -> NDArray[np.int32] | None:
+    """By number in the file, the number of the same page in `ids`, which gets those that it lacks.
+
+    None where ids are numbers on both sides; an error when they are text on one side alone.
+    """
+    known = text_ids_of(store)
+    if known is None and ids is not None and has_pages(store):
+        raise EvenrankError(f"{store.path}: page ids are numbers, but those of the collection are text")
+    if known is not None and ids is None:
+        raise EvenrankError(f"{store.path}: page ids are text, but those of the collection are numbers")
+    return None if known is None or ids is None else known.renumbered(ids)

@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
-from urllib.parse import quote
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from evenrank.core.rng import derive
 from evenrank.parallel import map_batches
-from evenrank.trec.generate.amounts import draw_amounts, expected_sentences
-from evenrank.trec.generate.article import write_article
+from evenrank.trec.generate.amounts import expected_sentences
+from evenrank.trec.generate.articles import corpus_lines
 from evenrank.trec.generate.gzip_parts import NO_PART, GzipPart, compress_part
-from evenrank.trec.generate.lexicon import make_lexicon
-from evenrank.trec.generate.metadata import metadata_lines
-from evenrank.trec.generate.pages import BLOCK, PageBlock, draw_pages, n_blocks
-from evenrank.trec.generate.plan import Plan, plan_collection
-from evenrank.trec.generate.prose import Prose
+from evenrank.trec.generate.pages import draw_pages, hide_groups, metadata_lines, n_blocks
+from evenrank.trec.generate.plan import plan_collection
 from evenrank.trec.generate.settings import GenerateSettings
-from evenrank.trec.generate.subject import make_subject
+from evenrank.trec.generate.topics import TopicPages
 
 TYPICAL_SENTENCES = 12
 """Sentences of an article whose length neither helps nor hinders finding it."""
@@ -38,12 +32,9 @@ class WrittenBlock:
     n_pages: int
     metadata: GzipPart
     corpus: GzipPart | None
-    page_id: NDArray[np.int32]
-    """Of each page that belongs to a topic or mentions it; the next three columns go with it."""
     topic: NDArray[np.int16]
-    """Number of the topic's theme."""
-    is_relevant: NDArray[np.bool_]
-    visibility: NDArray[np.float32]
+    """Number of the topic's theme, for each of the pages."""
+    pages: TopicPages
 
     def without_lines(self) -> WrittenBlock:
         """The same block once its lines are written, so that they need not stay in memory."""
@@ -57,15 +48,17 @@ def make_block(settings: GenerateSettings, number: int) -> WrittenBlock:
     members = pages.members
     length = expected_sentences(pages.score) / TYPICAL_SENTENCES
     of_topic = members.theme < settings.n_topics
-    metadata = metadata_lines(pages, derive(settings.seed, "metadata", number))
+    metadata = metadata_lines(hide_groups(plan, pages, number), derive(settings.seed, "metadata", number))
     return WrittenBlock(
         n_pages=int(pages.is_listed.sum()),
         metadata=compress_part(metadata),
         corpus=compress_part(corpus_lines(plan, pages, number)) if settings.with_text else None,
-        page_id=pages.page_id[members.page[of_topic]],
         topic=members.theme[of_topic].astype(np.int16),
-        is_relevant=members.is_relevant[of_topic],
-        visibility=(members.strength * length[members.page] ** 0.3)[of_topic].astype(np.float32),
+        pages=TopicPages(
+            page_id=pages.page_id[members.page[of_topic]],
+            is_relevant=members.is_relevant[of_topic],
+            visibility=(members.strength * length[members.page] ** 0.3)[of_topic].astype(np.float32),
+        ),
     )
 
 
@@ -75,22 +68,3 @@ def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Itera
     if workers is None and count < WORTH_SHARING:
         workers = 1
     return map_batches(partial(make_block, settings), range(count), workers)
-
-
-WIKI = "https://example.org/wiki/"
-
-
-def corpus_lines(plan: Plan, pages: PageBlock, block: int) -> bytes:
-    """One JSON record a line (id, title, url, text) for each page of the block."""
-    seed = plan.settings.seed
-    prose = Prose(make_lexicon(plan), derive(seed, "text", block))
-    offset = int(derive(seed, "names").integers(1 << 30))
-    first = block * (BLOCK + ceil(BLOCK * plan.settings.unlisted_share))
-    amounts = draw_amounts(pages.score, derive(seed, "amounts", block))
-    lines = []
-    for row, page_id in enumerate(pages.page_id.tolist()):
-        subject = make_subject(prose, pages, amounts, row, first + row, offset)
-        url = WIKI + quote(subject.title.replace(" ", "_"))
-        text = write_article(plan, prose, subject)
-        lines.append(orjson.dumps({"id": page_id, "title": subject.title, "url": url, "text": text}))
-    return b"\n".join([*lines, b""])

@@ -1,27 +1,28 @@
-"""Writes a generated collection's files in the official formats; all of them or none."""
+"""The files of a generated collection in the official formats: where they are, and how they are written."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from evenrank.errors import input_error, reason_of
-from evenrank.progress import Progress, progress_bar
-from evenrank.trec.generate.blocks import WrittenBlock, make_blocks
+from evenrank.progress import Progress
+from evenrank.trec.generate.blocks import WrittenBlock
 from evenrank.trec.generate.gzip_parts import GzipWriter, compress_part
-from evenrank.trec.generate.judgments import TopicPages, evaluation_pools, training_judgments
 from evenrank.trec.generate.plan import plan_collection
 from evenrank.trec.generate.settings import GenerateSettings
-from evenrank.trec.generate.topics import json_lines, qrel_records, query_record, training_records
-
-UNFINISHED = ".generating"
-"""Folder inside the output folder where the files grow until all are whole."""
+from evenrank.trec.generate.topics import (
+    TopicPages,
+    evaluation_pools,
+    json_lines,
+    qrel_records,
+    query_record,
+    training_judgments,
+    training_records,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +38,8 @@ class GeneratedFiles:
     """None when no text was asked for."""
 
 
-def generate_files(
-    out: Path, settings: GenerateSettings, progress: Progress | None = None, workers: int | None = None
-) -> GeneratedFiles:
-    """Official-format files in `out`; equal settings give equal bytes, whatever the number of workers.
-
-    The files appear only when all are whole; an interrupted run leaves what was there before.
-    """
-    unfinished = out / UNFINISHED
-    made = [folder for folder in (out, out.parent) if not folder.exists()]
-    shutil.rmtree(unfinished, ignore_errors=True)
-    try:
-        unfinished.mkdir(parents=True)
-    except OSError as error:
-        raise input_error(out, 0, f"could not be made: {reason_of(error)}", "name another folder") from error
-    bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
-    try:
-        files = _paths(unfinished, settings)
-        _write_topics(files, settings, _write_pages(files, settings, bar, workers))
-        for path in sorted(unfinished.iterdir()):
-            os.replace(path, out / path.name)
-    finally:
-        bar.close()
-        shutil.rmtree(unfinished, ignore_errors=True)
-        with suppress(OSError):  # folders that were made here and stayed empty
-            for folder in made:
-                folder.rmdir()
-    return _paths(out, settings)
-
-
-def _paths(folder: Path, settings: GenerateSettings) -> GeneratedFiles:
+def file_paths(folder: Path, settings: GenerateSettings) -> GeneratedFiles:
+    """Where the files of these settings are, in a folder."""
     return GeneratedFiles(
         metadata=folder / "trec_metadata.json.gz",
         topics=folder / "trec_topics.json.gz",
@@ -76,15 +49,15 @@ def _paths(folder: Path, settings: GenerateSettings) -> GeneratedFiles:
     )
 
 
-def _write_pages(
-    files: GeneratedFiles, settings: GenerateSettings, bar: Progress, workers: int | None
+def write_pages(
+    files: GeneratedFiles, settings: GenerateSettings, blocks: Iterable[WrittenBlock], bar: Progress
 ) -> list[TopicPages]:
     """Writes metadata and corpus; returns the pages of each topic."""
     kept: list[WrittenBlock] = []
     with ExitStack() as stack:
         metadata = GzipWriter(stack.enter_context(files.metadata.open("wb")))
         corpus = GzipWriter(stack.enter_context(files.corpus.open("wb"))) if files.corpus else None
-        for block in make_blocks(settings, workers):
+        for block in blocks:
             metadata.write(block.metadata)
             if corpus and block.corpus:
                 corpus.write(block.corpus)
@@ -104,15 +77,15 @@ def _by_topic(blocks: Sequence[WrittenBlock], n_topics: int) -> list[TopicPages]
     columns = [
         np.split(np.concatenate(column)[order], borders)
         for column in (
-            [block.page_id for block in blocks],
-            [block.is_relevant for block in blocks],
-            [block.visibility for block in blocks],
+            [block.pages.page_id for block in blocks],
+            [block.pages.is_relevant for block in blocks],
+            [block.pages.visibility for block in blocks],
         )
     ]
     return [TopicPages(*parts) for parts in zip(*columns, strict=True)]
 
 
-def _write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
+def write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
     """Writes the three topic files."""
     seed = settings.seed
     n_train = settings.n_train_topics

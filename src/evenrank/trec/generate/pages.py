@@ -1,14 +1,18 @@
-"""Pages by blocks: ids, groups, quality and themes, each block from a generator of its own."""
+"""Pages by blocks: ids, groups, quality and themes, each block from a generator of its own; and their metadata."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.records import NO_CLASS
+from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.rng import derive
+from evenrank.trec.generate import tables
+from evenrank.trec.generate.picker import Picker
 from evenrank.trec.generate.plan import GENDERS, Plan
 from evenrank.trec.generate.themes import CONTINENTS
 
@@ -20,6 +24,8 @@ NO_QUALITY_SHARE = 0.0005
 """Pages without a quality score."""
 N_ASPECTS = 5
 """Aspects of a theme; a page treats one."""
+NULL_GEOGRAPHY_SHARE = 0.01
+"""Pages without a geography that say null, not an empty list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +58,9 @@ class Members:
     is_relevant: NDArray[np.bool_]
     """False for a distractor."""
     strength: NDArray[np.float64]
-    """How much of the text shows the theme, from 0 to 1."""
+    """How plainly the page is about the theme, from 0 to 1: what assessors go by."""
+    shown_strength: NDArray[np.float64]
+    """How much of the text shows the theme: the strength, less the world's retrieval bias, with its noise."""
     aspect: NDArray[np.int8]
 
 
@@ -128,7 +136,35 @@ def _draw_members(plan: Plan, cell: NDArray[np.intp], block: int, rng: np.random
     strength = np.where(is_relevant, rng.beta(1.3, 2.2, n), rng.beta(1.0, 2.6, n))
     strength = np.minimum(strength * np.exp(2 * plan.quality_tilt[cell[page] // len(GENDERS)]), 1.0)
     aspect = rng.integers(0, N_ASPECTS, n).astype(np.int8)
-    return Members(page.astype(np.int32), (column % n_themes).astype(np.int32), is_relevant, strength, aspect)
+    shown = _shown_strength(plan, strength, cell[page], block)
+    return Members(page.astype(np.int32), (column % n_themes).astype(np.int32), is_relevant, strength, shown, aspect)
+
+
+def _shown_strength(
+    plan: Plan, strength: NDArray[np.float64], cell: NDArray[np.intp], block: int
+) -> NDArray[np.float64]:
+    """The strengths on the logit scale, shifted by the retrieval bias of the pages' groups and by noise."""
+    noise, seed = plan.settings.noise, plan.settings.seed
+    if not noise and not plan.retrieval_bias.any():
+        return strength
+    shift = plan.retrieval_bias[cell] + noise * derive(seed, "noise", block).standard_normal(len(strength))
+    odds = strength * np.exp(shift)
+    shown: NDArray[np.float64] = odds / (1.0 - strength + odds)
+    return shown
+
+
+def hide_groups(plan: Plan, pages: PageBlock, block: int) -> PageBlock:
+    """The pages as their metadata know them: groups are missing in the world's shares, dimension by dimension."""
+    if not plan.settings.unknown:
+        return pages
+    drawn = derive(plan.settings.seed, "unknown", block).random((2, len(pages.page_id)))
+    no_geography = drawn[0] < plan.unknown_geography[pages.geography]
+    return replace(
+        pages,
+        geography=np.where(no_geography, np.int8(0), pages.geography),
+        second_geography=np.where(no_geography, np.int8(0), pages.second_geography),
+        gender=np.where(drawn[1] < plan.unknown_gender[pages.gender], np.int8(0), pages.gender),
+    )
 
 
 def _sure_members(plan: Plan, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -139,3 +175,64 @@ def _sure_members(plan: Plan, block: int) -> tuple[NDArray[np.int64], NDArray[np
     page = theme * n_pages // max(n_topics, 1)
     here = page // BLOCK == block
     return page[here] % BLOCK, theme[here]
+
+
+def metadata_lines(pages: PageBlock, rng: np.random.Generator) -> bytes:
+    """One JSON record a line for the pages that the metadata know."""
+    listed = pages.is_listed
+    columns = zip(
+        pages.page_id[listed].tolist(),
+        pages.score[listed].tolist(),
+        pages.quality[listed].tolist(),
+        _geography_texts(pages, rng)[listed].tolist(),
+        _gender_texts(pages.gender, rng)[listed].tolist(),
+        strict=True,
+    )
+    classes = [f'"{name}"' for name in WORK_ORDER] + ["null"]
+    lines = [
+        f'{{"page_id": {page_id}, "quality_score": {score if quality < NO_CLASS else "null"}, '
+        f'"quality_score_disc": {classes[quality]}, "geographic_locations": {places}, "gender": {gender}}}\n'
+        for page_id, score, quality, places, gender in columns
+    ]
+    return "".join(lines).encode()
+
+
+def _geography_texts(pages: PageBlock, rng: np.random.Generator) -> NDArray[np.object_]:
+    texts = _continent_lists()[pages.geography, pages.second_geography]
+    is_null = (pages.geography == 0) & (rng.random(len(texts)) < NULL_GEOGRAPHY_SHARE)
+    return np.where(is_null, "null", texts)
+
+
+def _gender_texts(gender: NDArray[np.int8], rng: np.random.Generator) -> NDArray[np.object_]:
+    texts = np.empty(len(gender), object)
+    for code, picker in enumerate(_gender_pickers()):
+        rows = np.flatnonzero(gender == code)
+        texts[rows] = picker.draw(rng, len(rows))
+    return texts
+
+
+@cache
+def _continent_lists() -> NDArray[np.object_]:
+    """JSON lists by first and second continent."""
+    return np.array(
+        [
+            [json.dumps([CONTINENTS[i] for i in (first, second) if i]) for second in range(len(CONTINENTS))]
+            for first in range(len(CONTINENTS))
+        ],
+        object,
+    )
+
+
+@cache
+def _gender_pickers() -> tuple[Picker, ...]:
+    """JSON values of each gender group, with their weights."""
+    pickers = []
+    for group in GENDERS:
+        rows = [row for row in tables.table_rows("genders") if row["group"] == group]
+        weights = np.array([float(row["weight"]) for row in rows])
+        pickers.append(Picker.weighted([_json_values(row["values"]) for row in rows], weights))
+    return tuple(pickers)
+
+
+def _json_values(values: str) -> str:
+    return "null" if values == "null" else json.dumps(values.split("|") if values else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.rng import derive
 from evenrank.trec.generate import tables
-from evenrank.trec.generate.settings import GenerateSettings
+from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, GroupValues
 from evenrank.trec.generate.themes import CONTINENTS, Theme, make_themes
 
 GENDERS = ("unknown", "female", "male", "third")
@@ -42,6 +43,12 @@ class Plan:
     """cell × (belonging to theme …, mentioning theme …), cumulated per cell and shifted by the cell's number."""
     quality_tilt: NDArray[np.float64]
     """Shift of the latent quality, by continent: where Wikipedia has fewer editors, articles are shorter and vaguer."""
+    retrieval_bias: NDArray[np.float64]
+    """Shift of the logit of what texts show of their themes, by cell."""
+    unknown_geography: NDArray[np.float64]
+    """Share of pages whose metadata lack their continent, by continent."""
+    unknown_gender: NDArray[np.float64]
+    """The same for gender."""
     quality_knots: tuple[NDArray[np.float64], NDArray[np.float64]]
     """Latent quality (standard normal) and quality score at the class borders."""
 
@@ -62,8 +69,19 @@ def plan_collection(settings: GenerateSettings) -> Plan:
         cell_rates=totals,
         theme_cumulated=np.cumsum(rates, axis=1) / totals[:, None] + np.arange(len(cells))[:, None],
         quality_tilt=np.array([float(row["quality_tilt"]) for row in groups]),
+        retrieval_bias=np.add.outer(
+            _by_group(settings.retrieval_bias, CONTINENTS), _by_group(settings.retrieval_bias, GENDERS)
+        ).ravel(),
+        unknown_geography=_by_group(settings.unknown, CONTINENTS),
+        unknown_gender=_by_group(settings.unknown, GENDERS),
         quality_knots=_quality_knots(),
     )
+
+
+def _by_group(given: GroupValues, groups: Sequence[str]) -> NDArray[np.float64]:
+    """The value of each group: its own, else that of all groups, else 0; always 0 where the group is unknown."""
+    values = dict(given)
+    return np.array([0.0, *(values.get(group, values.get(ALL_GROUPS, 0.0)) for group in groups[1:])])
 
 
 def theme_rates(
@@ -83,8 +101,8 @@ def theme_shares(settings: GenerateSettings, n_themes: int, rng: np.random.Gener
     n_train = settings.n_train_topics
     n_eval = settings.n_eval_topics
     n_rest = n_themes - n_train - n_eval
-    train = _total_share(settings.train_judgments, settings.tagged_share, settings, n_train, "train")
-    evaluation = _total_share(settings.eval_judgments, POOLED_SHARE, settings, n_eval, "eval")
+    train = _total_share(settings.train_total, settings.tagged_share, settings, n_train, "train")
+    evaluation = _total_share(settings.eval_total, POOLED_SHARE, settings, n_eval, "eval")
     return np.concatenate(
         [
             _sizes(n_train, train, 0.6, rng),

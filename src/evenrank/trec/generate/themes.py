@@ -9,12 +9,13 @@ import numpy as np
 
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
+from evenrank.trec.dimensions import GEOGRAPHY
 from evenrank.trec.generate import tables
 from evenrank.trec.generate.names import place_names
 from evenrank.trec.generate.settings import GenerateSettings
 
-CONTINENTS = tuple(row["geography"] for row in tables.table_rows("groups"))
-"""Continents in the order of the published counts; the first is Unknown."""
+CONTINENTS = GEOGRAPHY.groups
+"""Continents in the order of their published counts (`tables/groups.csv`); the first is Unknown."""
 N_JARGON = 60
 """Invented terms of a theme."""
 

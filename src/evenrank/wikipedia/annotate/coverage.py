@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evenrank.core.records import WORK_ORDER
 from evenrank.io.figures import clean_axes, figure_style, new_figure, save_figure_as
-from evenrank.wikipedia.annotate import gender, geography
+from evenrank.wikipedia.annotate import geography
+from evenrank.wikipedia.annotate.attributes import gender_category
 from evenrank.wikipedia.annotate.record import Page
 
 SMALL = 10
@@ -57,7 +59,7 @@ def _groups(page: Page, record: Mapping[str, Any], is_human: bool) -> Iterator[t
 
 
 def _category(label: str) -> str:
-    return label if label == "unknown" else gender.gender_category(label)
+    return label if label == "unknown" else gender_category(label)
 
 
 class CoverageRow(NamedTuple):
@@ -88,7 +90,7 @@ def _row(counts: Counter[Key], kind: str, group: str) -> CoverageRow:
 
 
 _KINDS = ("all", "topic", "gender", "age of people", "languages", "quality")
-_ORDERED = ("Stub", "Start", "C", "B", "GA", "FA", "English only", "2-4 languages", "5+ languages")
+_ORDERED = (*WORK_ORDER, "English only", "2-4 languages", "5+ languages")
 
 
 def _report_order(key: tuple[str, ...]) -> tuple[int, int, str]:

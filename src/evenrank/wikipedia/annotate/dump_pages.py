@@ -6,11 +6,10 @@ import re
 from html import unescape
 
 from evenrank.io.content import RawBatch
-from evenrank.io.dump import Site, parse_dump
-from evenrank.wikipedia.annotate.links import site_names
+from evenrank.io.corpus import Site, parse_dump
+from evenrank.wikipedia.annotate.inline import site_names
 from evenrank.wikipedia.annotate.quality import quality_counts
-from evenrank.wikipedia.annotate.stage import StageBatch
-from evenrank.wikipedia.annotate.store import WorkStore
+from evenrank.wikipedia.annotate.stage import StageBatch, WorkStore
 from evenrank.wikipedia.annotate.wikitext import parse_wikitext
 
 _REDIRECT = re.compile(rb'<title>([^<]*)</title>\s*<ns>0</ns>\s*<id>\d+</id>\s*<redirect title="([^"]*)"')

@@ -1,20 +1,104 @@
-"""Lines of the Wikidata dump → the facts that pages need, small enough to keep for millions of items."""
+"""Lines of the Wikidata dump → the facts that pages need, and subjects that have no page yet."""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
 from evenrank.errors import Fault
+from evenrank.io.atomic import atomic_file
 from evenrank.io.content import RawBatch
-from evenrank.io.wikidata import BrokenEntityError, Entity, Statements, Wanted, entity_places, read_entity
-from evenrank.wikipedia.annotate import gender, geography, instance_of, occupation
-from evenrank.wikipedia.annotate.bands import DATE_PROPERTIES, count_languages
-from evenrank.wikipedia.annotate.missing_subjects import subject_rows
-from evenrank.wikipedia.annotate.stage import StageBatch
-from evenrank.wikipedia.annotate.statements import Point, item_values, point_values, year_values
+from evenrank.io.subjects import MAX_SUBJECTS, MissingSubject
+from evenrank.io.wikidata import (
+    BrokenEntityError,
+    Entity,
+    Point,
+    Statements,
+    Wanted,
+    entity_number,
+    entity_places,
+    item_values,
+    point_values,
+    read_entity,
+    year_values,
+)
+from evenrank.wikipedia.annotate import geography
+from evenrank.wikipedia.annotate.attributes import (
+    DATE_PROPERTIES,
+    GENDER,
+    HUMAN,
+    INSTANCE_OF,
+    OCCUPATION,
+    SUBCLASS_OF,
+    count_languages,
+    kept_classes,
+)
+from evenrank.wikipedia.annotate.stage import StageBatch, WorkStore
+
+NOT_SUBJECTS = frozenset({4167410, 4167836, 11266439, 11753321, 14204246, 15184295, 17442446, 4663903, 15647814})
+"""Classes of items about a wiki's own pages: disambiguations, categories, templates, modules, portals and others."""
+NO_LINKS = (b'"sitelinks":{}', b'"sitelinks":[]')
+MAX_LABEL, MAX_DESCRIPTION = 255, 300
+MISSING = """
+SELECT item, label, description, n_wikis FROM subjects
+WHERE label NOT IN (SELECT title FROM pages) AND label NOT IN (SELECT title FROM redirects)
+    AND item NOT IN (SELECT item FROM items) AND item NOT IN (SELECT item FROM page_props)
+ORDER BY n_wikis DESC, item LIMIT ?
+"""
+
+
+def subject_rows(batch: RawBatch, wiki: str, language: str) -> list[tuple[int, str, str, int]]:
+    """Rows of `subjects` for a batch of lines: items with a label in the language, an article in another Wikipedia and
+    none in the wiki. Lines that are no entity are left to whoever counts faults."""
+    found = []
+    for _, start, end in entity_places(batch.data):
+        links = batch.data.rfind(b'"sitelinks":', start, end)
+        if (
+            links < 0
+            or batch.data.startswith(NO_LINKS, links)
+            or batch.data.find(f'"{wiki}":{{'.encode(), links, end) >= 0
+        ):
+            continue
+        try:
+            row = _row(orjson.loads(batch.data[start:end]), wiki, language)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue
+        if row is not None:
+            found.append(row)
+    return found
+
+
+def _row(entity: dict[str, Any], wiki: str, language: str) -> tuple[int, str, str, int] | None:
+    links = entity.get("sitelinks") or {}
+    n_wikis = 0 if entity.get("type") != "item" or wiki in links else count_languages(links)
+    label = _text(entity, "labels", language)
+    if not n_wikis or not label or len(label) > MAX_LABEL:
+        return None
+    claims = entity.get("claims") or {}
+    if not NOT_SUBJECTS.isdisjoint(item_values(claims.get(INSTANCE_OF, []))):
+        return None
+    description = _text(entity, "descriptions", language)[:MAX_DESCRIPTION]
+    return entity_number(entity["id"][1:]), label, description, n_wikis
+
+
+def _text(entity: dict[str, Any], kind: str, language: str) -> str:
+    """A label or description in a language; empty when there is none."""
+    found = (entity.get(kind) or {}).get(language)
+    return " ".join(str(found["value"]).split()) if found else ""
+
+
+def write_subjects(path: Path, store: WorkStore) -> int:
+    """Write the subjects without a page as JSON lines (gzip where the name ends so), those of most wikis first; gives
+    their number. A label that is a title or a redirect of the wiki has a page."""
+    rows = store.query(MISSING, [MAX_SUBJECTS]).fetchall()
+    lines = b"".join(MissingSubject(f"Q{item}", label, text, n).to_json() for item, label, text, n in rows)
+    with atomic_file(path) as file:
+        file.write(gzip.compress(lines, mtime=0) if path.suffix == ".gz" else lines)
+    return len(rows)
 
 
 class ItemFacts(NamedTuple):
@@ -31,7 +115,7 @@ class ItemFacts(NamedTuple):
 
     @property
     def is_human(self) -> bool:
-        return instance_of.HUMAN in self.claims.get(instance_of.PROPERTY, ())
+        return HUMAN in self.claims.get(INSTANCE_OF, ())
 
     def to_json(self) -> bytes:
         points = [tuple(point) for point in self.points]
@@ -45,15 +129,15 @@ class ItemFacts(NamedTuple):
 
 def wanted_of(sites: tuple[str, ...], with_gender: bool) -> Wanted:
     """What to read of the dump for the pages of some wikis; without gender, P21 is not even read."""
-    of_all = {geography.COUNTRY, occupation.SUBCLASS_OF}
+    of_all = {geography.COUNTRY, SUBCLASS_OF}
     of_pages = of_all | {*_item_properties(with_gender), geography.COORDINATES, *DATE_PROPERTIES}
     return Wanted(sites, *(frozenset(name.encode() for name in names) for names in (of_pages, of_all)))
 
 
 def _item_properties(with_gender: bool) -> tuple[str, ...]:
     """Properties whose values are kept as items."""
-    genders = (gender.PROPERTY,) if with_gender else ()
-    return (*geography.PROPERTIES, instance_of.PROPERTY, *genders, occupation.PROPERTY)
+    genders = (GENDER,) if with_gender else ()
+    return (*geography.PROPERTIES, INSTANCE_OF, *genders, OCCUPATION)
 
 
 def item_facts(entity: Entity, with_gender: bool) -> ItemFacts:
@@ -61,10 +145,10 @@ def item_facts(entity: Entity, with_gender: bool) -> ItemFacts:
     claims = {
         name: values for name in _item_properties(with_gender) if (values := items_named(entity.statements, name))
     }
-    if instance_of.PROPERTY in claims:
-        claims[instance_of.PROPERTY] = instance_of.kept_classes(claims[instance_of.PROPERTY])
-    if instance_of.HUMAN not in claims.get(instance_of.PROPERTY, ()):
-        claims.pop(gender.PROPERTY, None)
+    if INSTANCE_OF in claims:
+        claims[INSTANCE_OF] = kept_classes(claims[INSTANCE_OF])
+    if HUMAN not in claims.get(INSTANCE_OF, ()):
+        claims.pop(GENDER, None)
     years = (year_values(entity.statements[name]) for name in DATE_PROPERTIES if name in entity.statements)
     return ItemFacts(
         claims=claims,
@@ -135,7 +219,7 @@ def _lines_equal(batch: RawBatch, mark: bytes) -> int:
 def _add_rows(entity: Entity, wikis: tuple[str, ...], with_gender: bool, rows: Rows) -> None:
     """All rows of an entity, or an error and none."""
     countries = items_named(entity.statements, geography.COUNTRY)
-    classes = items_named(entity.statements, occupation.SUBCLASS_OF)
+    classes = items_named(entity.statements, SUBCLASS_OF)
     links = [(wiki, link) for wiki in wikis if (link := entity.sitelinks.get(wiki))] if entity.sitelinks else []
     if links:
         facts = item_facts(entity, with_gender).to_json()

@@ -16,19 +16,9 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.records import CONTINENTS
+from evenrank.io.wikidata import Point
 from evenrank.wikipedia.annotate.facts import item_number, read_csv
-from evenrank.wikipedia.annotate.statements import Point
-
-CONTINENTS = (
-    "Africa",
-    "Antarctica",
-    "Asia",
-    "Europe",
-    "Latin America and the Caribbean",
-    "Northern America",
-    "Oceania",
-)
-"""Continents in the track's order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from evenrank.core.records import WORK_ORDER
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.wikipedia.annotate.facts import read_facts
-from evenrank.wikipedia.annotate.store import WorkStore
+from evenrank.wikipedia.annotate.stage import WorkStore
 from evenrank.wikipedia.annotate.wikitext import PageCounts
 
 HEADING_LEVELS = (2, 3)

@@ -9,8 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from evenrank.wikipedia.annotate import gender, geography, instance_of, occupation
-from evenrank.wikipedia.annotate.bands import age_categories, creation_band, first_letter, languages_band, letter_band
+from evenrank.wikipedia.annotate import geography
+from evenrank.wikipedia.annotate.attributes import (
+    GENDER,
+    INSTANCE_OF,
+    OCCUPATION,
+    ClassTitle,
+    age_categories,
+    class_names,
+    creation_band,
+    first_letter,
+    gender_labels,
+    languages_band,
+    letter_band,
+)
 from evenrank.wikipedia.annotate.entities import ItemFacts
 from evenrank.wikipedia.annotate.settings import AnnotateSettings
 
@@ -36,7 +48,7 @@ class Lookups(NamedTuple):
     """Item → countries that it states."""
     occupation_names: Callable[[int], Iterable[str]]
     """Value of P106 → the track's occupations."""
-    class_title: instance_of.ClassTitle
+    class_title: ClassTitle
     """Value of P31 → title of the page about it."""
 
 
@@ -67,11 +79,11 @@ def metadata_record(page: Page, lookups: Lookups, scope: Scope) -> dict[str, Any
         "geographic_locations": geography.continents_of(country_ids),
     }
     if scope.has_items and scope.settings.with_gender:
-        record["gender"] = gender.gender_labels(facts.claims.get(gender.PROPERTY, ())) or None
+        record["gender"] = gender_labels(facts.claims.get(GENDER, ())) or None
     if scope.has_items:
         record |= _item_fields(page, facts, country_ids, located, lookups)
-        classes = facts.claims.get(instance_of.PROPERTY, ())
-        record["instance_of"] = instance_of.class_names(classes, lookups.class_title, scope.namespaces)
+        classes = facts.claims.get(INSTANCE_OF, ())
+        record["instance_of"] = class_names(classes, lookups.class_title, scope.namespaces)
     record |= {"first_letter": first_letter(page.title), "first_letter_category": letter_band(page.title)}
     if scope.has_dates:
         date = page.creation_date
@@ -89,7 +101,7 @@ def _item_fields(
     page: Page, facts: ItemFacts, country_ids: set[int], located: dict[str, list[int]], lookups: Lookups
 ) -> dict[str, Any]:
     """Fields that need Wikidata, beside those of 2021."""
-    values = facts.claims.get(occupation.PROPERTY, ())
+    values = facts.claims.get(OCCUPATION, ())
     return {
         "page_countries": geography.names_of(country_ids),
         "page_subcont_regions": geography.sub_regions_of(country_ids),

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from evenrank.wikipedia.annotate.inline import decode_references, strip_markup, table_words
-from evenrank.wikipedia.annotate.links import LinkFields, names_in, resolve_links
+from evenrank.wikipedia.annotate.inline import (
+    LinkFields,
+    decode_references,
+    names_in,
+    resolve_links,
+    strip_markup,
+    table_words,
+)
 
 MAX_DEPTH = 40
 """Templates nested deeper are left out, as MediaWiki does; this also keeps the pass linear."""

@@ -7,8 +7,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from evenrank.wikipedia.annotate.inline import Visible, decode_references, one_line, split_hidden, strip_markup, tidy
-from evenrank.wikipedia.annotate.links import ENGLISH, LinkFields, Namespaces, count_links, file_caption, resolve_links
+from evenrank.wikipedia.annotate.inline import (
+    ENGLISH,
+    LinkFields,
+    Namespaces,
+    Visible,
+    count_links,
+    decode_references,
+    file_caption,
+    one_line,
+    resolve_links,
+    split_hidden,
+    strip_markup,
+    tidy,
+)
 from evenrank.wikipedia.annotate.templates import TemplateFields, lift_templates, template_rules
 
 

@@ -18,7 +18,7 @@ import orjson
 
 from evenrank.database.sqlite_connection import read_only
 from evenrank.io.atomic import atomic_file
-from evenrank.wikipedia.annotate import occupation
+from evenrank.wikipedia.annotate.attributes import occupation_names
 from evenrank.wikipedia.annotate.coverage import SMALL, CoverageRow, Key, count_coverage
 from evenrank.wikipedia.annotate.entities import ItemFacts
 from evenrank.wikipedia.annotate.facts import read_facts
@@ -145,7 +145,7 @@ def _lookups(path: Path) -> Lookups:
 
     @cache
     def names(value: int) -> frozenset[str]:
-        return occupation.occupation_names(value, lambda item: numbers(SUPERCLASSES_SQL, item))
+        return occupation_names(value, lambda item: numbers(SUPERCLASSES_SQL, item))
 
     @lru_cache(MAX_TITLES)
     def title(item: int) -> str | None:

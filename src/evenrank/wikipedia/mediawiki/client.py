@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiApiError, WikiUnreachableError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiApiError, WikiSettings, WikiUnreachableError
 from evenrank.wikipedia.mediawiki.transport import Transport, WikiResponse
 
 Record = dict[str, Any]

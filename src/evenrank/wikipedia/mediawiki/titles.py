@@ -1,15 +1,48 @@
-"""Titles that people paste, and the links of a page, as articles of the wiki."""
+"""Titles that people paste, and the links of a page, as articles of the wiki; how it shows class and importance."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from evenrank.wikipedia.mediawiki.client import Record, WikiClient, record_number, records, text
-from evenrank.wikipedia.mediawiki.errors import WikiError
-from evenrank.wikipedia.mediawiki.pages import ARTICLE, INFO, WikiPage, article_of
+from evenrank.core.records import WORK_ORDER
+from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
+from evenrank.wikipedia.mediawiki.settings import WikiError
+
+ARTICLE, TALK, CATEGORY = 0, 1, 14
+"""Numbers of namespaces, the same in every wiki."""
+INFO = {"prop": "info", "inprop": "subjectid|associatedpage"}
+"""What `article_of` needs of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiPage:
+    """An article of the wiki."""
+
+    page_id: int
+    title: str
+    size_bytes: int | None = None
+    """Length of its wikitext; None when only its talk page was read."""
+    quality: str = ""
+    """Class that the project's banner gives it, e.g. `Start`; empty when unknown."""
+    importance: str = ""
+    """Importance that the banner gives it, e.g. `High`; empty when unknown."""
+
+
+def article_of(record: Record) -> WikiPage | None:
+    """The article that a record of `INFO` is about, for its talk page too; None for anything else."""
+    if record.get("missing") or record.get("invalid"):
+        return None
+    namespace = record_number(record, "ns")
+    if namespace == ARTICLE:
+        size = record.get("length")
+        return WikiPage(record_number(record, "pageid"), text(record, "title"), size if isinstance(size, int) else None)
+    if namespace == TALK and not record.get("redirect") and record.get("subjectid"):
+        return WikiPage(record_number(record, "subjectid"), text(record, "associatedpage"))
+    return None
+
 
 PER_CALL = 50
 """Titles that one call takes from an ordinary account."""
@@ -143,3 +176,57 @@ def _page_or_reason(record: Record, namespace: int) -> WikiPage | Unmatched:
     if record.get("missing"):
         return Unmatched(title, "missing")
     return article_of(record) or WikiPage(record_number(record, "pageid"), title)
+
+
+TEMPLATE = 10
+QUALITIES = (*reversed(WORK_ORDER), "FL", "A", "List", "Unassessed")
+"""Classes that projects give to articles and lists."""
+IMPORTANCES = ("Top", "High", "Mid", "Low", "Unknown")
+"""Importances that projects give, the greatest first."""
+_BETWEEN = "\n@@\n"
+
+
+@dataclass(frozen=True)
+class WikiIdiom:
+    """Templates of class and importance that a wiki has; none by default."""
+
+    templates: Mapping[str, bool] = field(default_factory=dict)
+    """Name (`B-Class`, `High-importance`) → whether it makes a table cell with attributes of its own."""
+
+    def quality_cell(self, value: str, sort_value: int) -> str:
+        return self._cell(f"{value}-Class", value, sort_value)
+
+    def importance_cell(self, value: str, sort_value: int) -> str:
+        return self._cell(f"{value}-importance", value, sort_value)
+
+    def _cell(self, template: str, value: str, sort_value: int) -> str:
+        """A cell of a sortable table; attributes of a template that makes a cell follow ours."""
+        order = f'data-sort-value="{sort_value}"'
+        if template not in self.templates:
+            return f"{order} | {value}"
+        return f"{order} {'' if self.templates[template] else '| '}{{{{{template}}}}}"
+
+
+PLAIN = WikiIdiom()
+"""Words only, for text that is pasted anywhere."""
+
+
+def idiom_of(client: WikiClient) -> WikiIdiom:
+    """The templates that this wiki has; each is expanded once to see whether it makes a whole table cell."""
+    names = [*(f"{value}-Class" for value in QUALITIES), *(f"{value}-importance" for value in IMPORTANCES)]
+    found = resolve_titles(client, [f"Template:{name}" for name in names], namespace=TEMPLATE).pages
+    known = [name for name in names if f"Template:{name}" in found]
+    if not known:
+        return PLAIN
+    asked = _BETWEEN.join(f"{{{{{name}}}}}" for name in known)
+    answer = client.call(action="expandtemplates", prop="wikitext", text=asked)
+    expanded = text(object_at(answer, "expandtemplates"), "wikitext").split(_BETWEEN)
+    if len(expanded) != len(known):
+        return PLAIN
+    return WikiIdiom({name: _is_cell(made) for name, made in zip(known, expanded, strict=True)})
+
+
+def _is_cell(expanded: str) -> bool:
+    """Whether expanded text begins with attributes and a bar, as `style="…" | B` does."""
+    attributes, bar, _ = expanded.partition("|")
+    return bool(bar) and "=" in attributes and "[[" not in attributes and "<" not in attributes

@@ -19,8 +19,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from evenrank.errors import reason_of
-from evenrank.wikipedia.mediawiki.errors import WikiAnswerError, WikiUnreachableError
-from evenrank.wikipedia.mediawiki.settings import WikiSettings
+from evenrank.wikipedia.mediawiki.settings import WikiAnswerError, WikiSettings, WikiUnreachableError
 
 LOG = logging.getLogger("evenrank.wikipedia.mediawiki")
 CHUNK = 64 * 1024

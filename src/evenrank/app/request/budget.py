@@ -1,0 +1,68 @@
+"""What the texts of one request may cost: characters of each field, and words of a question.
+
+Every word of a title or keyword is looked up in several fields of the index, so words are counted as the index
+counts them. Fields that hold whole lists are limited by the length of the request and by the number of articles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenrank.app.pages.errors import BadRequestError
+from evenrank.app.pages.i18n import Message
+from evenrank.retrieval.query.topic_query import split_words
+
+MAX_TITLE, MAX_KEYWORDS, MAX_KEYWORD, MAX_SCOPE = 200, 100, 100, 2000
+MAX_WORDS = 200
+"""Words of title and keywords together, about two a keyword: they take less than a second to look up."""
+MAX_TEXT = 20_000
+"""Characters of any other field: enough for all keywords with blanks around them, and for a weight of each rank."""
+MAX_ITEMS = 1000
+"""Items of a list in JSON."""
+LISTS = ("text-", "file-", "never", "pool")
+"""How the names of fields begin that hold lists of articles: they may be as long as the request."""
+MAX_NAMED, MAX_NAME = 5, 50
+"""Fields that one error names, and characters of each name."""
+KEYWORDS_ALLOWED = Message(
+    "At most %(n)s keywords of at most %(most)s characters are allowed.", n=MAX_KEYWORDS, most=MAX_KEYWORD
+)
+
+
+def check_fields(fields: Mapping[str, object]) -> None:
+    """Nothing when every field of a form, an address or a JSON object is short enough to be read; else an error that
+    names those that are not."""
+    found = [name[:MAX_NAME] for name, value in fields.items() if not name.startswith(LISTS) and _is_too_long(value)]
+    if found:
+        text = "Too long: %(names)s. A text may have %(most)s characters, and a list %(items)s items."
+        names = ", ".join(found[:MAX_NAMED])
+        raise BadRequestError(Message(text, names=names, most=MAX_TEXT, items=MAX_ITEMS))
+
+
+def _is_too_long(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) > MAX_TEXT
+    return isinstance(value, list) and len(value) > MAX_ITEMS
+
+
+def question_faults(title: str, keywords: Sequence[str], scope: str, language: str) -> dict[str, str]:
+    """What is too much in the words of a question, by field; `language` is that of the index."""
+    faults: dict[str, str] = {}
+    for name, text, most in (("title", title, MAX_TITLE), ("scope", scope, MAX_SCOPE)):
+        if len(text) > most:
+            faults[name] = Message("This has %(n)s characters; %(most)s are allowed.", n=len(text), most=most)
+    if are_too_many(keywords):
+        faults["keywords"] = KEYWORDS_ALLOWED
+    elif "title" not in faults and (n_words := count_words([title, *keywords], language)) > MAX_WORDS:
+        text = "Title and keywords have %(n)s words together; %(most)s are allowed."
+        faults["keywords"] = Message(text, n=n_words, most=MAX_WORDS)
+    return faults
+
+
+def are_too_many(keywords: Sequence[str]) -> bool:
+    """Whether there are too many keywords, or one that is too long."""
+    return len(keywords) > MAX_KEYWORDS or any(len(keyword) > MAX_KEYWORD for keyword in keywords)
+
+
+def count_words(texts: Sequence[str], language: str) -> int:
+    """Words of texts as the index has them; where a script has no spaces, each pair of characters is one."""
+    return sum(len(split_words(text, language)) for text in texts)

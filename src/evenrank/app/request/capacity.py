@@ -1,0 +1,93 @@
+"""Room for expensive requests: a few run at once, some wait in turn, the rest are asked to come back.
+
+Everything else (the state of the server, static files, lists that are only shown) has threads of its own, and so is
+answered however many ask for what is expensive. Visitors take turns by address: whoever asks for much waits for
+their own requests, not everybody for theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
+from typing import NamedTuple, cast
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+WAIT_SECONDS = 10.0
+"""Who has waited this long is asked to come back: most visitors have gone by then."""
+
+
+class BusyError(Exception):
+    """There is no room for an expensive request now."""
+
+
+class Waiting(NamedTuple):
+    """A request that waits for its turn."""
+
+    answer: Future[Response]
+    make: Callable[[], Response]
+    since: float
+
+
+class Capacity:
+    """Threads for expensive requests, and the queue in front of them; thread-safe."""
+
+    def __init__(self, n_at_once: int, n_waiting: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.n_waiting, self.clock = n_waiting, clock
+        self._threads = ThreadPoolExecutor(n_at_once, thread_name_prefix="expensive")
+        self._queues: OrderedDict[str, deque[Waiting]] = OrderedDict()
+        """Requests that wait, by the address they came from; the address whose turn it is comes first."""
+        self._lock = threading.Lock()
+
+    def submit(self, address: str, make: Callable[[], Response]) -> Future[Response]:
+        """The answer to come; BusyError when as many wait as may, or half as many from one address."""
+        waiting = Waiting(Future(), make, self.clock())
+        with self._lock:
+            queue = self._queues.get(address, ())
+            if sum(map(len, self._queues.values())) >= self.n_waiting or len(queue) >= (self.n_waiting + 1) // 2:
+                raise BusyError("too many expensive requests wait")
+            self._queues.setdefault(address, deque()).append(waiting)
+        self._threads.submit(self._answer_next)
+        return waiting.answer
+
+    def _answer_next(self) -> None:
+        """Answer the request whose turn it is."""
+        with self._lock:
+            address, queue = next(iter(self._queues.items()))
+            waiting = queue.popleft()
+            if queue:
+                self._queues.move_to_end(address)
+            else:
+                del self._queues[address]
+        if not waiting.answer.set_running_or_notify_cancel():
+            return
+        try:
+            if self.clock() - waiting.since > WAIT_SECONDS:
+                raise BusyError("an expensive request waited too long")
+            waiting.answer.set_result(waiting.make())
+        except BaseException as error:
+            waiting.answer.set_exception(error)
+
+
+async def run_expensive(request: Request, make: Callable[[], Response]) -> Response:
+    """What `make` gives, made when it is this visitor's turn; BusyError when there is no room."""
+    capacity = cast(Capacity, request.app.state.capacity)
+    address = request.client.host if request.client else "unknown"
+    return await asyncio.wrap_future(capacity.submit(address, partial(copy_context().run, make)))
+
+
+def expensive(handler: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint whose handler runs among the expensive ones."""
+
+    @wraps(handler)
+    async def endpoint(request: Request) -> Response:
+        return await run_expensive(request, partial(handler, request))
+
+    return endpoint

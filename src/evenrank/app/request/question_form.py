@@ -1,0 +1,311 @@
+"""The form of a work list or saved search, its live preview (what the words find, what the goal means), its answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evenrank.app.articles.article import ArticleList, ListedArticle
+from evenrank.app.articles.candidates import build_settings, find_for, read_user_articles
+from evenrank.app.articles.collection_view import dimensions_of
+from evenrank.app.articles.source import KINDS, N_ROWS, ROLES, WIKI_KINDS
+from evenrank.app.articles.user_articles import SourceReport, UserArticles
+from evenrank.app.pages.templating import page
+from evenrank.app.request.access import role_of
+from evenrank.app.request.budget import question_faults
+from evenrank.app.request.choices import choices_of
+from evenrank.app.request.forms import Fields, clean_text, query_fields, split_keywords
+from evenrank.app.request.question import QUESTION_FIELDS, Question, QuestionError
+from evenrank.app.request.question_fields import OFFERED
+from evenrank.app.request.visitor import remember, see_other
+from evenrank.app.state import AppState, state_of
+from evenrank.app.storage.saved_request import SavedRequest
+from evenrank.core.concentration import Concentration
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import WORK_ORDER, Task, Topic
+from evenrank.core.withheld import hide_people
+from evenrank.ranking.build import field_concentrations, target_of
+from evenrank.retrieval.engine.protocol import Engine
+from evenrank.retrieval.query.evidence import Reasons, find_reasons, keyword_parts
+from evenrank.retrieval.query.topic_query import QueryWords, build_terms, topic_words
+from evenrank.wikipedia.mediawiki.titles import IMPORTANCES
+
+N_SHOWN = 10
+MOST_COUNTED = 2000
+MAX_WORDS = 12
+SECONDS_RECENT = 60
+"""How long articles that a form brings are remembered, so that each change of it does not ask the wiki again."""
+NOTICEABLE = 0.02
+"""Smallest difference of shares that is put into words."""
+TASKS: dict[str, Task] = {"list": 1, "search": 2}
+KEPT_BY_BROWSER = {"Cache-Control": "private, no-cache"}
+"""Lets a browser show the form as it was when its visitor goes back to it."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The best matches of a question, and how common its words are."""
+
+    articles: list[ListedArticle]
+    n_found: int
+    """Matching articles; `MOST_COUNTED` stands for that many or more."""
+    words: list[tuple[str, int]]
+    """Words of the question that weigh most, with the number of articles that have each."""
+
+    @property
+    def has_more(self) -> bool:
+        return self.n_found >= MOST_COUNTED
+
+
+@dataclass(frozen=True)
+class GoalRow:
+    """One group: its share of the relevant articles, and of the attention it should get."""
+
+    label: str
+    field: float
+    goal: float
+
+    @property
+    def lead(self) -> float:
+        """How much more attention the group should get than it has relevant articles."""
+        return self.goal - self.field
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether that is worth a sentence."""
+        return self.lead >= NOTICEABLE
+
+
+@dataclass(frozen=True)
+class GoalPreview:
+    """What a goal means for a project."""
+
+    tables: list[tuple[str, list[GoalRow] | None]]
+    """Heading of each dimension, and its groups; None where they would tell too much about single people."""
+    warning: tuple[str, str, float] | None
+    """Dimension, group and its share when nearly everything is in one group."""
+    goal: str
+    n_articles: int
+    """Articles that a list of it would have, or that draws would be made from."""
+
+
+@dataclass(frozen=True)
+class UserArticlesPreview:
+    """What became of the articles that somebody brought."""
+
+    n_articles: int
+    reports: tuple[SourceReport, ...]
+    is_restricting: bool
+
+
+def make_preview(state: AppState, fields: Mapping[str, str]) -> Preview | None:
+    """The preview of a form as far as it is filled in; None while it is empty, QuestionError when it has too much."""
+    topic = Topic(
+        0,
+        clean_text(fields.get("title", "")),
+        split_keywords(fields.get("keywords", "")),
+        clean_text(fields.get("scope", "")),
+    )
+    engine = state.source.model().engine
+    if faults := question_faults(topic.title, topic.keywords, topic.scope, engine.layout.language):
+        raise QuestionError(faults)
+    words = topic_words(topic, language=engine.layout.language)
+    if not words.weights:
+        return None
+    hits = engine.search(build_terms(words, engine), MOST_COUNTED)
+    best = hits.page_ids[:N_SHOWN]
+    reasons = find_reasons(engine, topic, best) if len(best) else Reasons((), hits.page_ids[:0].astype("u2"))
+    shown = ArticleList(state.collection, best, hits.scores[:N_SHOWN], reasons, state.facts)
+    return Preview(shown.articles(), len(hits.page_ids), keyword_counts(engine, topic, hits.page_ids))
+
+
+def keyword_counts(engine: Engine, topic: Topic, page_ids: NDArray[np.int32]) -> list[tuple[str, int]]:
+    """How many articles have each keyword in their text; of a phrase, those of the pages found that have all of it."""
+    parts = dict(list(keyword_parts(topic, engine.layout.language).items())[:MAX_WORDS])
+    phrases = [text for text, words in parts.items() if len(words) > 1]
+    only = replace(topic, title=topic.title if topic.title in phrases else "", keywords=tuple(phrases))
+    reasons = find_reasons(engine, only, page_ids) if len(page_ids) and phrases else None
+    counted = []
+    for text, words in parts.items():
+        if reasons is not None and len(words) > 1:
+            counted.append((text, int((reasons.bits >> reasons.words.index(text) & 1).sum())))
+        else:
+            counted.append((text, min((_frequency(engine, word) for word in words), default=0)))
+    return counted
+
+
+def _frequency(engine: Engine, word: str) -> int:
+    terms = [term for term in build_terms(QueryWords({word: 1.0}), engine) if term.field == "text"]
+    forms = sorted({form for term in terms for form in term.words})
+    return max(engine.document_frequencies("text", forms), default=0)
+
+
+def preview_goal(state: AppState, fields: Mapping[str, str], task: Task = 1) -> GoalPreview | None:
+    """What the goal of a form would mean; None while the form cannot be used."""
+    try:
+        question = state.parse_question(fields)
+        user_articles = recent_user_articles(state, question)
+        candidates, target = find_for(state, question, task, user_articles)
+    except QuestionError:
+        return None
+    is_own = user_articles is not None and user_articles.is_restricting
+    settings = build_settings(state, replace(question, goal="field"), task, is_own)
+    field = target_of(candidates, task, target.space, settings).values
+    counts = candidates.alignment.total()
+    tables: list[tuple[str, list[GoalRow] | None]] = []
+    withheld = set()
+    for dimension in target.space.dimensions:
+        if dimension.is_personal and hide_people(target.space.margin(counts, dimension.name)).any():
+            withheld.add(dimension.name)
+            tables.append((dimension.heading, None))
+            continue
+        shares, goals = (target.space.margin(values, dimension.name) for values in (field, target.values))
+        labels = dimension.readable_scored_groups
+        rows = [GoalRow(labels[at], float(shares[at]), float(goals[at])) for at in range(len(labels))]
+        saved = [row for row in rows if max(row.field, row.goal) >= 0.005 and row.label != dimension.readable_groups[0]]
+        tables.append((dimension.heading, sorted(saved, key=lambda row: -row.goal)))
+    found = [
+        (one.dimension, readable(one, target.space), one.share)
+        for one in field_concentrations(state.collection, candidates, target.space, settings)
+        if one.dimension not in withheld
+    ]
+    most = (question.length or state.settings.list_length) if task == 1 else len(candidates)
+    return GoalPreview(tables, found[0] if found else None, question.goal, min(len(candidates), most))
+
+
+def readable(one: Concentration, space: GroupSpace) -> str:
+    """The group of a concentration, in words."""
+    dimension = space.dimension(one.dimension)
+    return dimension.readable_groups[dimension.groups.index(one.group)]
+
+
+def recent_user_articles(state: AppState, question: Question) -> UserArticles | None:
+    """The articles that a question brings, as they were within the last minute."""
+    if not question.sources:
+        return None
+    moment = int(time.monotonic() // SECONDS_RECENT)
+    return state.results.get(
+        ("brought", question.sources, state.data, moment), lambda: read_user_articles(state, question)
+    )
+
+
+def preview_user_articles(state: AppState, fields: Mapping[str, str]) -> UserArticlesPreview | None:
+    """What the sources of a form match; None when it has none."""
+    titled = {**fields, "title": fields.get("title") or "untitled"}
+    question = state.parse_question(titled)
+    user_articles = recent_user_articles(state, question)
+    if user_articles is None:
+        return None
+    return UserArticlesPreview(len(user_articles.page_ids), user_articles.reports, user_articles.is_restricting)
+
+
+def ask(
+    request: Request,
+    kind: str,
+    fields: Mapping[str, str],
+    faults: Mapping[str, str] | None = None,
+    user_articles: UserArticlesPreview | None = None,
+) -> Response:
+    """The form, filled with what is known; with a preview of what the words find."""
+    state = state_of(request)
+    preview, too_much = _preview(state, fields)
+    faults = {**too_much, **(faults or {})}
+    response = page(
+        request,
+        "ask.html",
+        400 if faults else 200,
+        kind=kind,
+        fields=fields,
+        faults=faults,
+        policies=choices_of("policy").values(),
+        strengths=choices_of("strength").values(),
+        goals=choices_of("goal").values(),
+        attentions=choices_of("attention"),
+        dimensions=state.collection.dimensions,
+        chosen_dimensions=_chosen_dimensions(state, fields),
+        classes=WORK_ORDER,
+        importances=IMPORTANCES,
+        kinds={name: label for name, label in KINDS.items() if name != "file" and can_read(state, name)},
+        roles=ROLES,
+        n_rows=N_ROWS,
+        question_fields=QUESTION_FIELDS,
+        preview=preview,
+        goal=preview_goal(state, fields, TASKS[kind]) if fields.get("title") else None,
+        user_articles=user_articles,
+    )
+    response.headers.update(KEPT_BY_BROWSER)
+    return response
+
+
+def _preview(state: AppState, fields: Mapping[str, str]) -> tuple[Preview | None, Mapping[str, str]]:
+    """The preview of a form that has a title, and what of its words is too much to look up."""
+    try:
+        return (make_preview(state, fields) if fields.get("title") else None), {}
+    except QuestionError as error:
+        return None, error.by_field
+
+
+def can_read(state: AppState, kind: str) -> bool:
+    """Whether this server can read a kind of source."""
+    return kind not in WIKI_KINDS or bool(state.settings.wiki_api)
+
+
+def _chosen_dimensions(state: AppState, fields: Mapping[str, str]) -> tuple[str, ...]:
+    """The boxes that are ticked: those of the form, or the usual ones in a form that was not filled in."""
+    names = tuple(name for name in state.collection.masks if fields.get(f"dimension-{name}"))
+    return names if fields.get(OFFERED) else dimensions_of(state.collection, names)
+
+
+def initial_fields(request: Request, load: Callable[[str], SavedRequest | None]) -> dict[str, str]:
+    """What the form starts with: the fields in the address, over the question of the list that `from` names."""
+    query = query_fields(request)
+    token = query.pop("from", "")
+    if not token:
+        return query
+    saved = load(token)
+    if saved is None or not role_of(request, saved):
+        raise HTTPException(404)
+    return {**saved.question.to_fields(), **query}
+
+
+def check(request: Request, kind: str, fields: Fields) -> Response:
+    """The form again, with what the articles that were brought match; what a file had is now in the form."""
+    shown = dict(fields)
+    for name, text in fields.items():
+        if name.startswith("file-") and not name.endswith("-file"):
+            shown[name.replace("file-", "text-")] = text
+    try:
+        user_articles = preview_user_articles(state_of(request), fields)
+    except QuestionError as error:
+        return ask(request, kind, shown, error.by_field)
+    return ask(request, kind, shown, None, user_articles)
+
+
+def answer(request: Request, kind: str, fields: Mapping[str, str], make: Callable[[AppState], str]) -> Response:
+    """The way to what `make` keeps and gives the address of; the form again, with what is wrong in it."""
+    try:
+        address = make(state_of(request))
+    except QuestionError as error:
+        return ask(request, kind, fields, error.by_field)
+    return remember(request, see_other(request, address))
+
+
+def show_preview(request: Request) -> Response:
+    """The preview alone, for the page that is open."""
+    return page(request, "preview.html", preview=make_preview(state_of(request), query_fields(request)))
+
+
+def show_goal(request: Request, fields: Fields) -> Response:
+    """What the goal would mean for the form as it is, for the page that is open."""
+    state = state_of(request)
+    area = "lists" if request.url.path.endswith("/lists/goal") else "searches"
+    goal = preview_goal(state, fields, 1 if area == "lists" else 2)
+    has_groups = bool(_chosen_dimensions(state, fields))
+    return page(request, "goal.html", goal=goal, is_list=area == "lists", area=area, has_groups=has_groups)

@@ -1,0 +1,317 @@
+"""The server: its socket, its log, its worker processes, and connections with time limits.
+
+uvicorn waits without end for a head, a body or a reader. Here each of these has a time limit that bytes dripping in do
+not extend, and the number of connections has a limit that slow ones make room for: the one that has kept the server
+waiting longest is closed first, so that others still get through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Literal
+
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from evenrank.errors import EvenrankError, reason_of
+
+BACKLOG = 128
+"""Visitors who may wait for the server to take their connection. So many are taken at once, before any can be let go:
+more of them could use up the descriptors of the process."""
+LOGGERS = ("evenrank", "uvicorn.error", "asyncio")
+HEAD_SECONDS = 10.0
+"""Time to send the head of a request."""
+BODY_SECONDS = 20.0
+"""Time to send its body, of 64 kB at most."""
+TAKE_SECONDS = 30.0
+"""Time in which a client must take something of an answer that waits for it."""
+MOST_CONNECTIONS = 1000
+RESERVED_FILES = 300
+"""Descriptors for the index, the stores and their threads."""
+Phase = Literal["", "head", "body"]
+LIMITS: dict[Phase, float] = {"head": HEAD_SECONDS, "body": BODY_SECONDS}
+LOG = logging.getLogger("evenrank.app")
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+QUICK_SECONDS = 5.0
+"""A worker that ends within this time of its start cannot work."""
+MAX_QUICK_ENDS = 3
+CANNOT_START = 2
+"""Exit code of a worker that another try would not help."""
+STOP_SECONDS = 20.0
+"""How long workers may finish what they are doing."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; an error that says what to do when the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP, because only then does asyncio send answers at once; else the second packet of each waits 40 ms.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        opened.listen(BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise EvenrankError(f"cannot listen on {host}:{port}: {reason_of(error)} (choose another --port)") from error
+    return opened
+
+
+def make_server(app: Starlette, proxies: str = "") -> uvicorn.Server:
+    """A server for the app; `proxies` are the addresses, joined by commas, whose word on visitors is believed."""
+    allow_more_files()
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        backlog=BACKLOG,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies or None,
+    )
+    return uvicorn.Server(config)
+
+
+class BoundedLog(logging.Filter):
+    """Lets a number of lines a second pass, so that no trouble fills the disk; says how many were left out."""
+
+    def __init__(self, lines_per_second: float = 200.0, burst: float = 2000.0) -> None:
+        super().__init__()
+        self.rate, self.burst = lines_per_second, burst
+        self.room, self.before, self.n_left_out = burst, time.monotonic(), 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        self.room = min(self.burst, self.room + (now - self.before) * self.rate)
+        self.before = now
+        if self.room < 1.0:
+            self.n_left_out += 1
+            return False
+        self.room -= 1.0
+        if self.n_left_out:
+            record.msg = f"{record.getMessage()} ({self.n_left_out:,} lines were left out before this one)"
+            record.args, self.n_left_out = (), 0
+        return True
+
+
+def show_log(*, is_quiet: bool = False) -> None:
+    """Print the log of the app and of the server to standard error, each line with date and time in UTC.
+
+    `is_quiet` leaves only what went wrong.
+    """
+    formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler = logging.StreamHandler()
+    handler.setFormatter(formatter)
+    handler.addFilter(BoundedLog())
+    for name in LOGGERS:
+        log = logging.getLogger(name)
+        log.addHandler(handler)
+        log.propagate = False
+        log.setLevel(logging.INFO if name == "evenrank" and not is_quiet else logging.WARNING)
+
+
+class LimitedProtocol(H11Protocol):
+    """HTTP/1.1 as uvicorn speaks it, with time limits."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.phase: Phase = ""
+        """What the server waits for: the head or the body of a request, or nothing."""
+        self.waiting_since = 0.0
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._take_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for("head")
+        make_room(self.connections, connection_limit())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_for("")
+        self._cancel_take_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        phase = self._phase_now()
+        if phase != self.phase:
+            self._wait_for(phase)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait_for(self._phase_now())
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._cancel_take_timer()
+        self._take_timer = self.loop.call_later(TAKE_SECONDS, self.abort)
+
+    def resume_writing(self) -> None:
+        self._cancel_take_timer()
+        super().resume_writing()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _phase_now(self) -> Phase:
+        state = self.conn.their_state
+        return "head" if state is h11.IDLE else "body" if state is h11.SEND_BODY else ""
+
+    def _wait_for(self, phase: Phase) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        self.phase, self.waiting_since = phase, time.monotonic()
+        self._read_timer = self.loop.call_later(LIMITS[phase], self.abort) if phase else None
+
+    def _cancel_take_timer(self) -> None:
+        if self._take_timer is not None:
+            self._take_timer.cancel()
+            self._take_timer = None
+
+
+def make_room(connections: set[Any], limit: int) -> None:
+    """Let go the connections that have kept the server waiting longest, until no more than `limit` are left.
+
+    Connections whose request is being answered stay; where there are only such, the newest cannot be taken.
+    """
+    too_many = len(connections) - limit
+    if too_many <= 0:
+        return
+    slow = sorted((c for c in connections if getattr(c, "phase", "")), key=lambda c: c.waiting_since)
+    for connection in slow[:too_many]:
+        connections.discard(connection)
+        connection.abort()
+
+
+def connection_limit() -> int:
+    """Connections that the descriptors of this process allow."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST_CONNECTIONS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = soft - RESERVED_FILES if soft != resource.RLIM_INFINITY else MOST_CONNECTIONS
+    return max(50, min(MOST_CONNECTIONS, free))
+
+
+def allow_more_files() -> None:
+    """Raise the limit of open files of this process to what the system grants it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + RESERVED_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+def run_workers(n_workers: int, work: Callable[[], None]) -> None:
+    """Run `work` in `n_workers` processes until SIGINT or SIGTERM; raises when workers end as soon as they start."""
+    started: dict[int, float] = {}
+    stopping: list[int] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        stopping.append(number)
+
+    before = {number: signal.signal(number, stop) for number in STOPPING}
+    n_quick_ends = 0
+    try:
+        while not stopping:
+            while len(started) < n_workers:
+                pid = _fork(work)
+                started[pid] = time.monotonic()
+            ended = _ended(started)
+            for pid, (status, lived) in ended.items():
+                if os.waitstatus_to_exitcode(status) == CANNOT_START:
+                    raise EvenrankError("a worker could not start, for the reason in the log")
+                LOG.warning("worker %d ended (%s); another takes its place", pid, _reason(status))
+                n_quick_ends = n_quick_ends + 1 if lived < QUICK_SECONDS else 0
+                if n_quick_ends >= MAX_QUICK_ENDS:
+                    raise EvenrankError("workers end as soon as they start; the log says why")
+            if not ended:
+                time.sleep(0.05)
+    finally:
+        _stop(started)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fork(work: Callable[[], None]) -> int:
+    parent = os.getpid()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # none is lost before the worker knows what to do with it
+    pid = os.fork()
+    if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        return pid
+    code = 1
+    try:
+        for number in STOPPING:
+            signal.signal(number, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        work()
+        code = 0
+    except KeyboardInterrupt:
+        code = 0
+    except EvenrankError as error:
+        LOG.error("%s", error)
+        code = CANNOT_START
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent was killed, so that none stays behind on the port."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _ended(started: dict[int, float]) -> dict[int, tuple[int, float]]:
+    """Workers that have ended, with their status and how long they lived; they are no longer among those started."""
+    ended = {}
+    for pid in list(started):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            ended[pid] = (status, time.monotonic() - started.pop(pid))
+    return ended
+
+
+def _stop(started: dict[int, float]) -> None:
+    """Ask all workers to end, and end those that do not."""
+    for pid in started:
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while started:
+        _ended(started)
+        if started and time.monotonic() > deadline:
+            for pid in started:
+                os.kill(pid, signal.SIGKILL)
+            deadline = float("inf")
+        time.sleep(0.02)
+
+
+def _reason(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"exit code {code}" if code >= 0 else f"signal {-code}"

@@ -1,0 +1,185 @@
+"""The state of the app: an open collection with its search, the store, the settings, and caches."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from evenrank.app.articles.article import ArticleFacts, open_facts
+from evenrank.app.articles.candidates import AppSource, app_source, learn_goals
+from evenrank.app.articles.collection_view import DataAge, Numbers, count_collection, data_age, data_mark, dimensions_of
+from evenrank.app.articles.titles import Subjects, TitleIndex, index_titles, read_subjects
+from evenrank.app.articles.user_articles import WikiSources
+from evenrank.app.request.question import Question, parse_question
+from evenrank.app.settings import WebSettings
+from evenrank.app.storage.saved_request import SavedRequest
+from evenrank.app.storage.store import keep_id_numbers, open_app_store, server_secret
+from evenrank.core.groups import GroupSpace
+from evenrank.core.records import Task
+from evenrank.database.database import Database
+from evenrank.ranking.build import BuildSettings
+from evenrank.trec.collection import Collection
+from evenrank.wikipedia.mediawiki.client import WikiClient
+from evenrank.wikipedia.mediawiki.settings import WikiSettings
+
+STORE_NAME = "desk.sqlite"
+N_RECENT = 64
+"""Results that are remembered: each takes about 100 kB."""
+N_CELLS = 8192
+"""Articles whose rendered cells are remembered: each takes about 1 kB."""
+R = TypeVar("R")
+
+
+class LRUCache:
+    """The most recently used results by key; threads may share it."""
+
+    def __init__(self, most: int = N_RECENT) -> None:
+        self.most = most
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], R]) -> R:
+        """The result for a key, computed if it is not cached; two threads may compute the same one at once."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                known: R = self._results[key]
+                return known
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self.most:
+                self._results.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True)
+class AppState:
+    """One open collection with its search, and the store of lists and draws."""
+
+    collection: Collection
+    source: AppSource
+    store: Database
+    settings: WebSettings
+    facts: ArticleFacts | None = None
+    """What articles lack; None when it was not counted."""
+
+    goals: Mapping[Task, BuildSettings] = field(default_factory=dict)
+    """How the goal of each task is estimated, learned on the collection's training topics."""
+    results: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
+    """Recent results; they are valid for these data only."""
+    example_cache: LRUCache = field(default_factory=LRUCache, compare=False, repr=False)
+    """The example of the landing page, once it is computed."""
+    cell_cache: LRUCache = field(default_factory=lambda: LRUCache(N_CELLS), compare=False, repr=False)
+    """Rendered cells of articles."""
+
+    @cached_property
+    def secret(self) -> str:
+        return server_secret(self.store)
+
+    @cached_property
+    def age(self) -> DataAge:
+        return data_age(self.collection, self.settings.data_of)
+
+    @property
+    def wiki_url(self) -> str:
+        """What addresses of articles begin with; empty for a synthetic collection, which Wikipedia does not have."""
+        if self.age.is_synthetic and self.settings.wiki_url == WebSettings().wiki_url:
+            return ""
+        return self.settings.wiki_url
+
+    @cached_property
+    def wiki_name(self) -> str:
+        """The site that titles lead to; empty when they lead nowhere."""
+        return urlsplit(self.wiki_url).netloc or self.wiki_url
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return count_collection(self.collection)
+
+    @cached_property
+    def data(self) -> str:
+        """Identifies the data: another import of the collection has another value."""
+        return data_mark(self.collection)
+
+    @cached_property
+    def title_index(self) -> TitleIndex:
+        """Rows by title, for articles that people bring; made when the first ones come."""
+        return index_titles(self.collection)
+
+    @property
+    def subjects_file(self) -> Path | None:
+        """The file of subjects without an article here: the operator's, else the collection's own."""
+        return self.settings.subjects or self.collection.subjects_file
+
+    @property
+    def has_subjects(self) -> bool:
+        """Whether it is known which subjects have no article here."""
+        return self.subjects_file is not None
+
+    @cached_property
+    def subjects(self) -> Subjects | None:
+        """Subjects without an article here; None when they are not known."""
+        file = self.subjects_file
+        return None if file is None else read_subjects(file, self.source.model().engine.layout.language)
+
+    @cached_property
+    def wiki(self) -> WikiSources | None:
+        """The wiki whose categories, banners and links can be read; None without one."""
+        if not self.settings.wiki_api:
+            return None
+        return WikiSources(WikiClient(WikiSettings(self.settings.wiki_api, self.settings.wiki_contact)))
+
+    def parse_question(self, fields: Mapping[str, Any]) -> Question:
+        """The question of a form or of JSON; see `parse_question`."""
+        return parse_question(fields, self.collection.known_dimensions, self.collection.manifest.language)
+
+    def space(self, saved: SavedRequest) -> GroupSpace:
+        """The groups that the goal of a list or search is about."""
+        names = dimensions_of(self.collection, saved.question.dimensions)
+        return GroupSpace.of(names, self.collection.known_dimensions)
+
+    @property
+    def public_host(self) -> str:
+        return urlsplit(self.settings.public_url).netloc
+
+    def base_url(self, request: Request) -> str:
+        """Address of the app without a slash at the end, for links that leave it in an export."""
+        return (self.settings.public_url or str(request.base_url)).rstrip("/")
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def open_state(collection_path: Path, settings: WebSettings) -> AppState:
+    """The state for a collection; errors say what to run when it has no index."""
+    store = open_app_store(settings.store or collection_path / STORE_NAME)
+    try:
+        return open_collection(collection_path, settings, store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> AppState:
+    """The state for a collection as it is on disk now, with a store that is already open."""
+    collection = Collection.open(collection_path)
+    keep_id_numbers(store, collection)
+    source = app_source(collection, settings.n_candidates, settings.model)
+    goals = learn_goals(collection, source, settings.n_candidates)
+    facts = open_facts(collection, settings.facts_folder)
+    without_training = replace(source, remembered={})
+    return AppState(collection, without_training, store, settings, facts, goals)
+
+
+def state_of(request: Request) -> AppState:
+    """The state that answers a request."""
+    return cast(AppState, request.app.state.current)

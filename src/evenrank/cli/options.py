@@ -1,0 +1,195 @@
+"""Options that commands share: types that refuse what click's own let through, the relevance model, Spark."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from evenrank.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from evenrank.plugins import Registry
+    from evenrank.retrieval.encode.encoder import Device, EncoderSettings, Pooling
+    from evenrank.retrieval.model_choice import ModelChoice
+    from evenrank.trec.collection import Collection
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; neither `nan`, which no comparison finds outside of it, nor `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+class NamedPath(click.Path):
+    """A path with a name: the empty one would stand for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the name is empty (write . for the current folder).", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class InputFile(NamedPath):
+    """A file to read; `-` is standard input, kept in a file until the command ends, because it may be read twice."""
+
+    def __init__(self, *, exists: bool = False) -> None:
+        super().__init__(exists=exists, dir_okay=False, allow_dash=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) != "-" or ctx is None:
+            return super().convert(value, param, ctx)
+        if ctx.meta.get(__name__):
+            self.fail("standard input (-) is named twice, and can be read once.", param, ctx)
+        ctx.meta[__name__] = True
+        folder = ctx.with_resource(TemporaryDirectory(prefix="evenrank-"))
+        path = Path(folder) / "stdin"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        return path
+
+
+class StoreLocation(NamedPath):
+    """A file, or the address of a PostgreSQL database, which stays text."""
+
+    def __init__(self, *, exists: bool = False, dir_okay: bool = False) -> None:
+        super().__init__(exists=exists, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from evenrank.database.database import is_database_address
+
+        return value if is_database_address(value) else super().convert(value, param, ctx)
+
+
+class Seed(click.types.IntParamType):
+    """A whole number that every file can keep: JSON and SQLite have none of more than 64 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number = int(super().convert(value, param, ctx))
+        if not -(2**63) <= number < 2**63:
+            self.fail(f"{value!r} is too large for a seed.", param, ctx)
+        return number
+
+
+class NameIn(click.types.StringParamType):
+    """The name of something in a registry; plug-ins are looked for only when no built-in one has the name."""
+
+    def __init__(self, kind: str, registry: Registry[Any]) -> None:
+        self.kind, self.registry = kind, registry
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self.registry.builtin)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.registry:
+            raise UnknownNameError(self.kind, value, self.registry)
+        return str(value)
+
+
+SEED = Seed()
+STORE = StoreLocation(exists=True)
+NEW_STORE = StoreLocation()
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ENCODER = click.option(
+    "--encoder",
+    metavar="PATH",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with model.onnx and tokenizer.json.  [default: the packaged encoder]",
+)
+POOLING = click.option(
+    "--pooling",
+    type=click.Choice(["first", "mean"]),
+    help="How tokens become a vector.  [default: first for the packaged encoder, else mean]",
+)
+DEVICE = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "cpu-float"]),
+    help="Where networks run: cpu, cuda (a GPU, extra gpu), or cpu-float for vectors that a GPU made.  "
+    "[default: as the index and the model were made, else cpu]",
+)
+MODEL = click.option(
+    "--model",
+    default="untrained",
+    show_default=True,
+    metavar="MODEL",
+    help="Relevance: untrained (words), dph (words as Terrier weighs them), hybrid (and text vectors), learned (by "
+    "`evenrank learn`), or a model file.",
+)
+
+
+def model_options(command: Command) -> Command:
+    """Add --model, --encoder, --pooling and --device to a command."""
+    for option in (DEVICE, POOLING, ENCODER, MODEL):
+        command = option(command)
+    return command
+
+
+def encoder_settings(path: Path | None, pooling: str | None, device: str | None = None) -> EncoderSettings | None:
+    """The encoder that the options describe; None when they say nothing."""
+    from evenrank.retrieval.encode.encoder import EncoderSettings
+
+    if path is None and pooling is None and device is None:
+        return None
+    place = None if path is None else str(path)
+    return EncoderSettings(place, cast("Pooling | None", pooling), device=cast("Device", device or "cpu"))
+
+
+def chosen_model(
+    collection: Collection, model: str, encoder: Path | None, pooling: str | None, device: str | None = None
+) -> ModelChoice:
+    """The relevance model that the options describe."""
+    from evenrank.retrieval.model_choice import choose_model
+
+    return choose_model(collection, model, encoder_settings(encoder, pooling, device))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option("--spark-master", help="Spark: master URL of a cluster, e.g. spark://host:7077 or local[4]."),
+    click.option("--spark-remote", help="Spark: Spark Connect server, e.g. sc://host:15002."),
+    click.option(
+        "--spark-set",
+        "spark_pairs",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Spark: a spark.* property; may be repeated.",
+    ),
+)
+
+
+def spark_options(command: F) -> F:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def spark_session(master: str | None, remote: str | None, pairs: Iterable[str]) -> SparkSession:
+    """The session that the options ask for."""
+    from evenrank.spark import start_spark
+
+    wrong = [pair for pair in pairs if "=" not in pair or not pair.startswith("spark.")]
+    if wrong:
+        raise click.BadParameter(f"not spark.NAME=VALUE: {', '.join(wrong)}", param_hint="--spark-set")
+    named = (pair.partition("=") for pair in pairs)
+    return start_spark(master, remote, {name: value for name, _, value in named})
+
+
+def asked_session(master: str | None, remote: str | None, pairs: tuple[str, ...]) -> SparkSession | None:
+    """The session, where any of the options was given; None where none was."""
+    return spark_session(master, remote, pairs) if master or remote or pairs else None

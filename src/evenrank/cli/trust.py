@@ -1,0 +1,78 @@
+"""`evenrank trust`: how far the order of runs can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evenrank.cli.evaluate import say_notes
+from evenrank.cli.listing import echo_json
+from evenrank.cli.options import SEED, FiniteRange
+from evenrank.cli.scoring_options import depth_options, protocol_options, scoring_options
+from evenrank.cli.talk import say
+from evenrank.scoring.evaluate import score_files
+from evenrank.scoring.tables.table import text_of
+from evenrank.scoring.trust import N_RESAMPLES, trust
+
+SHARE = FiniteRange(0.0, 1.0, min_open=True, max_open=True)
+
+
+@click.command("trust")
+@click.argument("collection", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-m", "--measure", help="Measure that orders the runs.  [default: Score, or EE-L in Task 2]")
+@click.option("--resamples", type=click.IntRange(10, 1_000_000), default=N_RESAMPLES, show_default=True)
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Power of a detectable difference.")
+@click.option("--level", type=SHARE, default=0.05, show_default=True, help="Significance level of the tests.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@protocol_options
+@depth_options
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(
+    collection: Path,
+    runs: tuple[Path, ...],
+    measure: str | None,
+    resamples: int,
+    power: float,
+    level: float,
+    seed: int,
+    protocol: str,
+    groups: str,
+    settings: tuple[str, ...],
+    depth: int | None,
+    rankings: int | None,
+    judged_only: bool,
+    form: str,
+) -> None:
+    """Say how far the order of runs can be trusted.
+
+    Topics are resampled, the same ones for all runs: how often the best run stays first, between which ranks each run
+    moves, and how well the orders agree. All pairs of runs are tested, with the difference that so many topics could
+    detect and the number of topics that the observed difference would need.
+    """
+    options = scoring_options(protocol, groups, settings, depth, rankings, judged_only)
+    results = score_files(
+        collection,
+        runs,
+        options.protocol,
+        options.groups,
+        options.settings,
+        judged_only=options.judged_only,
+        measures=() if measure is None else (measure,),
+    )
+    found = [
+        trust(results, task, measure, n_resamples=resamples, power=power, level=level, seed=seed)
+        for task in results.tasks
+    ]
+    if form == "json":
+        echo_json({"protocol": results.protocol.settings(), "tasks": [one.to_json() for one in found]})
+        return
+    for one in found:
+        click.echo(text_of(one.rank_table()))
+        click.echo(text_of(one.pair_table()))
+        for line in one.summary():
+            click.echo(line)
+        for note in one.notes:
+            say(f"note: {note}")
+    say_notes(results, with_settings=True)

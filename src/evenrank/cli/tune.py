@@ -1,0 +1,138 @@
+"""`evenrank tune`: the settings of a policy that do best on training queries, within a stated budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import click
+
+import evenrank
+from evenrank.cli.options import SEED
+from evenrank.cli.outputs import FORCE, refuse_existing
+from evenrank.cli.rank import FOLDER, PROTOCOL, TARGET, WORKERS
+from evenrank.cli.score import TABLE
+from evenrank.cli.talk import say
+from evenrank.core.records import Task
+from evenrank.core.settings import read_pairs
+
+
+@click.command("tune")
+@click.argument("folder", metavar="[DIR]", type=FOLDER, required=False)
+@click.option("--policy", metavar="NAME", default="optimal", show_default=True, help="The policy to tune.")
+@click.option("--task", type=click.Choice(["1", "2"]), default="1", show_default=True)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=24,
+    show_default=True,
+    help="Combinations of settings that may be tried on all training queries.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["random", "halving"]),
+    default="random",
+    show_default=True,
+    help="random: so many; halving: three times as many on few queries, the best thirds on more, at the same cost.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure to tune by; the mean of several.  [default: Score, EE-L]",
+)
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting that stays as it is.")
+@click.option(
+    "--try",
+    "tried",
+    metavar="NAME=V,V,…|LOW..HIGH",
+    multiple=True,
+    help="A setting to tune, with the values or the range to draw from.  [default: all numbers, words and switches]",
+)
+@PROTOCOL
+@TARGET
+@click.option("--model", default="untrained", show_default=True, help="Relevance model, as for `rank`.")
+@click.option("--run", "run_path", metavar="RUN", type=TABLE, help="Own data instead of DIR: items as for `rerank`.")
+@click.option("--groups", metavar="FILE", type=TABLE, help="Own data: groups of the items.")
+@click.option("--qrels", metavar="FILE", type=TABLE, help="Own data: relevance to score by.")
+@click.option("-k", "length", type=click.IntRange(min=1), help="Own data: items of a ranking.  [default: all]")
+@click.option("--rankings", type=click.IntRange(1, 100_000), default=1, help="Own data: rankings of each query.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same trials.")
+@WORKERS
+@click.option(
+    "--cache",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where finished trials are kept, so that an interrupted search resumes.  [default: OUT.trials]",
+)
+@click.option("-o", "--output", metavar="OUT", type=TABLE, help="JSON file with the settings and all that was tried.")
+@FORCE
+def command(
+    folder: Path | None,
+    policy: str,
+    task: str,
+    budget: int,
+    method: str,
+    measures: tuple[str, ...],
+    pairs: tuple[str, ...],
+    tried: tuple[str, ...],
+    protocol: str,
+    target: str,
+    model: str,
+    run_path: Path | None,
+    groups: Path | None,
+    qrels: Path | None,
+    length: int | None,
+    rankings: int,
+    seed: int,
+    workers: int | None,
+    cache: Path | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Try settings of a policy on the training topics of the collection DIR, or on queries of your own, and print the
+    best ones.
+
+    Evaluation topics are never looked at, so what is scored on them later is not what was tuned on. Own data (--run,
+    --groups and --qrels together) are all taken as training queries.
+    """
+    from evenrank.experiments.search_space import read_space
+    from evenrank.experiments.tune import Method
+
+    own = (run_path, groups, qrels)
+    if (folder is None) == all(one is None for one in own) or (folder is None and None in own):
+        raise click.UsageError("give a collection DIR, or own data: --run, --groups and --qrels")
+    if output is not None:
+        refuse_existing(output, force=force)
+    data = folder or evenrank.OwnData(
+        run_path,
+        groups,
+        qrels,
+        None if target == "track" else target,
+        k=length,
+        n_rankings=rankings,
+        train_share=1.0,
+        name=str(run_path),
+    )
+    found = evenrank.tune(
+        data,
+        policy,
+        cast(Task, int(task)),
+        budget=budget,
+        method=cast(Method, method),
+        measures=measures,
+        settings=read_pairs(pairs),
+        space=read_space(tried) or None,
+        protocol=protocol,
+        target=target,
+        model=model,
+        seed=seed,
+        workers=workers,
+        folder=cache or (output and output.with_name(f"{output.name}.trials")),
+    )
+    click.echo(str(found), nl=False)
+    if output is not None:
+        found.write(output)
+    options = " ".join(f"--set {name}={text}" for name, text in found.settings.items())
+    say(f"best: {options or 'the defaults'} ({found.value:.4f}; defaults {found.default_value:.4f})")

@@ -1,0 +1,270 @@
+"""What a study consists of, read from TOML or plain data and checked: data, policies, tuning, measures, tests."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
+from evenrank.core.records import Task
+from evenrank.core.types import FilePath
+from evenrank.errors import Collected, EvenrankError, UnknownNameError, input_error, reason_of
+from evenrank.experiments.data import PolicyChoice
+from evenrank.experiments.search_space import policy_space
+from evenrank.experiments.tune import METHODS, Method
+from evenrank.measures.registry import as_measure
+from evenrank.policies.registry import find_policy, is_policy, make_policy
+from evenrank.scoring.paired_tests import TESTS
+from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
+
+OF_STUDY = ("title", "seed", "tuning", "measures", "tests", "data", "policies")
+OF_COLLECTION = ("protocol", "target", "model")
+OF_WORLD = (
+    *("world", "pages", "topics", "seeds", "train_relevant", "eval_relevant", "retrieval_bias", "noise", "unknown"),
+    *OF_COLLECTION,
+)
+OF_ITEMS = ("items", "groups", "relevance", "target", "k", "rankings", "expected", "train_share")
+OF_POLICY = ("name", "label", "settings", "tune", "space", "tasks")
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """One data set of a study."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    worlds: tuple[GenerateSettings, ...] = ()
+    """Settings of generated collections whose topics are pooled, one for each seed."""
+    collection: Path | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Protocol, target and model of a collection."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `OwnData`."""
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """One policy of a study."""
+
+    name: PolicyChoice
+    label: str
+    settings: Mapping[str, object]
+    """Settings that stay as they are."""
+    is_tuned: bool
+    space: Mapping[str, object] | None
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that decides the result of an experiment."""
+
+    title: str
+    data: tuple[DataSpec, ...]
+    policies: tuple[PolicySpec, ...]
+    seed: int = 0
+    budget: int = 12
+    """Combinations of settings that each tuned policy may try on all training queries, the same for all."""
+    method: Method = "random"
+    measures: Mapping[Task, tuple[str, ...]] = field(default_factory=dict)
+    """Measures by task; those of the data set where a task is missing."""
+    test: str = "randomisation"
+    level: float = 0.05
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """The study as it was given, for the record."""
+
+
+def read_study(source: FilePath | Mapping[str, Any]) -> Study:
+    """A study from a TOML file or from the same as plain data; every fault in one error.
+
+    Paths in a file are relative to the file.
+    """
+    if isinstance(source, Mapping):
+        return _study(dict(source), Path())
+    path = Path(source)
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise input_error(path, 0, f"could not be read: {reason_of(error)}", "name a TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise input_error(path, 0, f"not TOML: {error}", "see the example in the documentation") from error
+    try:
+        return _study(table, path.parent)
+    except EvenrankError as error:
+        raise EvenrankError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+
+
+def _study(table: dict[str, Any], folder: Path) -> Study:
+    faults = Collected()
+    faults.add(_unknown("the study", table, OF_STUDY))
+    tuning, tests = (_table(table, name, faults) for name in ("tuning", "tests"))
+    faults.add(_unknown("tuning", tuning, ("budget", "method")))
+    faults.add(_unknown("tests", tests, ("test", "level")))
+    checked = [faults.check(partial(_data, one, folder)) for one in _list(table, "data", faults)]
+    data = [one for one in checked if one is not None]
+    read = [faults.check(partial(_policy, one)) for one in _list(table, "policies", faults)]
+    policies = [one for one in read if one is not None]
+    for kind, names in (("data", [d.name for d in data]), ("policies", [p.label for p in policies])):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            faults.add([f"{kind} of the same name: {', '.join(repeated)} (policies may have a label)"])
+    measures = faults.check(lambda: _measures(_table(table, "measures", faults))) or {}
+    budget, method, level = tuning.get("budget", 12), tuning.get("method", "random"), tests.get("level", 0.05)
+    test, seed = tests.get("test", "randomisation"), table.get("seed", 0)
+    checks = [
+        (type(budget) is int and budget >= 1, f"budget is {budget!r} (give a whole number of trials)"),
+        (method in METHODS, str(UnknownNameError("method", method, METHODS))),
+        (test in TESTS, str(UnknownNameError("test", test, TESTS))),
+        (isinstance(level, float) and 0.0 < level < 1.0, f"level is {level!r} (give a number between 0 and 1)"),
+        (type(seed) is int, f"seed is {seed!r} (give a whole number)"),
+    ]
+    faults.add(message for good, message in checks if not good)
+    faults.raise_any()
+    return Study(
+        title=str(table.get("title", "Experiment")),
+        data=tuple(data),
+        policies=tuple(policies),
+        seed=seed,
+        budget=budget,
+        method=cast(Method, method),
+        measures=measures,
+        test=test,
+        level=level,
+        given=table,
+    )
+
+
+def _unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -> list[str]:
+    return [f"{where}: {UnknownNameError('key', name, known)}" for name in table if name not in known]
+
+
+def _table(table: Mapping[str, Any], name: str, faults: Collected) -> dict[str, Any]:
+    found = table.get(name, {})
+    if not isinstance(found, Mapping):
+        faults.add([f"{name} is {found!r} (write a table: [{name}])"])
+        return {}
+    return dict(found)
+
+
+def _list(table: Mapping[str, Any], name: str, faults: Collected) -> list[dict[str, Any]]:
+    found = table.get(name, [])
+    if not isinstance(found, list) or not found or not all(isinstance(one, Mapping) for one in found):
+        faults.add([f"no {name} (write at least one table [[{name}]])"])
+        return []
+    return [dict(one) for one in found]
+
+
+def _measures(table: Mapping[str, Any]) -> dict[Task, tuple[str, ...]]:
+    """Measures by task, from the keys task1 and task2."""
+    faults = Collected()
+    faults.add(_unknown("measures", table, ("task1", "task2")))
+    tasks: tuple[Task, ...] = (1, 2)
+    found: dict[Task, tuple[str, ...]] = {}
+    for task in tasks:
+        names = table.get(f"task{task}", [])
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            for name in names:
+                faults.check(partial(as_measure, name, task))
+            if names:
+                found[task] = tuple(names)
+        else:
+            faults.add([f"measures: task{task} is {names!r} (give a list of names)"])
+    faults.raise_any()
+    return found
+
+
+def _tasks(given: object, usual: tuple[Task, ...], where: str) -> tuple[Task, ...]:
+    tasks = given if isinstance(given, list) else usual if given is None else [given]
+    if not tasks or not all(task in (1, 2) and type(task) is int for task in tasks):
+        raise EvenrankError(f"{where}: tasks are {given!r} (give 1, 2, or both in a list)")
+    return tuple(sorted({cast(Task, task) for task in tasks}))
+
+
+def _data(table: dict[str, Any], folder: Path) -> DataSpec:
+    """A data set: a generated world, a collection, or own data."""
+    kinds = [kind for kind in ("world", "collection", "items") if kind in table]
+    name = str(table.pop("name", "") or (table.get(kinds[0]) if kinds else ""))
+    where = f"data {name}"
+    if len(kinds) != 1:
+        raise EvenrankError(f"{where or 'data'}: give one of world, collection and items")
+    faults = Collected()
+    tasks = faults.check(lambda: _tasks(table.pop("tasks", None), (1,), where)) or (1,)
+    known = {"world": OF_WORLD, "collection": ("collection", *OF_COLLECTION), "items": OF_ITEMS}[kinds[0]]
+    faults.add(_unknown(where, table, (*known, "name", "tasks")))
+    options = {key: str(table[key]) for key in OF_COLLECTION if key in table}
+    if (protocol := options.get("protocol", DEFAULT_PROTOCOL)) not in PROTOCOLS:
+        faults.add([f"{where}: {UnknownNameError('protocol', protocol, PROTOCOLS)}"])
+    worlds = faults.check(lambda: _worlds(table, where)) if kinds == ["world"] else ()
+    if kinds == ["collection"] and not (folder / table["collection"]).is_dir():
+        faults.add([f"{where}: {folder / table['collection']}: no such folder"])
+    own = faults.check(lambda: _own(table, tasks, folder, where)) if kinds == ["items"] else {}
+    faults.raise_any()
+    place = folder / table["collection"] if kinds == ["collection"] else None
+    return DataSpec(name, tasks, worlds or (), place, {} if kinds == ["items"] else options, own or {})
+
+
+def _worlds(table: Mapping[str, Any], where: str) -> tuple[GenerateSettings, ...]:
+    """The settings of a world for each of its seeds."""
+    world = {key: table[key] for key in ("train_relevant", "eval_relevant", "noise") if key in table}
+    bias, unknown = table.get("retrieval_bias", {}), table.get("unknown", {})
+    unknown = {ALL_GROUPS: unknown} if isinstance(unknown, (int, float)) else unknown
+    seeds = table.get("seeds", [0])
+    numbers = [*world.values(), table.get("pages", 1), table.get("topics", 1)]
+    if not (isinstance(seeds, list) and seeds and all(type(one) is int for one in seeds)):
+        raise EvenrankError(f"{where}: seeds are {seeds!r} (give a list of whole numbers)")
+    for values in (bias, unknown):
+        numbers += values.values() if isinstance(values, Mapping) else [None]
+    if not all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in numbers):
+        raise EvenrankError(f"{where}: a value is no number (retrieval_bias and unknown are tables of them)")
+    world |= {"retrieval_bias": tuple(bias.items())} if bias else {}
+    world |= {"unknown": tuple(unknown.items())} if unknown else {}
+    size = {"n_pages": table.get("pages", 20_000), "n_topics": table.get("topics", 48)}
+    try:
+        return tuple(world_settings(table["world"], **size, seed=seed, **world) for seed in seeds)
+    except EvenrankError as error:
+        raise EvenrankError(f"{where}: {error}") from error
+
+
+def _own(table: Mapping[str, Any], tasks: tuple[Task, ...], folder: Path, where: str) -> dict[str, Any]:
+    """Arguments of `OwnData`; files are relative to the study's folder."""
+    missing = [key for key in ("groups", "relevance") if key not in table]
+    if missing:
+        raise EvenrankError(f"{where}: no {' and no '.join(missing)} (give the files)")
+    files = {key: folder / table[key] for key in ("items", "groups", "relevance")}
+    if gone := [str(path) for path in files.values() if not path.is_file()]:
+        raise EvenrankError(f"{where}: no such file: {', '.join(gone)}")
+    target = table.get("target")
+    if isinstance(target, str) and (folder / target).is_file():
+        target = folder / target
+    n_rankings = table.get("rankings", 1)
+    if tasks != ((1,) if n_rankings == 1 else (2,)):
+        raise EvenrankError(f"{where}: task 1 is one ranking of each query, task 2 several (set tasks and rankings)")
+    others = {key: table[key] for key in ("k", "expected", "train_share") if key in table}
+    return {**files, "target": target, "n_rankings": n_rankings, **others}
+
+
+def _policy(table: dict[str, Any]) -> PolicySpec:
+    given = table.get("name", "")
+    entry = given if is_policy(given) else find_policy(str(given))
+    where = f"policy {entry.name}"
+    faults = Collected()
+    faults.add(_unknown(where, table, OF_POLICY))
+    name = given if is_policy(given) else entry.name
+    tasks = faults.check(lambda: _tasks(table.get("tasks"), tuple(entry.tasks), where)) or (1,)
+    settings, space = table.get("settings", {}), table.get("space")
+    if not isinstance(settings, Mapping) or not isinstance(space, Mapping | None):
+        raise EvenrankError(f"{where}: settings and space are tables")
+    for task in tasks:
+        faults.check(partial(make_policy, name, task, settings))
+    faults.check(lambda: policy_space(name, space))
+    is_tuned = table.get("tune", False)
+    if not isinstance(is_tuned, bool):
+        faults.add([f"{where}: tune is {is_tuned!r} (give true or false)"])
+    faults.raise_any()
+    label = str(table.get("label", f"{entry.name} (tuned)" if is_tuned else entry.name))
+    return PolicySpec(name, label, dict(settings), is_tuned, space, tasks)

@@ -1,0 +1,123 @@
+"""Trials: one policy with its settings on some queries, scored once, kept by content, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from evenrank.errors import EvenrankError
+from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
+from evenrank.io.atomic import atomic_file
+from evenrank.parallel import map_batches, n_cores
+from evenrank.progress import track
+
+TRIALS = "trials"
+"""Folder of finished trials."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is to be scored; equal content gives equal scores."""
+
+    data: StudyData = field(repr=False)
+    policy: PolicyChoice
+    settings: tuple[tuple[str, str], ...]
+    """Settings that differ from the policy's defaults, as text."""
+    queries: tuple[str, ...]
+    measures: tuple[str, ...]
+    seed: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """Checksum of everything that decides the scores, the version of this package included."""
+        return checksum(
+            self.data.fingerprint(),
+            policy_name(self.policy),
+            sorted(self.settings),
+            self.queries,
+            sorted(self.measures),
+            self.seed,
+            version("evenrank"),
+        )
+
+
+@dataclass(frozen=True)
+class TrialScores:
+    """The scores of a trial, or why there are none."""
+
+    scores: Scores
+    error: str = ""
+
+    def mean(self, measures: Sequence[str]) -> float:
+        """The mean over queries, then over the measures; NaN when the trial failed."""
+        if self.error or not all(self.scores[measure] for measure in measures):
+            return float("nan")
+        return float(np.mean([np.mean(list(self.scores[measure].values())) for measure in measures]))
+
+
+def run_trials(
+    trials: Sequence[Trial], folder: Path | None = None, workers: int | None = None, label: str = "trials"
+) -> list[TrialScores]:
+    """The scores of all trials, in their order; those that the folder has are not computed again.
+
+    Each is kept as soon as it is finished, so that an interrupted call resumes where it stopped.
+    """
+    known = {trial.key: read for trial in trials if (read := _read(folder, trial)) is not None}
+    missing = list({trial.key: trial for trial in trials if trial.key not in known}.values())
+    is_installed = all(isinstance(trial.policy, str) for trial in missing)  # other processes find a policy by its name
+    n_workers = min(workers or n_cores(), len(missing)) if is_installed else 1
+    finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
+    for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
+        known[trial.key] = found
+        _write(folder, trial, found)
+    return [known[trial.key] for trial in trials]
+
+
+def run_trial(trial: Trial) -> TrialScores:
+    """One trial; a policy that refuses its settings or its data fails it, and the reason is kept."""
+    try:
+        return TrialScores(
+            trial.data.score(trial.policy, dict(trial.settings), trial.queries, trial.measures, trial.seed)
+        )
+    except EvenrankError as error:
+        return TrialScores({}, str(error))
+
+
+def _path(folder: Path, trial: Trial) -> Path:
+    return folder / TRIALS / trial.key[:2] / f"{trial.key}.json"
+
+
+def _read(folder: Path | None, trial: Trial) -> TrialScores | None:
+    """What is kept of a trial; None when it is missing or damaged, as both are made again."""
+    if folder is None:
+        return None
+    try:
+        record = orjson.loads(_path(folder, trial).read_bytes())
+        return TrialScores(record["scores"], record["error"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
+    if folder is None:
+        return
+    path = _path(folder, trial)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record: dict[str, Any] = {
+        "data": trial.data.name,
+        "policy": policy_name(trial.policy),
+        "settings": dict(trial.settings),
+        "n_queries": len(trial.queries),
+        "seed": trial.seed,
+        "error": found.error,
+        "scores": found.scores,
+    }
+    with atomic_file(path) as file:
+        file.write(orjson.dumps(record))

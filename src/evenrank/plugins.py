@@ -1,0 +1,91 @@
+"""Plug-ins: policies, measures, dimensions, engines, export formats and protocols of other packages.
+
+A package offers an object under an entry point of one of the groups `evenrank.policies`, `evenrank.measures`,
+`evenrank.dimensions`, `evenrank.engines`, `evenrank.exports` and `evenrank.protocols`. Once the package is installed,
+the object is found by its name wherever a built-in one is. A plug-in that cannot be loaded is named in a warning and
+does not affect the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+GROUPS = ("policies", "measures", "dimensions", "engines", "exports", "protocols")
+"""What can be plugged in; the entry-point group of each is `evenrank.` and its name."""
+
+
+class PluginWarning(UserWarning):
+    """A plug-in is installed and cannot be used."""
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Built-in objects by name, followed by those of installed plug-ins.
+
+    Finding a built-in object never looks for plug-ins: reading the metadata of all installed packages takes longer than
+    most commands need to start. Iterating over the registry, or asking for another name, does.
+    """
+
+    def __init__(self, group: str, builtin: Mapping[str, T], adopt: Callable[[object], tuple[str, T]]) -> None:
+        """`adopt` gives the name and the object of whatever a plug-in offers; TypeError says what is wrong with it."""
+        self.group, self.builtin, self._adopt = group, dict(builtin), adopt
+
+    def __getitem__(self, name: str) -> T:
+        return self.builtin[name] if name in self.builtin else self.plugins[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.builtin
+        yield from self.plugins
+
+    def __len__(self) -> int:
+        return len(self.builtin) + len(self.plugins)
+
+    def with_more(self, more: Mapping[str, T]) -> Mapping[str, T]:
+        """This registry with further objects, which are found first; it looks for plug-ins no sooner than this one."""
+        return ChainMap(dict(more), self)  # type: ignore[arg-type]  # nothing writes to it
+
+    @cached_property
+    def plugins(self) -> dict[str, T]:
+        """Objects of installed plug-ins by name, in the order of their entry points' names."""
+        found: dict[str, T] = {}
+        for entry in _entry_points(self.group):
+            try:
+                name, loaded = self._adopt(entry.load())
+            except Exception as error:  # whatever the code of others raises must not stop ours
+                _warn(self.group, entry, f"{type(error).__name__}: {error}")
+                continue
+            if name in self.builtin or name in found:
+                _warn(self.group, entry, f"the name {name!r} is taken")
+                continue
+            found[name] = loaded
+        return found
+
+
+def _entry_points(group: str) -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=f"evenrank.{group}"), key=lambda entry: (entry.name, entry.value))
+
+
+def _warn(group: str, entry: EntryPoint, reason: str) -> None:
+    origin = f" of {entry.dist.name}" if entry.dist is not None else ""
+    text = f"plug-in {entry.name!r}{origin} (evenrank.{group}: {entry.value}) is ignored: {reason}"
+    warnings.warn(text, PluginWarning, stacklevel=4)
+
+
+def instances(owner: type[T], name_of: Callable[[T], str]) -> Callable[[object], tuple[str, T]]:
+    """What adopts the objects of one class by a name that they carry."""
+
+    def adopt(offered: object) -> tuple[str, T]:
+        if not isinstance(offered, owner):
+            raise TypeError(f"not a {owner.__name__}, but {type(offered).__name__}")
+        return name_of(offered), offered
+
+    return adopt

@@ -1,0 +1,341 @@
+"""How far a leaderboard can be trusted: what its order owes to the topics that happened to be chosen.
+
+Topics are resampled, the same ones for all runs, and the leaderboard is made again each time. Pairs of runs are tested
+on the topics as they are, with a correction for all pairs, and the size of difference that so many topics can detect
+stands beside them. Formulas: Sakai, *Topic set size design*, Information Retrieval Journal 19, 2016 (detectable
+differences and topics needed); Voorhees and Buckley, SIGIR 2002 (split halves); Holm 1979.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.records import Task
+from evenrank.core.rng import derive
+from evenrank.errors import EvenrankError
+from evenrank.measures.measure import Measure
+from evenrank.measures.registry import MAIN
+from evenrank.scoring.paired_tests import TESTS, holm
+from evenrank.scoring.results import Results
+from evenrank.scoring.tables.table import Cell, Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_RESAMPLES = 2_000
+FEW_TOPICS = 25
+"""Below so many topics, a note says that the order of runs is mostly chance (Buckley and Voorhees, SIGIR 2000)."""
+MAX_TOPICS_NEEDED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RankSpread:
+    """Where one run stands when topics are resampled."""
+
+    run: str
+    mean: float
+    rank: int
+    """Rank on the topics as they are."""
+    best_rank: int
+    """Lower end of the central 95 % of its ranks over resamples."""
+    worst_rank: int
+    first: float
+    """Share of resamples in which it is first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """Two runs on the topics that both have, the better one first."""
+
+    better: str
+    worse: str
+    difference: float
+    """Mean over topics, in the direction of better."""
+    effect: float
+    """The difference in standard deviations of the differences by topic (Cohen's d for pairs)."""
+    p: float
+    p_holm: float
+    """p corrected for all pairs."""
+    detectable: float
+    """Smallest difference that a test on so many topics would find with the stated power."""
+    topics_needed: int | None
+    """Topics with which the difference as observed would be found with the stated power; None for no difference."""
+    n_topics: int
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far the order of the runs of one task can be trusted."""
+
+    task: Task
+    measure: str
+    n_topics: int
+    power: float
+    level: float
+    """Significance level of the tests."""
+    runs: tuple[RankSpread, ...]
+    """Best first."""
+    pairs: tuple[PairTest, ...]
+    tau: float
+    """Mean Kendall τ between the order of a resample and that of all topics."""
+    tau_low: float
+    """The τ that 5 % of the resamples are below."""
+    tau_halves: float | None
+    """Mean τ between the orders of two disjoint halves of the topics; None with fewer than four topics."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best_stays(self) -> float:
+        """Share of resamples in which the first run stays first."""
+        return self.runs[0].first
+
+    def rank_table(self) -> Table:
+        """A row per run: mean, rank, interval of ranks, share of resamples in which it is first."""
+        columns = (
+            Column("run"),
+            Column(self.measure),
+            Column("rank"),
+            Column("best_rank", "best rank"),
+            Column("worst_rank", "worst rank"),
+            Column("first", "share first", digits=3),
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (one.run, one.mean, one.rank, one.best_rank, one.worst_rank, one.first) for one in self.runs
+        ]
+        return Table(columns, tuple(rows), f"Task {self.task}: ranks by {self.measure} when topics are resampled")
+
+    def pair_table(self, n_pairs: int | None = None) -> Table:
+        """A row per pair of runs; with `n_pairs`, the pairs of neighbours on the leaderboard come first."""
+        columns = (
+            Column("better"),
+            Column("worse"),
+            Column("difference"),
+            Column("effect", "effect size", digits=2),
+            Column("p"),
+            Column("p_holm", "p (Holm)"),
+            Column("detectable", "detectable difference"),
+            Column("topics_needed", "topics needed"),
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (p.better, p.worse, p.difference, p.effect, p.p, p.p_holm, p.detectable, p.topics_needed)
+            for p in self.pairs[:n_pairs]
+        ]
+        return Table(columns, tuple(rows), f"Task {self.task}: all pairs on {self.measure}, power {self.power:g}")
+
+    def summary(self) -> list[str]:
+        """What an organiser should know, in sentences."""
+        clear = sum(pair.p_holm < self.level for pair in self.pairs)
+        first = self.runs[0]
+        said = [
+            f"{first.run} stays first in {first.first:.0%} of resamples of the {self.n_topics} topics",
+            f"the order of a resample has a mean Kendall τ of {self.tau:.2f} with this one; 5 % are below"
+            f" {self.tau_low:.2f}",
+        ]
+        if self.tau_halves is not None:
+            said.append(f"two halves of the topics agree with a mean τ of {self.tau_halves:.2f}")
+        if self.pairs:
+            said.append(f"{clear} of {len(self.pairs)} pairs of runs differ clearly after correction for all pairs")
+        return said
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "best_stays": self.best_stays, "summary": self.summary()}
+
+    def to_pandas(self, pairs: bool = False) -> pd.DataFrame:
+        """A data frame: a row per run, or per pair of runs."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(one) for one in (self.pairs if pairs else self.runs)])
+
+    def __str__(self) -> str:
+        from evenrank.scoring.tables.table import text_of
+
+        lines = [*self.summary(), *(f"note: {note}" for note in self.notes)]
+        return text_of(self.rank_table()) + "\n" + text_of(self.pair_table()) + "\n" + "\n".join(lines) + "\n"
+
+    __repr__ = __str__
+
+
+def trust(
+    results: Results,
+    task: Task | None = None,
+    measure: str | None = None,
+    *,
+    n_resamples: int = N_RESAMPLES,
+    power: float = 0.8,
+    level: float = 0.05,
+    test: str = "randomisation",
+    seed: int = 0,
+) -> Trust:
+    """How far the order of runs can be trusted: ranks under resampled topics, and tests of all pairs.
+
+    `measure` is by default the main one of the task. Only topics that all runs have, and on which the measure is
+    defined for all, are used. `power` and `level` decide which difference counts as detectable.
+    """
+    chosen = _task(results, task)
+    found = _measure(results, chosen, measure)
+    runs = results.of_task(chosen)
+    topics = _shared_topics(results, chosen, found)
+    if len(runs) < 2 or len(topics) < 2:
+        raise EvenrankError("at least two runs and two topics that all runs have are needed to compare an order")
+    values = np.array([[run.topics[topic][found.key] for topic in topics] for run in runs])
+    gains = values if found.higher_is_better else -values
+    order = np.argsort(-gains.mean(axis=1), kind="stable")
+    runs, values, gains = [runs[place] for place in order], values[order], gains[order]
+    names = [run.run for run in runs]
+    ranks = _resampled_ranks(gains, n_resamples, seed)
+    taus = _taus(ranks)
+    return Trust(
+        task=chosen,
+        measure=found.key,
+        n_topics=len(topics),
+        power=power,
+        level=level,
+        runs=tuple(_spreads(names, values.mean(axis=1), ranks)),
+        pairs=tuple(_pair_tests(names, gains, test, power, level, seed)),
+        tau=float(taus.mean()),
+        tau_low=float(np.quantile(taus, 0.05)),
+        tau_halves=_tau_of_halves(gains, n_resamples, seed) if len(topics) >= 4 else None,
+        notes=tuple(_notes(results, chosen, topics)),
+    )
+
+
+def _task(results: Results, task: Task | None) -> Task:
+    if task is None and len(results.tasks) > 1:
+        raise EvenrankError("runs of both tasks (say which one: task=1 or task=2)")
+    return results.tasks[0] if task is None else task
+
+
+def _measure(results: Results, task: Task, name: str | None) -> Measure:
+    known = {measure.key: measure for measure in results.measures_of(task)}
+    wanted = MAIN[task].key if name is None else name
+    if wanted not in known:
+        raise EvenrankError(f"measure {wanted} was not computed (choose from {', '.join(known)})")
+    return known[wanted]
+
+
+def _shared_topics(results: Results, task: Task, measure: Measure) -> list[Any]:
+    """Topics that all runs of the task have, and on which the measure is defined for all."""
+    runs = results.of_task(task)
+    shared = [topic for topic in runs[0].topics if all(topic in run.topics for run in runs)] if runs else []
+    return [topic for topic in shared if not any(math.isnan(run.topics[topic][measure.key]) for run in runs)]
+
+
+def _resampled_ranks(gains: NDArray[np.float64], n_resamples: int, seed: int) -> NDArray[np.intp]:
+    """Rank of each run, from 1, in each resample of the topics; equal means share the better rank."""
+    n_topics = gains.shape[1]
+    draws = derive(seed, "trust", n_topics).integers(0, n_topics, (n_resamples, n_topics))
+    counts = np.zeros((n_resamples, n_topics))
+    np.add.at(counts, (np.arange(n_resamples)[:, None], draws), 1.0)
+    return _ranks(counts @ gains.T / n_topics)
+
+
+def _ranks(means: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Ranks along the last axis, the largest first; values that differ by rounding alone are equal."""
+    shown = np.round(means, 12)
+    return np.asarray(1 + (shown[:, None, :] > shown[:, :, None]).sum(axis=2))
+
+
+def _taus(ranks: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Kendall's τ-a of each resample with the order of the rows, which are best first."""
+    first, second = np.triu_indices(ranks.shape[1], 1)
+    return np.asarray(np.sign(ranks[:, second] - ranks[:, first]).mean(axis=1))
+
+
+def _tau_of_halves(gains: NDArray[np.float64], n_splits: int, seed: int) -> float:
+    """Mean τ between the orders of two disjoint halves, over random splits of the topics."""
+    n_runs, n_topics = gains.shape
+    rng = derive(seed, "halves", n_topics)
+    half = n_topics // 2
+    places = rng.permuted(np.tile(np.arange(n_topics), (n_splits, 1)), axis=1)
+    left, right = (gains[:, part].mean(axis=2).T for part in (places[:, :half], places[:, half : 2 * half]))
+    first, second = np.triu_indices(n_runs, 1)
+    agreement = np.sign(left[:, first] - left[:, second]) * np.sign(right[:, first] - right[:, second])
+    return float(agreement.mean())
+
+
+def _spreads(names: Sequence[str], means: NDArray[np.float64], ranks: NDArray[np.intp]) -> list[RankSpread]:
+    low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf").astype(int)
+    firsts = (ranks == 1).mean(axis=0)
+    return [
+        RankSpread(name, float(means[n]), n + 1, int(low[n]), int(high[n]), float(firsts[n]))
+        for n, name in enumerate(names)
+    ]
+
+
+def _pair_tests(
+    names: Sequence[str], gains: NDArray[np.float64], test: str, power: float, level: float, seed: int
+) -> list[PairTest]:
+    """All pairs, neighbours on the leaderboard first."""
+    n_topics = gains.shape[1]
+    places = sorted(combinations(range(len(names)), 2), key=lambda pair: (pair[1] - pair[0], pair))
+    differences = [gains[better] - gains[worse] for better, worse in places]
+    p_values = [TESTS[test](each, seed) for each in differences]
+    found = []
+    for (better, worse), each, p, p_holm in zip(places, differences, p_values, holm(p_values), strict=True):
+        spread = float(each.std(ddof=1))
+        mean = float(each.mean())
+        effect = mean / spread if spread > 0.0 else math.copysign(math.inf, mean) if mean else 0.0
+        found.append(
+            PairTest(
+                better=names[better],
+                worse=names[worse],
+                difference=mean,
+                effect=effect,
+                p=p,
+                p_holm=p_holm,
+                detectable=detectable_difference(spread, n_topics, power, level),
+                topics_needed=topics_needed(effect, power, level),
+                n_topics=n_topics,
+            )
+        )
+    return found
+
+
+def detectable_difference(spread: float, n_topics: int, power: float = 0.8, level: float = 0.05) -> float:
+    """The smallest mean difference that a paired t-test on `n_topics` topics finds with that power.
+
+    `spread` is the standard deviation of the differences by topic. The t-test's power is approximated through its
+    critical value and a normal quantile: (t₁₋α⁄₂ + z_power) · spread / √n.
+    """
+    return (_critical(n_topics - 1, level) + NormalDist().inv_cdf(power)) * spread / math.sqrt(n_topics)
+
+
+def topics_needed(effect: float, power: float = 0.8, level: float = 0.05) -> int | None:
+    """The fewest topics with which a paired t-test finds that effect size with that power; None for no effect."""
+    if effect == 0.0:
+        return None
+    low, high = 2, MAX_TOPICS_NEEDED
+    if detectable_difference(1.0, high, power, level) > abs(effect):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if detectable_difference(1.0, middle, power, level) <= abs(effect) else (middle + 1, high)
+        )
+    return low
+
+
+def _critical(freedom: int, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1.0 - level / 2))
+
+
+def _notes(results: Results, task: Task, topics: Sequence[Any]) -> list[str]:
+    notes = []
+    n_all = len({topic for run in results.of_task(task) for topic in run.topics})
+    if len(topics) < n_all:
+        notes.append(f"compared on the {len(topics)} topics that all runs have, of {n_all}")
+    if len(topics) < FEW_TOPICS:
+        notes.append(
+            f"{len(topics)} are few topics: below {FEW_TOPICS} orders of systems are seldom stable, whatever tests say"
+        )
+    return notes

@@ -1,0 +1,161 @@
+"""What incomplete judgments do to a run: how much of it is judged, the run without the rest, and its score had it not
+helped to build the pool.
+
+If scores hardly change when a run is left out, the pool is fair to runs that come later (J. Zobel, How reliable are the
+results of large-scale information retrieval experiments?, 1998). Runs of one team are alike, so they can be left out
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenrank.core.records import Run, Topic
+from evenrank.trec.assessment.pool import Pool
+
+
+def judged_pages(topics: Sequence[Topic]) -> dict[int, NDArray[np.int32]]:
+    """Topic → judged pages, for the topics whose judgments say what was judged."""
+    return {topic.id: topic.assessed_docs for topic in topics if topic.assessed_docs is not None}
+
+
+def is_judged(run: Run, judged: Mapping[int, NDArray[np.int32]]) -> NDArray[np.bool_]:
+    """For each page of the run, whether it is judged for its topic; topics without judgments have none."""
+    topic_of_page = np.repeat(run.topic_ids, np.diff(run.starts))
+    sizes = [len(pages) for pages in judged.values()]
+    topics = np.repeat(np.fromiter(judged, np.int64, len(judged)), sizes)
+    pages = np.concatenate(list(judged.values())) if judged else np.empty(0, np.int32)
+    return np.isin(_key(topic_of_page, run.pages), _key(topics, pages))
+
+
+def _key(topics: NDArray[np.integer], pages: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One number for a topic and a page."""
+    key: NDArray[np.int64] = topics.astype(np.int64) << 32 | pages.astype(np.int64)
+    return key
+
+
+def judged_only(run: Run, judged: Mapping[int, NDArray[np.int32]]) -> Run:
+    """The run without its unjudged pages; those behind move up, rankings may end empty."""
+    kept = is_judged(run, judged)
+    starts = np.concatenate([[0], np.cumsum(kept)])[run.starts].astype(np.int64)
+    scores = None if run.scores is None else run.scores[kept]
+    return replace(run, starts=starts, pages=run.pages[kept], scores=scores)
+
+
+def judged_at(run: Run, judged: Mapping[int, NDArray[np.int32]], depth: int) -> dict[int, float]:
+    """Topic → judged@depth: the judged share of the first `depth` pages, averaged over the topic's rankings.
+
+    Topics of the run that have no judgments at all are left out; an empty ranking counts 0.
+    """
+    lengths = np.minimum(np.diff(run.starts), depth)
+    n_judged = np.concatenate([[0], np.cumsum(is_judged(run, judged))])
+    shares = (n_judged[run.starts[:-1] + lengths] - n_judged[run.starts[:-1]]) / np.maximum(lengths, 1)
+    topics, row = np.unique(run.topic_ids, return_inverse=True)
+    means = np.bincount(row, shares) / np.bincount(row) if len(topics) else np.empty(0)
+    return {int(topic): float(mean) for topic, mean in zip(topics, means, strict=True) if int(topic) in judged}
+
+
+Evaluate = Callable[[Run, Sequence[Topic]], Mapping[int, float]]
+"""A run and topics with judgments → its score on each topic that can be scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One run with and without the pages that only it, or its team, brought."""
+
+    run: str
+    n_unique: int
+    """Judged pages that no other team brought."""
+    n_unique_relevant: int
+    n_topics: int
+    """Topics that can be scored either way: those with a relevant page left."""
+    score: float
+    """Mean over these topics, with all judgments."""
+    score_without: float
+    """Mean over these topics, without the unique pages."""
+    rank: int
+    """Place among the runs from 1, with all judgments."""
+    rank_without: int
+    """Place among the others' scores with all judgments."""
+
+    @property
+    def change(self) -> float:
+        """Score without its pages minus score with them."""
+        return self.score_without - self.score
+
+
+def unique_pages(pool: Pool, team: Collection[str]) -> dict[int, set[int]]:
+    """Topic → pooled pages that only runs of `team` brought."""
+    pages: dict[int, set[int]] = {}
+    for entry in pool.pages:
+        if entry.runs and team_has_all(entry.runs, team):
+            pages.setdefault(entry.topic, set()).add(entry.page)
+    return pages
+
+
+def team_has_all(runs: Sequence[str], team: Collection[str]) -> bool:
+    """Whether no run outside `team` is among `runs`."""
+    return all(name in team for name in runs)
+
+
+def without_pages(topic: Topic, pages: Collection[int]) -> Topic:
+    """The topic as if `pages` had never been judged."""
+    gone = np.fromiter(pages, np.int32, len(pages))
+    assessed = None if topic.assessed_docs is None else topic.assessed_docs[~np.isin(topic.assessed_docs, gone)]
+    return replace(topic, rel_docs=topic.rel_docs[~np.isin(topic.rel_docs, gone)], assessed_docs=assessed)
+
+
+def leave_one_out(
+    runs: Sequence[Run],
+    pool: Pool,
+    topics: Sequence[Topic],
+    evaluate: Evaluate,
+    team_of: Mapping[str, str] | None = None,
+    higher_is_better: bool = True,
+) -> list[LeftOut]:
+    """Each run scored with all judgments and without those its team alone brought, best first."""
+    teams = {run.name: (team_of or {}).get(run.name, run.name) for run in runs}
+    scores = {run.name: evaluate(run, topics) for run in runs}
+    sign = 1 if higher_is_better else -1
+    rows = []
+    for run in runs:
+        gone = unique_pages(pool, {name for name, team in teams.items() if team == teams[run.name]})
+        without = [without_pages(topic, gone.get(topic.id, ())) for topic in topics]
+        fewer = evaluate(run, without)
+        both = [topic for topic in scores[run.name] if topic in fewer]
+        others = [sign * _mean(by_topic) for name, by_topic in scores.items() if name != run.name]
+        rows.append(
+            LeftOut(
+                run.name,
+                *_n_removed(topics, without),
+                len(both),
+                _mean(scores[run.name], both),
+                _mean(fewer, both),
+                _place(sign * _mean(scores[run.name]), others),
+                _place(sign * _mean(fewer), others),
+            )
+        )
+    return sorted(rows, key=lambda row: (row.rank, row.run))
+
+
+def _mean(scores: Mapping[int, float], topics: Collection[int] | None = None) -> float:
+    values = [scores[topic] for topic in (scores if topics is None else topics)]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _n_removed(topics: Sequence[Topic], without: Sequence[Topic]) -> tuple[int, int]:
+    """Numbers of judged and of relevant pages that are gone."""
+    n_judged = sum(_n_judged(a) - _n_judged(b) for a, b in zip(topics, without, strict=True))
+    return n_judged, sum(len(a.rel_docs) - len(b.rel_docs) for a, b in zip(topics, without, strict=True))
+
+
+def _n_judged(topic: Topic) -> int:
+    return len(topic.rel_docs if topic.assessed_docs is None else topic.assessed_docs)
+
+
+def _place(value: float, others: Sequence[float]) -> int:
+    return 1 + sum(other > value for other in others)

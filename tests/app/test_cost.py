@@ -1,0 +1,181 @@
+"""What one request may cost is limited, and expensive requests leave room for everything else."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from starlette.responses import Response
+from starlette.testclient import TestClient
+
+from evenrank.app.app import make_app
+from evenrank.app.request import question_form as asking
+from evenrank.app.request.budget import MAX_KEYWORD, MAX_TEXT, MAX_WORDS, question_faults
+from evenrank.app.request.capacity import BusyError, Capacity
+from evenrank.app.state import AppState, open_state
+from evenrank.retrieval.query import topic_query
+from evenrank.trec.collection import Collection
+from tests.app.conftest import UNLIMITED
+from tests.desk_collections import QUESTION
+
+LONG = " ".join(f"w{n}" for n in range(10_000))
+"""59 kB of words, as one keyword."""
+PATIENCE = 60.0
+"""Seconds after which a test that hangs fails."""
+
+
+@pytest.fixture
+def n_looked_up(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of words of each search."""
+    found: list[int] = []
+    real = topic_query.topic_words
+
+    def counted(*arguments: object, **options: object) -> object:
+        words = real(*arguments, **options)  # type: ignore[arg-type]
+        found.append(len(words.weights))
+        return words
+
+    for place in ("evenrank.app.request.question_form", "evenrank.retrieval.query.topic_query"):
+        monkeypatch.setattr(f"{place}.topic_words", counted)
+    return found
+
+
+@pytest.mark.parametrize("area", ["lists", "searches"])
+@pytest.mark.parametrize("n_words, named", [(10_000, f"{MAX_TEXT:,}"), (2000, str(MAX_KEYWORD))])
+def test_words_beyond_the_budget_are_refused_before_they_are_looked_up(
+    client: TestClient, n_looked_up: list[int], area: str, n_words: int, named: str
+) -> None:
+    words = " ".join(LONG.split()[:n_words])
+    fields = {"title": "Chess", "keywords": words}
+    answers = [
+        client.get(f"/{area}/preview", params=fields),
+        client.get(f"/{area}/new", params=fields),
+        client.post(f"/{area}/check", data=fields),
+        client.post(f"/{area}", data=fields),
+    ]
+    for answer in answers:
+        assert answer.status_code == 400
+        assert named in answer.text
+    bot = client.post(f"/api/{area}", json={"title": "Chess", "keywords": [words]})
+    assert (bot.status_code, "keywords" in bot.json()["detail"]) == (400, True)
+    goal = client.post(f"/{area}/goal", data=fields)
+    assert goal.status_code == (400 if n_words == 10_000 else 200)
+    assert not n_looked_up
+
+
+def test_many_short_keywords_are_refused_by_their_words(client: TestClient, n_looked_up: list[int]) -> None:
+    words = LONG.split()[: MAX_WORDS + 100]
+    keywords = ", ".join(" ".join(words[at : at + 5]) for at in range(0, len(words), 5))
+    answer = client.get("/lists/preview", params={"title": "Chess", "keywords": keywords})
+    assert answer.status_code == 400
+    assert f"{MAX_WORDS + 101} words together; {MAX_WORDS} are allowed" in answer.text
+    assert not n_looked_up
+
+
+def test_words_are_counted_as_the_index_has_them() -> None:
+    assert not question_faults("Chess", ["a" * MAX_KEYWORD] * 100, "", "en")
+    assert "keywords" in question_faults("Chess", ["-".join("ab" * 25)] * 10, "", "en")
+    assert "keywords" in question_faults("将棋", ["囲碁" * 20] * 10, "", "ja")
+    assert not question_faults("将棋", ["囲碁"] * 90, "", "ja")
+
+
+def test_a_question_within_the_budget_is_answered(client: TestClient, state: AppState) -> None:
+    keywords = ", ".join(f"chess w{n}" for n in range(99))
+    assert client.get("/lists/preview", params={"title": "Chess", "keywords": keywords}).status_code == 200
+    titles = "\n".join(state.collection.titles_of(state.collection.page_ids.tolist()))
+    assert len(titles) > MAX_TEXT
+    assert client.post("/lists/check", data={**QUESTION, "text-1": titles}).status_code == 200
+
+
+def test_many_words_are_weighted_as_one_by_one() -> None:
+    """Singular and plural are one word, under the form that came first."""
+    words = topic_query.free_words("pawns pawn rooks rook pawns bishop")
+    assert words.weights == {"pawns": 3.0, "rooks": 2.0, "bishop": 1.0}
+
+
+def test_expensive_requests_leave_room_for_the_rest(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty previews that take for ever: some wait, the others are told to come back, and everything else works."""
+    may_end = threading.Event()
+    monkeypatch.setattr(asking, "make_preview", lambda state, fields: may_end.wait(PATIENCE) and None)
+    settings = replace(UNLIMITED, store=tmp_path / "desk.sqlite", n_expensive=2, n_waiting=8)
+    app = make_app(open_state(generated.path, settings))
+    with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(64) as visitors:
+        try:
+            asked = [visitors.submit(client.get, "/lists/preview?title=Chess") for _ in range(60)]
+            for path in ("/healthz", "/static/style.css", "/", "/metrics", "/mine"):
+                assert visitors.submit(client.get, path).result(PATIENCE).status_code == 200, path
+        finally:
+            may_end.set()
+        answers = [future.result(PATIENCE) for future in asked]
+    counts = Counter(answer.status_code for answer in answers)
+    assert set(counts) == {200, 503}
+    assert counts[200] >= 2
+    assert counts[503] >= 40
+    assert all(answer.headers["retry-after"] for answer in answers if answer.status_code == 503)
+
+
+def held(capacity: Capacity, address: str) -> threading.Event:
+    """An expensive request that is under way until the event is set."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def make() -> Response:
+        begun.set()
+        may_end.wait(PATIENCE)
+        return Response()
+
+    capacity.submit(address, make)
+    assert begun.wait(PATIENCE)
+    return may_end
+
+
+def test_addresses_take_turns() -> None:
+    capacity, order = Capacity(1, 8), list[str]()
+    may_end = held(capacity, "busy")
+
+    def noted(name: str) -> Response:
+        order.append(name)
+        return Response()
+
+    names = ("busy 1", "busy 2", "busy 3", "quiet 1")
+    asked = [capacity.submit(name.split()[0], partial(noted, name)) for name in names]
+    may_end.set()
+    for future in asked:
+        future.result(PATIENCE)
+    assert order == ["busy 1", "quiet 1", "busy 2", "busy 3"]
+
+
+def test_one_address_has_half_of_the_queue() -> None:
+    capacity = Capacity(1, 4)
+    may_end = held(capacity, "busy")
+    for address in ("busy", "busy", "other", "another"):
+        capacity.submit(address, Response)
+    for address in ("busy", "somebody"):
+        with pytest.raises(BusyError):
+            capacity.submit(address, Response)
+    may_end.set()
+
+
+def test_who_has_waited_too_long_is_asked_to_come_back() -> None:
+    now = [0.0]
+    capacity = Capacity(1, 4, clock=lambda: now[0])
+    may_end = held(capacity, "busy")
+    waiting = capacity.submit("busy", Response)
+    now[0] = 11.0
+    may_end.set()
+    with pytest.raises(BusyError):
+        waiting.result(PATIENCE)
+
+
+def test_an_error_reaches_who_asked() -> None:
+    def fail() -> Response:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        Capacity(1, 4).submit("a", fail).result(PATIENCE)

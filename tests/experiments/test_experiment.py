@@ -1,0 +1,246 @@
+"""Studies: reading them with all faults, running them on worlds and own data, tests, regrets, the report."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import evenrank
+from evenrank.cli.main import cli
+from evenrank.errors import EvenrankError
+from evenrank.experiments import trials
+from evenrank.experiments.experiment import Cell, Experiment, PooledData, run_study
+from evenrank.experiments.study import Study, read_study
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def study_file(own_data: evenrank.OwnData, tmp_path: Path) -> Path:
+    """A study of own data, from files."""
+    rows = [f"{q},{i},{s}" for q, items in own_data._items.items() for i, s in items.items()]
+    (tmp_path / "items.csv").write_text("\n".join(["query,item,score", *rows]) + "\n")
+    (tmp_path / "groups.csv").write_text("item,side\n" + "".join(f"{i},{g}\n" for i, g in own_data.groups.items()))  # type: ignore[attr-defined]
+    grades = [f"{q} 0 {i} {g}" for q, items in own_data.relevance.items() for i, g in items.items()]  # type: ignore[attr-defined]
+    (tmp_path / "qrels.txt").write_text("\n".join(grades) + "\n")
+    path = tmp_path / "study.toml"
+    path.write_text(
+        """
+title = "Sides <&>"
+seed = 2
+[tuning]
+budget = 3
+[measures]
+task1 = ["Score", "nDCG", "AWRF", "Score@5"]
+[[data]]
+name = "own"
+items = "items.csv"
+groups = "groups.csv"
+relevance = "qrels.txt"
+target = "equal"
+[[policies]]
+name = "relevance"
+[[policies]]
+name = "greedy"
+[[policies]]
+name = "deficit"
+tune = true
+"""
+    )
+    return path
+
+
+def test_a_study_of_own_data(study_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    found = evenrank.experiment(study_file, folder, workers=1)
+    assert [cell.policy for cell in found.cells] == ["relevance", "greedy", "deficit (tuned)"]
+    assert found.n_queries == {"own": {"train": 5, "eval": 5}}
+    tuned = found.cells[2].tuned
+    assert tuned is not None
+    for cell in found.cells:
+        assert set(cell.scores["Score"]).isdisjoint(tuned.queries)
+        assert len(cell.scores["Score"]) == 5
+    assert found.cells[1].mean("AWRF") > found.cells[0].mean("AWRF")
+    page = (folder / "report.html").read_text()
+    assert "<title>Sides &lt;&amp;&gt;</title>" in page
+    assert "No query was both tuned on and scored" in page
+    assert r"\begin{tabular}" in (folder / "tables" / "own-task1.tex").read_text()
+    results = json.loads((folder / "results.json").read_text())
+    assert results["cells"][2]["tuned"]["budget"] == 3
+    assert len(results["tests"]["pairs"]) == 3 * 4
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def never(trial: trials.Trial) -> trials.TrialScores:
+        raise AssertionError("everything is finished already")
+
+    monkeypatch.setattr(trials, "run_trial", never)
+    evenrank.experiment(study_file, folder, workers=1)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_study_of_worlds(tmp_path: Path) -> None:
+    world = {"name": "tiny", "world": "usual", "pages": 600, "topics": 4, "seeds": [1, 2], "tasks": [1, 2]}
+    policies = [{"name": "relevance"}, {"name": "greedy", "settings": {"fairness": 0.5}}, {"name": "swap"}]
+    study = {"data": [{**world, "noise": 1.0}], "policies": policies, "tests": {"test": "t-test"}}
+    found = evenrank.experiment(study, tmp_path, workers=1)
+    assert [(cell.task, cell.policy) for cell in found.cells] == [
+        *((1, name) for name in ("relevance", "greedy", "swap")),
+        *((2, name) for name in ("relevance", "greedy")),
+    ]
+    assert set(found.of("tiny", 1)[0].scores["Score"]) == {"0:101", "0:102", "1:101", "1:102"}
+    assert len(list((tmp_path / "worlds").iterdir())) == 2
+    collection = evenrank.Collection.open(next((tmp_path / "worlds").iterdir()))
+    assert collection.manifest.settings["generated"]["noise"] == 1.0
+    assert "tiny, Task 2" in str(found)
+
+
+def result_of(values: dict[str, list[float]], measure: str = "Score", **more: list[list[float]]) -> Experiment:
+    cells = []
+    for at, (policy, scores) in enumerate(values.items()):
+        by_measure = {measure: scores, **{name: rows[at] for name, rows in more.items()}}
+        table = {name: {str(q): v for q, v in enumerate(row)} for name, row in by_measure.items()}
+        cells.append(Cell("d", 1, policy, {}, table))
+    return Experiment(Study("t", (), ()), tuple(cells), {"d": {"train": 1, "eval": len(scores)}})
+
+
+def test_pairs_are_tested_as_compare_tests_them() -> None:
+    """Exact randomisation over eight queries, Holm over all three pairs."""
+    values = {"a": [0.9] * 8, "b": [0.1] * 8, "c": [0.5, 0.5, 0.9, 0.9, 0.5, 0.9, 0.5, 0.9]}
+    pairs = result_of(values).tests
+    assert [(one.first, one.second) for one in pairs] == list(combinations("abc", 2))
+    assert [one.p for one in pairs] == pytest.approx([2 / 256, 2 / 16, 2 / 256])
+    assert [one.p_holm for one in pairs] == pytest.approx([6 / 256, 2 / 16, 6 / 256])
+    assert pairs[0].difference == pytest.approx(0.8)
+
+
+def test_regret_is_what_is_lost_against_the_best() -> None:
+    values = {"best": [0.4, 0.6, 0.5], "other": [0.2, 0.3, 0.25]}
+    best, other = result_of(values).regrets
+    assert (best.regret, best.upper) == (0.0, 0.0)
+    assert other.regret == pytest.approx(0.5)
+    assert other.upper == pytest.approx(0.5)  # every query loses half, whichever are drawn
+    noisy = result_of({"a": [0.1, 0.9, 0.5, 0.4], "b": [0.2, 0.7, 0.6, 0.3]}).regrets
+    assert all(one.upper > one.regret for one in noisy)
+    lower = result_of({"a": [3.0, 5.0], "b": [2.0, 2.0]}, "KL").regrets
+    assert [one.regret for one in lower] == [2.0, 0.0]
+
+
+def test_the_frontier_holds_what_nothing_dominates() -> None:
+    found = result_of(
+        {"a": [0.1], "b": [0.1], "c": [0.1], "d": [0.1]},
+        nDCG=[[0.9], [0.5], [0.5], [0.4]],
+        AWRF=[[0.2], [0.8], [0.7], [0.9]],
+    )
+    assert found.pareto("d", 1) == ["a", "b", "d"]
+
+
+def test_pooled_queries_go_to_their_parts(own_data: evenrank.OwnData) -> None:
+    pooled = PooledData("both", (own_data, own_data))
+    assert pooled.queries("eval") == [f"{at}:{q}" for at in (0, 1) for q in own_data.queries("eval")]
+    found = pooled.score("relevance", {}, ["1:q3", "0:q2"], ["nDCG"], 0)["nDCG"]
+    alone = own_data.score("relevance", {}, ["q2", "q3"], ["nDCG"], 0)["nDCG"]
+    assert found == pytest.approx({"0:q2": alone["q2"], "1:q3": alone["q3"]})
+
+
+def test_every_fault_of_a_study_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(
+        """
+titel = "x"
+[tuning]
+budget = 0
+method = "grid"
+[tests]
+test = "wilcoxon"
+[measures]
+task1 = ["Scor"]
+[[data]]
+name = "a"
+world = "mars"
+[[data]]
+name = "b"
+collection = "missing"
+colour = 1
+[[data]]
+name = "c"
+items = "x.csv"
+[[policies]]
+name = "optimol"
+[[policies]]
+name = "deficit"
+settings = { weight = -1 }
+space = { speed = [1] }
+"""
+    )
+    with pytest.raises(EvenrankError) as error:
+        read_study(path)
+    message = str(error.value)
+    wanted = ["'titel'", "budget is 0", "'grid'", "'wilcoxon'", "'Scor'", "'mars'", "no such folder", "'colour'"]
+    wanted += ["no groups and no relevance", "'optimol'", "weight is -1", "'speed'"]
+    assert [text for text in wanted if text not in message] == []
+    assert all(line.startswith(f"{path}: ") for line in message.splitlines())
+
+
+@pytest.mark.parametrize("text, message", [("data = [", "not TOML"), ("", "no data"), ("data = 3", "no data")])
+def test_what_is_no_study_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(EvenrankError, match=message):
+        read_study(tmp_path / "bad.toml")
+
+
+def test_the_command_writes_the_report_beside_the_file(study_file: Path) -> None:
+    result = CliRunner().invoke(cli, ["experiment", str(study_file), "--workers", "1"])
+    assert result.exit_code == 0, result.output
+    assert "own, Task 1: 5 queries" in result.output
+    assert (study_file.with_suffix("") / "report.html").exists()
+
+
+def test_the_study_of_worlds_is_valid_and_wide() -> None:
+    study = read_study(ROOT / "benchmarks" / "worlds.toml")
+    assert len(study.data) >= 12
+    relevant = {(world.train_relevant, world.eval_relevant) for data in study.data for world in data.worlds}
+    assert {(400, 10), (300, 15)} <= relevant
+    for data in study.data:
+        assert sum(world.n_eval_topics for world in data.worlds) >= 200
+    seeds = [world.seed for data in study.data for world in data.worlds]
+    assert len(seeds) == len(set(seeds))
+    tuned = {policy.name for policy in study.policies if policy.is_tuned}
+    assert {"greedy", "exposure-disparity", "swap", "deficit", "fa-ir", "det-const-sort", "exposure-lp"} <= tuned
+
+
+def test_policies_of_plug_ins_and_of_ones_own(
+    own_data: evenrank.OwnData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is found by its name, as if installed; the other is given as it is. Both are tuned."""
+
+    @evenrank.policy("strong-first", tasks=(1,))
+    def strong_first(candidates: Any, target: Any, request: Any, rng: Any, *, power: float = 1.0) -> Any:
+        return np.argsort(-(candidates.relevance**power), kind="stable")
+
+    monkeypatch.setitem(evenrank.POLICIES.builtin, "strong-first", strong_first)
+    own = evenrank.policy("weak-first", tasks=(1,))(lambda c, t, r, g: np.argsort(c.relevance))
+    policies = [{"name": "strong-first", "tune": True}, {"name": own}, {"name": "relevance"}]
+    study: dict[str, Any] = {"data": [{"world": "usual"}], "policies": policies, "tuning": {"budget": 2}}
+    found = run_study(read_study(study), [own_data], tmp_path, 1)
+    assert [cell.policy for cell in found.cells] == ["strong-first (tuned)", "weak-first", "relevance"]
+    assert found.cells[0].scores["nDCG"] == found.cells[2].scores["nDCG"]
+    assert found.cells[1].mean("nDCG") < found.cells[2].mean("nDCG")
+    found.write(tmp_path)
+    assert json.loads((tmp_path / "results.json").read_text())["study"]["policies"][1] == {"name": "weak-first"}
+    tuned = evenrank.tune(own_data, strong_first, budget=3)
+    assert {name for one in tuned.tried for name, _ in one.settings} == {"power"}
+
+
+def test_a_policy_that_fails_is_reported_and_the_others_are_scored(own_data: evenrank.OwnData, tmp_path: Path) -> None:
+    table: dict[str, Any] = {"data": [{"world": "usual"}], "policies": [{"name": "relevance"}, {"name": "mmr"}]}
+    found = run_study(read_study(table), [own_data], tmp_path, 1)
+    assert "compares texts" in found.cells[1].error
+    assert np.isfinite(found.cells[0].mean("Score"))
+    found.write(tmp_path)
+    assert "mmr failed" in (tmp_path / "report.html").read_text()
