@@ -120,7 +120,7 @@ def _pairs(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Policy]]:
+def setting_owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Policy]]:
     """The classes whose fields are the settings of a policy: of the task, or of every task."""
     if isinstance(entry, type) and issubclass(entry, PolicyByTask):
         return [owner for of_task, owner in entry.of_task.items() if task in (None, of_task)]
@@ -130,7 +130,7 @@ def _owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Policy]]:
 def setting_names(policy: str | PolicyEntry, task: Task | None = None) -> frozenset[str]:
     """Names of the settings that a policy takes, in any task or in one; none for an unknown name or an object."""
     entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
-    owners = [] if entry is None else _owners(entry, task)
+    owners = [] if entry is None else setting_owners(entry, task)
     return frozenset(field.name for owner in owners for field in fields(owner))  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def _with_settings(
     accepted = names | set(getattr(entry, "former_settings", ()))
     choices = [*sorted(names), *sorted(set(other_settings) - names)]
     faults.add(str(UnknownNameError("setting", name, choices)) for name in texts if name not in accepted)
-    parts = [faults.check(partial(_make, owner, texts, served)) for owner in _owners(entry, task)]
+    parts = [faults.check(partial(_make, owner, texts, served)) for owner in setting_owners(entry, task)]
     faults.raise_any()
     if len(parts) == 1 and parts[0] is not None:
         return parts[0]
@@ -183,7 +183,7 @@ def task_faults(policy: Policy, task: Task) -> Iterator[str]:
 
 def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
     """The facts of a policy as plain data, for lists and documentation."""
-    settings = [(of_task, setting) for of_task in _owners(owner) for setting in describe_settings(of_task)]
+    settings = [(of_task, setting) for of_task in setting_owners(owner) for setting in describe_settings(of_task)]
     return {
         "name": owner.name,
         "tasks": list(owner.tasks),
