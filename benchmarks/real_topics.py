@@ -26,7 +26,7 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import make_candidates, target_of
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.sources import Found, calibrate_scores
+from evenrank.ranking.sources import Found, Session, calibrate_scores
 from evenrank.retrieval.learn.calibration import JudgedScores
 from evenrank.trec.collection import Collection
 from people import ALONE, CURVE, DEPTHS, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
@@ -53,7 +53,7 @@ class WindowPart(Part):
         calibration = calibrate_scores(seen, [topic.id for topic in training])
         source = replace(source, calibration=calibration, remembered=remembered)
         job = RankingJob(
-            collection_path=self.collection.path,
+            session=Session(self.collection.path),
             source=source,
             policy=make_policy("relevance", self.task),
             request=full_request(self.task),

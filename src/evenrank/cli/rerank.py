@@ -92,6 +92,8 @@ def command(
     for note in found.notes:
         say(f"note: {note}")
     say(repr(found).strip("<>"))
+    if words := found.in_words():
+        say(words)
 
 
 def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:

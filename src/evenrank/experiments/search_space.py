@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -14,7 +14,7 @@ from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError
 from evenrank.experiments.data import PolicyChoice, policy_name
-from evenrank.policies.registry import find_policy, make_policy, setting_names
+from evenrank.policies.registry import find_policy, make_policy, setting_names, setting_owners
 
 KEPT = 0.5
 """Chance that a drawn combination keeps the default of a setting: few settings matter, and most defaults make sense."""
@@ -64,7 +64,7 @@ class Choices:
 Space = dict[str, ValueRange | Choices]
 
 
-def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None) -> Space:
+def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None, task: Task | None = None) -> Space:
     """What can be tuned of a policy: `given` values or ranges, else every number, word and switch among its settings.
 
     A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range.
@@ -72,10 +72,11 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     if given:
         return _given_space(policy, given)
     entry = find_policy(policy) if isinstance(policy, str) else policy
-    if not (isinstance(entry, type) and is_dataclass(entry)):
-        return {}
-    hints = get_type_hints(entry, include_extras=True)
-    found = {one.name: _usual(hints[one.name], one.default) for one in fields(entry) if one.default is not MISSING}
+    found = {}
+    for owner in setting_owners(entry, task):
+        hints = get_type_hints(owner, include_extras=True)
+        settings = [one for one in fields(owner) if one.default is not MISSING]  # type: ignore[arg-type]
+        found |= {one.name: _usual(hints[one.name], one.default) for one in settings}
     return {name: values for name, values in found.items() if values is not None}
 
 

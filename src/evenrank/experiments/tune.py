@@ -172,7 +172,7 @@ class TuneTask:
 
     @cached_property
     def space(self) -> Space:
-        space = policy_space(self.policy, self.given)
+        space = policy_space(self.policy, self.given, self.data.task)
         return {name: values for name, values in space.items() if name not in self.fixed}
 
     @cached_property
