@@ -23,11 +23,11 @@ import numpy as np
 
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import Cascade, Geometric
+from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import WORK_ORDER
-from evenrank.items.score import score
-from evenrank.measures.measure import TopicView
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
+from evenrank.scoring.score import score
 from evenrank.trec.true_target import work_exposure
 from peers import PEERS, Peer, python_of
 
@@ -243,8 +243,7 @@ def ours_of_sequence(sequence: dict, row: Row) -> float:
     lengths = [len(ranking) for ranking in sequence["rankings"]]
     pages = np.concatenate(sequence["rankings"]).astype(np.int32)
     nowhere = np.zeros(len(pages), np.intp)
-    view = TopicView(
-        task=2,
+    view = single_view(
         protocol=replace(PAPER_2021, attention=str(attention)),
         pages=pages,
         ranks=np.concatenate([np.arange(length) for length in lengths]),
@@ -255,22 +254,22 @@ def ours_of_sequence(sequence: dict, row: Row) -> float:
         is_relevant=np.isin(pages, relevant),
         n_relevant=len(relevant),
         alignment=Alignment(np.ones((1, 1)), nowhere),
-        full_target=np.ones(1),
+        target=np.ones(1),
         relevant=Pages(relevant, ideal, Alignment(np.ones((1, 1)), np.zeros(len(relevant), np.intp))),
         drops_unknown=False,
+        is_share=False,
     )
-    return measure_named(row.measure, 2)(view)
+    return as_measure(row.measure, 2)(view)
 
 
-def view_of(case: dict, target: np.ndarray) -> TopicView:
+def view_of(case: dict, target: np.ndarray) -> QueryView:
     """A case as our measures see it."""
     groups, relevant = np.array(case["groups"]), np.array(case["relevant"])
     pages = np.arange(len(groups), dtype=np.int32)
     n_relevant = int(relevant.sum()) + case["n_unseen"]
     known = np.concatenate([pages[relevant], len(groups) + np.arange(case["n_unseen"])]).astype(np.int32)
     eye = np.eye(N_GROUPS)
-    return TopicView(
-        task=1,
+    return single_view(
         protocol=DCG,
         pages=pages,
         ranks=pages.astype(np.intp),
@@ -281,9 +280,10 @@ def view_of(case: dict, target: np.ndarray) -> TopicView:
         is_relevant=relevant,
         n_relevant=n_relevant,
         alignment=Alignment(eye, groups),
-        full_target=target,
+        target=target,
         relevant=Pages(known, np.zeros(len(known)), Alignment(eye, np.zeros(len(known), np.intp))),
         drops_unknown=False,
+        is_share=True,
         is_ordered=True,
     )
 
@@ -301,7 +301,7 @@ def ours(case: dict, row: Row) -> float:
     if row.theirs.endswith("by relevance"):
         target = np.bincount(case["groups"], case["relevant"], minlength=N_GROUPS)
         target = target / target.sum()
-    return row.factor * measure_named(row.measure, 1)(view_of(case, target))
+    return row.factor * as_measure(row.measure, 1)(view_of(case, target))
 
 
 def theirs(peer: Peer, code: str, cases: Path, *arguments: str) -> dict[str, list[float]] | str:

@@ -71,7 +71,7 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
 
 def metrics_page() -> str:
     lines = ["# Measures\n", "As `evenrank metrics` lists them.\n"]
-    for measure in MEASURES:
+    for measure in MEASURES.builtin.values():
         empty = "depends on topic and protocol" if callable(measure.if_empty) else f"{measure.if_empty:g}"
         better = "higher is better" if measure.higher_is_better else "lower is better"
         lines += [

@@ -30,16 +30,15 @@ if TYPE_CHECKING:
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
     from evenrank.io.runs import read_run, write_run
-    from evenrank.items.rerank import rerank
-    from evenrank.items.reranked import Reranked
-    from evenrank.items.score import score
-    from evenrank.items.scores import ItemScores
+    from evenrank.measures.measure import Measure, measure
     from evenrank.measures.registry import MEASURES
     from evenrank.policies.function_policy import policy
     from evenrank.policies.registry import POLICIES
     from evenrank.policies.stream_policies import STREAM_POLICIES
     from evenrank.ranking.pareto import Frontiers, pareto
     from evenrank.ranking.rank import RankedTopics, rank
+    from evenrank.ranking.rerank import rerank
+    from evenrank.ranking.reranked import Reranked
     from evenrank.ranking.stream import Stream
     from evenrank.ranking.stream_log import StreamRanking, read_requests
     from evenrank.ranking.stream_state import StreamState
@@ -56,7 +55,8 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.report.make import report
     from evenrank.scoring.report.report import write_report
-    from evenrank.scoring.results import Results, RunResult
+    from evenrank.scoring.results import ItemScores, Results, RunResult
+    from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
     from evenrank.scoring.show_run import ShownTopic, show_run
     from evenrank.scoring.stream_measures import (
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from evenrank.trec.generate.generate import generate_collection
     from evenrank.trec.generate.settings import GenerateSettings
     from evenrank.trec.import_files import ImportFiles, import_collection
+    from evenrank.trec.ir_dataset import ir_dataset_files
     from evenrank.trec.own_dimension import read_dimension
     from evenrank.trec.target_choice import TargetChoice
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
@@ -120,12 +121,14 @@ _HOME_OF = {
     "GenerateSettings": "trec.generate.settings",
     "ImportFiles": "trec.import_files",
     "InputError": "errors",
-    "ItemScores": "items.scores",
-    "Reranked": "items.reranked",
-    "rerank": "items.rerank",
-    "score": "items.score",
+    "ItemScores": "scoring.results",
+    "Reranked": "ranking.reranked",
+    "rerank": "ranking.rerank",
+    "score": "scoring.score",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
+    "Measure": "measures.measure",
+    "measure": "measures.measure",
     "POLICIES": "policies.registry",
     "PROTOCOLS": "core.protocol",
     "Pool": "trec.assessment.pool",
@@ -158,6 +161,7 @@ _HOME_OF = {
     "evaluate_attributes": "scoring.attributes",
     "generate_collection": "trec.generate.generate",
     "import_collection": "trec.import_files",
+    "ir_dataset_files": "trec.ir_dataset",
     "iter_calc": "interop.measure_strings",
     "learn": "retrieval.learn.learn",
     "oracle_run": "scoring.oracle",
@@ -209,6 +213,7 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "Measure",
     "OwnData",
     "Pool",
     "Protocol",
@@ -247,8 +252,10 @@ __all__ = [
     "hindsight_gap",
     "import_collection",
     "information",
+    "ir_dataset_files",
     "iter_calc",
     "learn",
+    "measure",
     "measure_stream",
     "named_dimension",
     "oracle_run",

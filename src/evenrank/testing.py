@@ -10,17 +10,23 @@ Both raise AssertionError with the first promise that is broken and the case tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.alignment import align
+from evenrank.core.alignment import Alignment, align
+from evenrank.core.exposure import LOG
 from evenrank.core.groups import Dimension, GroupSpace
+from evenrank.core.problem import GradedItems, QueryView, single_view
+from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import NO_CLASS, Task
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
+from evenrank.measures.registry import Named, as_measure
 from evenrank.policies.policy import Candidates, Request
 from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.trec.target_choice import estimated_target
@@ -138,3 +144,63 @@ def _policy_cases(request: Request) -> Iterator[tuple[str, Candidates, Estimated
     shares = np.zeros((5, 3))
     shares[1, 0], shares[2, 0] = 0.9, 0.1
     yield "a wanted group without candidates", southern, EstimatedTarget(7, SPACE, shares.reshape(-1))
+
+
+def check_measure(measure: Named) -> None:
+    """Check that a measure computes whatever it is given, within its bounds, and states its value of an empty ranking.
+
+    Among the cases are rankings without a relevant item or a known group, a target that is empty, an empty ranking and
+    a sequence of several; over a batch of queries the values must be those of each query alone.
+    """
+    chosen = as_measure(measure)
+    assert chosen.tasks, f"{chosen.key}: serves no task"
+    assert chosen.low < chosen.high, f"{chosen.key}: low is {chosen.low}, high is {chosen.high}"
+    for task in chosen.tasks:
+        for case, view in _measure_cases(task):
+            place = f"{chosen.key}, Task {task}, {case}"
+            value = chosen(view)
+            is_inside = math.isnan(value) or chosen.low - 1e-9 <= value <= chosen.high + 1e-9
+            assert is_inside, f"{place}: {value} is not from {chosen.low} to {chosen.high}"
+            again = chosen(QueryView(replace(view.batch, values={})))
+            assert value == again or (math.isnan(value) and math.isnan(again)), f"{place}: again, it is {again}"
+            empty, stated = chosen(view.emptied()), chosen.empty_value(view)
+            is_stated = math.isclose(empty, stated, abs_tol=1e-9) or (math.isnan(empty) and math.isnan(stated))
+            assert is_stated, f"{place}: an empty ranking gets {empty}, and if_empty says {stated}"
+
+
+def _measure_cases(task: Task) -> Iterator[tuple[str, QueryView]]:
+    def case(groups: list[int], is_relevant: list[bool], target: list[float], n_rankings: int = 1) -> QueryView:
+        n_ranks = len(groups) // n_rankings
+        relevant = np.flatnonzero(is_relevant)
+        eye = np.eye(len(target))
+        ids = np.arange(len(groups), dtype=np.intp)
+        alignment = Alignment(eye, np.array(groups, np.intp))
+        items = GradedItems(relevant, np.ones(len(relevant)), alignment, LOG)
+        return single_view(
+            protocol=PAPER_2021,
+            pages=ids,
+            ranks=np.tile(np.arange(n_ranks), n_rankings),
+            rankings=np.repeat(np.arange(n_rankings), n_ranks),
+            n_rankings=n_rankings,
+            depth=max(1, n_ranks),
+            ideal_depth=max(1, n_ranks),
+            is_relevant=np.array(is_relevant, bool),
+            n_relevant=len(relevant) + 3,
+            alignment=alignment,
+            target=np.array(target),
+            relevant=items,
+            drops_unknown=task == 1,
+            is_share=task == 1,
+        )
+
+    shares = [0.0, 0.5, 0.3, 0.2]
+    yield "six items", case([1, 2, 3, 1, 0, 1], [True, False, True, False, False, True], shares)
+    yield "nothing relevant", case([1, 2, 3], [False] * 3, shares)
+    yield "all relevant", case([1, 2, 3], [True] * 3, shares)
+    yield "no known group", case([0, 0], [True, False], shares)
+    yield "one group only", case([1, 1, 1], [True, False, True], shares)
+    yield "an empty target", case([1, 2], [True, False], [0.0] * 4)
+    yield "twelve items", case([1, 2] * 6, [True, False, False] * 4, shares)
+    yield "no item", case([], [], shares)
+    if task == 2:
+        yield "three rankings", case([1, 2, 3, 1, 1, 2], [True, False] * 3, shares, 3)

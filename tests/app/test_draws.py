@@ -33,7 +33,7 @@ from evenrank.app.state import AppState, open_state
 from evenrank.core.exposure import discounts
 from evenrank.core.protocol import PAPER_2021
 from evenrank.core.records import Run
-from evenrank.measures.ee_loss import ee_loss
+from evenrank.measures.expected_exposure import ee_loss
 from evenrank.policies.optimal import Optimal
 from evenrank.ranking.subject import are_articles
 from evenrank.retrieval.query.evidence import find_evidence

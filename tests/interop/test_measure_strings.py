@@ -27,7 +27,7 @@ def test_parameters() -> None:
     assert measure.settings["log_base"] == pytest.approx(2.718281828)
 
 
-@pytest.mark.parametrize("text", ["", "MAP@20", "AWRF@0", "AWRF@x", "AWRF(groups)@20", "AWRF(what=1)@20", "@20"])
+@pytest.mark.parametrize("text", ["", "NOPE@20", "AWRF@0", "AWRF@x", "AWRF(groups)@20", "AWRF(what=1)@20", "@20"])
 def test_what_is_no_measure_is_explained(text: str) -> None:
     with pytest.raises(EvenrankError):
         parse_measure(text)

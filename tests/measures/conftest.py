@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from evenrank.core.alignment import Alignment
+from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import PAPER_2021, Protocol
-from evenrank.measures.measure import TopicView
 
-ViewMaker = Callable[..., TopicView]
+ViewMaker = Callable[..., QueryView]
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ def make_view() -> ViewMaker:
         pages: list[int] | None = None,
         ideal: dict[int, float] | None = None,
         ideal_groups: list[int] | None = None,
-    ) -> TopicView:
+        is_ordered: bool = False,
+    ) -> QueryView:
         groups = [group for ranking in rankings for group in ranking]
         marks = relevant if relevant is not None else [[True] * len(ranking) for ranking in rankings]
-        return TopicView(
-            task=task,
+        return single_view(
             protocol=protocol,
             pages=np.array(pages or range(1, len(groups) + 1), np.int32),
             ranks=np.array([rank for ranking in rankings for rank in range(len(ranking))], np.intp),
@@ -54,13 +54,16 @@ def make_view() -> ViewMaker:
             is_relevant=np.array([mark for ranking in marks for mark in ranking], bool),
             n_relevant=n_relevant,
             alignment=Alignment(np.eye(len(target)), np.array(groups, np.intp)),
-            full_target=np.array(target),
+            target=np.array(target),
             relevant=Relevant(
                 np.array(sorted(ideal or {}), np.int32),
                 np.array([value for _, value in sorted((ideal or {}).items())], float),
                 Alignment(np.eye(len(target)), np.array(ideal_groups or [1] * len(ideal or {}), np.intp)),
             ),
             drops_unknown=task == 1,
+            is_share=task == 1,
+            relevant_only=task == 2 and protocol.relevant_exposure,
+            is_ordered=is_ordered,
         )
 
     return make

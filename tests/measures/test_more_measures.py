@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from evenrank.measures.awrf_variants import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
-from evenrank.measures.coverage import DISTINCT, SHOWN
-from evenrank.measures.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
-from evenrank.measures.exposure_ratio import EXPOSURE_RATIO, IMPACT_RATIO
-from evenrank.measures.gini import GINI, gini
-from evenrank.measures.prefix_parity import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
-from evenrank.measures.underexposure import L2_UNDEREXPOSURE, TOTAL_UNDEREXPOSURE
+from evenrank.measures.awrf import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, L2_UNFAIRNESS
+from evenrank.measures.expected_exposure import (
+    EXPOSURE_RATIO,
+    GINI,
+    IMPACT_RATIO,
+    ITEM_DISPARITY,
+    ITEM_LOSS,
+    ITEM_RELEVANCE,
+    L2_UNDEREXPOSURE,
+    TOTAL_UNDEREXPOSURE,
+    gini,
+)
+from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.relevance import (
+    AVERAGE_PRECISION,
+    DISTINCT,
+    EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
+    RANK_BIASED_PRECISION,
+    RECALL,
+    RECIPROCAL_RANK,
+    SHOWN,
+)
 
 from .conftest import ViewMaker
 
@@ -56,12 +71,21 @@ def test_other_distances(make_view: ViewMaker) -> None:
 
 def test_ordinal_distance(make_view: ViewMaker) -> None:
     """Of three bands the third is wanted; from the second, exposure has half as far to go as from the first."""
-    ordered = [replace(make_view([band, band], target=[0, 0, 0, 1]), is_ordered=True) for band in (1, 2, 3)]
+    ordered = [make_view([band, band], target=[0, 0, 0, 1], is_ordered=True) for band in (1, 2, 3)]
     assert [AWRF_ORDINAL(view) for view in ordered] == pytest.approx([0.0, 0.5, 1.0])
     # All in the first band: half must go one step, half two, of two that are possible.
-    both = replace(make_view([1, 1], target=[0, 0, 0.5, 0.5]), is_ordered=True)
+    both = make_view([1, 1], target=[0, 0, 0.5, 0.5], is_ordered=True)
     assert AWRF_ORDINAL(both) == pytest.approx(1.0 - (0.5 * 1 + 0.5 * 2) / 2)
     assert math.isnan(AWRF_ORDINAL(make_view([1, 1], target=[0, 0.5, 0.5])))
+
+
+def test_measures_of_campaigns(make_view: ViewMaker) -> None:
+    """Both items are relevant: half of the readers stop at the first, a quarter at the second."""
+    view = make_view([1, 2], target=[0, 0.5, 0.5])
+    alone = 1.0 - ((1.0 * math.log2(1 / 0.75) + 0.5 * math.log2(0.5 / 0.75) + 0.5) / 2)
+    assert GROUP_FAIRNESS(view) == pytest.approx(0.5 * alone + 0.25 * 1.0)
+    assert L2_UNFAIRNESS(view) == pytest.approx(0.0)
+    assert L2_UNFAIRNESS(make_view([1, 1], target=[0, 0.5, 0.5])) == pytest.approx(math.sqrt(0.5))
 
 
 def test_ndkl(make_view: ViewMaker) -> None:
@@ -90,3 +114,32 @@ def test_ratios(make_view: ViewMaker) -> None:
     view = make_view([1, 2], target=[0, 0.25, 0.75], relevant=[[True, False]])
     assert EXPOSURE_RATIO(view) == pytest.approx((1 / 0.75) / (1 / 0.25))
     assert IMPACT_RATIO(view) == 0.0
+
+
+def test_a_group_without_a_page_is_not_over_represented(make_view: ViewMaker) -> None:
+    """Group 2 should get one part in 10⁸ and has no page: group 1 has all of it, and is as it should be."""
+    view = make_view([1, 1], target=[0, 1.0 - 1e-8, 1e-8])
+    assert MAX_SKEW(view) == pytest.approx(0.0, abs=1e-7)
+    assert MIN_SKEW(view) == pytest.approx(0.0, abs=1e-7)
+    assert math.isnan(MAX_SKEW(make_view([1, 1], target=[0, 0.0, 1.0])))
+
+
+def test_ratios_leave_out_what_no_ranking_could_serve(make_view: ViewMaker) -> None:
+    """Each of two ranks is half of the attention: a group that should get a hundredth cannot get its share."""
+    assert EXPOSURE_RATIO(make_view([1, 2], target=[0, 0.5, 0.49, 0.01])) == pytest.approx(0.49 / 0.5)
+    assert EXPOSURE_RATIO(make_view([1, 1], target=[0, 0.5, 0.5])) == 0.0
+    assert math.isnan(EXPOSURE_RATIO(make_view([1, 1], target=[0, 0.99, 0.01])))
+
+
+def test_relevance_by_hand(make_view: ViewMaker) -> None:
+    """Ranks 2 and 3 of the first ranking and rank 1 of the second are relevant, of five relevant pages."""
+    marks = [[False, True, True], [True, False, False]]
+    view = make_view([1, 1, 1], [1, 1, 1], relevant=marks, target=[0, 1], task=2, depth=3)
+    assert RECALL(view) == pytest.approx((2 / 5 + 1 / 5) / 2)
+    assert AVERAGE_PRECISION(view) == pytest.approx(((1 / 2 + 2 / 3) / 5 + (1 / 1) / 5) / 2)
+    assert RECIPROCAL_RANK(view) == pytest.approx((1 / 2 + 1) / 2)
+    assert RANK_BIASED_PRECISION(view) == pytest.approx((0.2 * (0.8 + 0.64) + 0.2) / 2)
+    assert EXPECTED_RECIPROCAL_RANK(view) == pytest.approx(((1 / 2) / 2 + (1 / 4) / 3 + 1 / 2) / 2)
+    served = ((1 / 2) * 0.99**2 + (1 / 4) * 0.99**3 + (1 / 2) * 0.99) / 2
+    assert INTENTWISE_UTILITY(view) == pytest.approx(served)
+    assert RECALL.at(2)(view) == pytest.approx((1 / 5 + 1 / 5) / 2)

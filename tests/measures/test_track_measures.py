@@ -8,14 +8,9 @@ from dataclasses import replace
 import pytest
 
 from evenrank.core.protocol import PAPER_2021
-from evenrank.measures.awrf import AWRF
-from evenrank.measures.ee_disparity import EE_DISPARITY
-from evenrank.measures.ee_loss import EE_LOSS
-from evenrank.measures.ee_relevance import EE_RELEVANCE
-from evenrank.measures.ee_share import EE_SHARE
-from evenrank.measures.ndcg import NDCG
-from evenrank.measures.precision import PRECISION
-from evenrank.measures.score import SCORE
+from evenrank.measures.awrf import AWRF, SCORE
+from evenrank.measures.expected_exposure import EE_DISPARITY, EE_LOSS, EE_RELEVANCE, EE_SHARE
+from evenrank.measures.relevance import NDCG, PRECISION
 
 from .conftest import ViewMaker
 

@@ -25,9 +25,9 @@ from evenrank.io.metadata import read_metadata
 from evenrank.io.name_lists import NameLists
 from evenrank.io.runs import read_run, record_path
 from evenrank.io.topics import read_qrels, read_topics
-from evenrank.items.rerank import rerank
-from evenrank.items.score import score
+from evenrank.ranking.rerank import rerank
 from evenrank.retrieval.learn.learned_model import load
+from evenrank.scoring.score import score
 from evenrank.trec.assessment.files import import_topics, parse_vote
 from evenrank.trec.assessment.pool_file import read_pool
 from evenrank.trec.assessment.votes import Store, create_store

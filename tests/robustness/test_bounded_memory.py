@@ -46,7 +46,7 @@ RERANK = (
 CERTIFYING = """
 import dataclasses
 import numpy as np
-import evenrank.items.rerank
+import evenrank.ranking.rerank
 from evenrank.policies.policy import Rankings
 from evenrank.policies.registry import POLICIES
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ class Certifying:
         numbers = rng.random(15).tolist()
         return Rankings(np.arange(request.length)[None], {f"number {at}": one for at, one in enumerate(numbers)})
 POLICIES["certifying"] = Certifying
-evenrank.items.rerank.n_cores = lambda: 1  # another process would not know the policy
+evenrank.ranking.rerank.n_cores = lambda: 1  # another process would not know the policy
 """
 """A policy that gives each query as many numbers as `optimal` does, all different, in a thousandth of its time."""
 TABLES = {

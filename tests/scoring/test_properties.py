@@ -17,11 +17,9 @@ from hypothesis.extra import numpy as hnp
 from evenrank.core.protocol import PROTOCOLS
 from evenrank.core.records import Run
 from evenrank.measures.awrf import awrf
-from evenrank.measures.ee_disparity import ee_disparity
-from evenrank.measures.ee_loss import ee_loss
-from evenrank.measures.ee_relevance import ee_relevance
-from evenrank.measures.ndcg import ndcg
+from evenrank.measures.expected_exposure import ee_disparity, ee_loss, ee_relevance
 from evenrank.measures.registry import measures_of
+from evenrank.measures.relevance import ndcg
 from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.import_files import ImportFiles, import_collection
 

@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import orjson
 import pytest
 
 from evenrank.core.exposure import Geometric
-from evenrank.core.protocol import PROTOCOLS, Protocol
+from evenrank.core.protocol import PROTOCOLS
 from evenrank.core.records import Run
 from evenrank.errors import EvenrankError, InputError, UnknownNameError
 from evenrank.scoring.evaluate import evaluate
-from evenrank.scoring.protocol_settings import ProtocolSettings, setting_names, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import RunResult
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -331,15 +330,6 @@ def test_resamples(golden_collection: Collection, golden_runs: list[Path], proto
     alone, beside = end(golden_runs[1:2]), end(golden_runs[:2])
     assert (alone("T1syn01") == beside("T1syn01")) == (protocol == "paper-2021")
     assert end(golden_runs[:1], interval_seed=5)("T1syn00") != end(golden_runs[:1])("T1syn00")
-
-
-def test_keyword_arguments_are_the_settings_of_a_protocol() -> None:
-    """An editor completes exactly the names that `settle_protocol` accepts, with the types of the dataclass."""
-    keywords = get_type_hints(ProtocolSettings)
-    assert set(keywords) == {*setting_names(), "depth", "rankings"}
-    declared = get_type_hints(Protocol)
-    same = set(setting_names()) - {"normalised", "attention"}  # which are given in more ways than they are kept
-    assert {name: declared[name] for name in same} == {name: keywords[name] for name in same}
 
 
 def test_unknown_setting_lists_the_valid_ones() -> None:

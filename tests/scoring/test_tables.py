@@ -17,7 +17,6 @@ from evenrank.scoring.compare import compare
 from evenrank.scoring.evaluate import evaluate
 from evenrank.scoring.exposure_by_group import exposure_by_group
 from evenrank.scoring.intervals import Interval
-from evenrank.scoring.protocol_settings import ProtocolSettings, setting_names
 from evenrank.scoring.report.report import paper_table
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.tables.delimited import csv_of, safe_cell, tsv_of
@@ -181,10 +180,6 @@ def test_exposure_of_groups_are_shares(golden_collection, golden_runs, number: i
     assert groups == ("unknown", "female", "male", "third")
     assert given.sum() == pytest.approx(1.0)
     assert wanted[2] == pytest.approx(one.target.reshape(8, 4)[:, 2].sum())
-
-
-def test_typed_settings_are_those_of_a_protocol() -> None:
-    assert set(ProtocolSettings.__annotations__) == {*setting_names(), "depth", "rankings"}
 
 
 def test_measures_by_name_are_computed_in_place_of_the_usual_ones(golden_collection, golden_runs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -31,9 +32,14 @@ def _warn(text: str) -> None:
 @click.option(
     "--metadata",
     type=INPUT,
-    required=True,
     help="Page metadata, JSON lines (trec_metadata.json.gz, trec_2022_articles_discrete.json.gz).",
 )
+@click.option(
+    "--ir-dataset",
+    metavar="NAME",
+    help="Official files by their name in ir_datasets (trec-fair/2021/eval), from its cache or downloaded into it.",
+)
+@click.option("--text/--no-text", default=True, help="Whether to take the articles of --ir-dataset as well.")
 @click.option("--topics", type=INPUT, help="Training topics (trec_topics.json.gz, trec_2022_train_reldocs.jsonl).")
 @click.option(
     "--eval-topics",
@@ -61,7 +67,9 @@ def _warn(text: str) -> None:
 )
 def import_command(
     folder: Path,
-    metadata: Path,
+    metadata: Path | None,
+    ir_dataset: str | None,
+    text: bool,
     topics: Path | None,
     eval_topics: tuple[Path, ...],
     qrels: tuple[Path, ...],
@@ -82,11 +90,17 @@ def import_command(
 
     if corpus == Path("-"):
         raise click.UsageError("--corpus cannot be standard input: `evenrank index` reads it later (name a file)")
-    files = evenrank.ImportFiles(
-        metadata=metadata,
-        topics=topics,
-        eval_topics=eval_topics,
-        corpus=corpus,
+    if ir_dataset is not None:
+        named = evenrank.ir_dataset_files(ir_dataset, metadata=metadata, with_text=text and corpus is None)
+    elif metadata is not None:
+        named = evenrank.ImportFiles(metadata=metadata)
+    else:
+        raise click.UsageError("name the pages: --metadata FILE, or --ir-dataset NAME")
+    files = replace(
+        named,
+        topics=topics or named.topics,
+        eval_topics=eval_topics or named.eval_topics,
+        corpus=corpus or named.corpus,
         qrels=qrels,
         language=language,
         dimensions=tuple(map(evenrank.read_dimension, dimensions)),

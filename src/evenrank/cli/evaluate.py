@@ -14,15 +14,9 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.scoring_options import ScoringOptions, depth_options, protocol_options, scoring_options
 from evenrank.cli.talk import is_verbose, say
 from evenrank.core.records import Run
-from evenrank.io.figures import FORMATS as FIGURES
-from evenrank.io.figures import figure_style, require_matplotlib, save_figure_as
 from evenrank.io.runs import read_runs
-from evenrank.scoring.attributes import evaluate_attributes
-from evenrank.scoring.depth_curves import depth_curves
 from evenrank.scoring.evaluate import judged_part, score_files
-from evenrank.scoring.feedback import write_topic_stats
 from evenrank.scoring.results import Results
-from evenrank.scoring.sensitivity import sensitivity
 from evenrank.scoring.tables.results import RENDERERS, intervals_table, runs_table, settings_lines, topics_table
 from evenrank.scoring.tables.table import Table, text_of
 from evenrank.trec.collection import Collection
@@ -101,6 +95,8 @@ def command(
         collection, runs, options.protocol, options.groups, options.settings, judged_only=judged_only, measures=measures
     )
     if topic_stats is not None:
+        from evenrank.scoring.feedback import write_topic_stats
+
         write_topic_stats(results, topic_stats)
     click.echo(render_results(results, form, per_topic, all_intervals=all_intervals), nl=False)
     say_notes(results, with_settings=form != "json", with_intervals=True)
@@ -110,6 +106,8 @@ def score_attributes(
     opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, measures: str, form: str
 ) -> None:
     """Print a table for each task with a column for each attribute."""
+    from evenrank.scoring.attributes import evaluate_attributes
+
     if options.groups != "intersection":
         raise click.BadParameter(
             "--attributes scores every choice of groups; leave out --groups", param_hint="--groups"
@@ -125,6 +123,10 @@ def score_depths(
     opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, depths: str, form: str, figure: Path | None
 ) -> None:
     """Print Task 1 runs at several depths, and draw them if asked to."""
+    from evenrank.io.figures import FORMATS as FIGURES
+    from evenrank.io.figures import figure_style, require_matplotlib, save_figure_as
+    from evenrank.scoring.depth_curves import depth_curves
+
     if figure is not None:
         if figure.suffix[1:] not in FIGURES:
             raise click.BadParameter(f"{figure}: not one of .{', .'.join(FIGURES)}", param_hint="--figure")
@@ -146,6 +148,8 @@ def score_depths(
 
 def score_variants(opened: Collection, runs: tuple[Path, ...], options: ScoringOptions, form: str) -> None:
     """Print the main measure of runs under variants of the protocol."""
+    from evenrank.scoring.sensitivity import sensitivity
+
     loaded = scored_runs(opened, runs, options)
     found = sensitivity(opened, loaded, options.protocol, options.groups, **options.settings)
     print_tables([found.table(task) for task in found.scores], found.to_json(), form)

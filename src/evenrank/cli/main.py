@@ -14,6 +14,7 @@ import click
 
 from evenrank.cli.talk import with_talk_options
 from evenrank.errors import EvenrankError, UnknownNameError, reason_of
+from evenrank.garbage import rare_collections
 
 COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
@@ -92,7 +93,8 @@ class LazyGroup(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _past_click():
+        """Run a command; collections are rare because importing one makes many objects, and all of them stay."""
+        with _past_click(), rare_collections():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

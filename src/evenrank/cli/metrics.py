@@ -15,7 +15,7 @@ def command(form: str) -> None:
 
     `evaluate --measures NAME,NAME@DEPTH` computes measures by name; those "on request" need it.
     """
-    rows = [measure.facts() for measure in MEASURES]
+    rows = [measure.facts() for measure in MEASURES.values()]
     if form == "table":
         rows = [
             {

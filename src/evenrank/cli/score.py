@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -16,7 +17,7 @@ from evenrank.io.runs import split_name
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
 TABLE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
-FORMATS = ("table", "tsv", "csv", "json")
+FORMATS = ("table", "tsv", "csv", "json", "latex")
 ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 
 
@@ -45,9 +46,22 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 @click.option("--protocol", type=click.Choice(list(CAMPAIGNS)), help="Score files of a campaign as its organisers do.")
 @click.option("--sequences", metavar="FILE", type=TABLE, help="Sequences of requests, of trec-2019.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change one choice of the protocol.")
-@click.option("-m", "--measure", "measures", multiple=True, help="Measure to compute; by default all that can be.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="Measure to compute, such as nDCG@10, or all; may be repeated.  [default: the usual ones]",
+)
 @click.option("--attention", help=f"Attention by rank: {ATTENTION}  [default: log; of trec-2020: gerr]")
 @click.option("-k", "depth", type=click.IntRange(min=1), help="Ranks that are scored.  [default: all]")
+@click.option(
+    "--missing",
+    type=click.Choice(["skip", "empty"]),
+    default="skip",
+    show_default=True,
+    help="A query that a run does not answer: left out of its means, or scored as an empty ranking.",
+)
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
 def command(
@@ -61,6 +75,7 @@ def command(
     measures: tuple[str, ...],
     attention: str | None,
     depth: int | None,
+    missing: Literal["skip", "empty"],
     per_query: bool,
     form: str,
 ) -> None:
@@ -89,6 +104,7 @@ def command(
         protocol=protocol,
         sequences=sequences,
         settings=read_pairs(settings),
+        missing=missing,
     )
     write_text(render_scores(found, form, per_query), STDOUT, force=True)
     for note in found.notes:
@@ -122,7 +138,7 @@ def render_scores(found: evenrank.ItemScores, form: str, per_query: bool) -> Ite
         yield from json_parts(found.to_json(with_queries=False), "queries", found.query_entries())
         return
     if form == "table":
-        n_columns = len(found.measures) + 2
+        n_columns = len(found.columns) + 2
         widths = [0] * n_columns
         for table in found.tables(per_query, ENTRIES_AT_ONCE):
             widths = list(map(max, widths, widths_of(table)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -83,4 +83,4 @@ def scoring_options(
 
     changes = parse_protocol_settings([*settings, *([] if attention is None else [f"attention={attention}"])])
     changes |= {name: value for name, value in (("depth", depth), ("rankings", rankings)) if value is not None}
-    return ScoringOptions(protocol, groups, cast("ProtocolSettings", changes), judged_only)
+    return ScoringOptions(protocol, groups, changes, judged_only)

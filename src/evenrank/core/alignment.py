@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,13 @@ class Alignment:
     @property
     def n_groups(self) -> int:
         return int(self.rows.shape[1])
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether the rows are those of the identity: sums over types are sums over groups, without a product."""
+        n_types, n_groups = self.rows.shape
+        is_square = n_types == n_groups == np.count_nonzero(self.rows)
+        return bool(is_square and np.all(self.rows.diagonal() == 1.0))
 
     def total(self, weights: NDArray[np.floating] | None = None) -> NDArray[np.float64]:
         """Weighted sum of the rows of all pages (A^T w)."""

@@ -69,7 +69,7 @@ def drop_checksums(connection: sqlite3.Connection) -> None:
 
 
 def find_damage(connection: sqlite3.Connection) -> list[str]:
-    """What is not as it was written, in words; empty when nothing is. Reads the complete file, in one state of it."""
+    """What is corrupted, in words; empty when nothing is. Reads the complete file, in one state of it."""
     is_own = not connection.in_transaction
     if is_own:
         connection.execute("BEGIN")

@@ -17,12 +17,11 @@ from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.items.rerank import rerank
-from evenrank.items.rerank_inputs import read_inputs
-from evenrank.items.score import score
 from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.prepared import PreparedTopics
+from evenrank.ranking.rerank import read_inputs, rerank
 from evenrank.scoring.evaluate import evaluate
+from evenrank.scoring.score import score
 from evenrank.trec.collection import Collection
 from evenrank.trec.manifest import FILE_NAME
 

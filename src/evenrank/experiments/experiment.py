@@ -22,7 +22,7 @@ from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Sco
 from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.scoring.paired_tests import TESTS, holm
@@ -172,7 +172,7 @@ class Experiment:
     def pareto(self, data: str, task: Task) -> list[str]:
         """Policies that no other one is at least as relevant and as fair as, and better in one of them."""
         cells = [cell for cell in self.of(data, task) if all(axis in cell.scores for axis in AXES[task])]
-        signs = [1.0 if measure_named(axis, task).higher_is_better else -1.0 for axis in AXES[task]]
+        signs = [1.0 if as_measure(axis, task).higher_is_better else -1.0 for axis in AXES[task]]
         points = np.array([[s * c.mean(axis) for s, axis in zip(signs, AXES[task], strict=True)] for c in cells])
         return [
             cell.policy
@@ -242,7 +242,7 @@ def _regrets(cells: Sequence[Cell], measure: str, study: Study, n_sets: int) -> 
     values = _values(cells, measure)
     if not values.size:
         return []
-    higher = measure_named(measure, cells[0].task).higher_is_better
+    higher = as_measure(measure, cells[0].task).higher_is_better
     n_queries = values.shape[1]
     rng = derive(study.seed, "regret", n_queries)
     weights = rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), N_RESAMPLES) / n_queries

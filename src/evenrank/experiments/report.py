@@ -17,7 +17,7 @@ from evenrank.experiments.experiment import AXES, Experiment, Regret
 from evenrank.experiments.tune import shown_settings
 from evenrank.io.atomic import atomic_file
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.scoring.tables.delimited import tsv_of
 from evenrank.scoring.tables.html import html_of
 from evenrank.scoring.tables.latex import latex_of
@@ -55,7 +55,7 @@ def scores_table(result: Experiment, data: str, task: Task) -> Table:
 
 
 def _column(name: str, task: Task) -> Column:
-    return Column(name, higher_is_better=measure_named(name, task).higher_is_better)
+    return Column(name, higher_is_better=as_measure(name, task).higher_is_better)
 
 
 def regret_table(regrets: Sequence[Regret], task: Task, measure: str) -> Table:
@@ -75,7 +75,7 @@ def regret_table(regrets: Sequence[Regret], task: Task, measure: str) -> Table:
         Column("mean", higher_is_better=False, digits=3),
         Column("largest", higher_is_better=False, digits=3),
     )
-    what = "share of the best" if measure_named(measure, task).higher_is_better else "above the best"
+    what = "share of the best" if as_measure(measure, task).higher_is_better else "above the best"
     return Table(columns, tuple(table), f"Task {task}: regret in {measure} ({what})")
 
 
@@ -128,8 +128,8 @@ def pareto_figure(result: Experiment, data: str, task: Task) -> Figure:
         points += [(x, y)] if is_best else []
     axes.plot(*zip(*sorted(points), strict=True), color="#6b6b6b", lw=0.8, zorder=0)
     axes.set_title(f"{data}, Task {task}")
-    axes.set_xlabel(f"{relevance} {direction_label(measure_named(relevance, task).higher_is_better)}")
-    axes.set_ylabel(f"{fairness} {direction_label(measure_named(fairness, task).higher_is_better)}")
+    axes.set_xlabel(f"{relevance} {direction_label(as_measure(relevance, task).higher_is_better)}")
+    axes.set_ylabel(f"{fairness} {direction_label(as_measure(fairness, task).higher_is_better)}")
     axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     clean_axes(axes)
     return figure

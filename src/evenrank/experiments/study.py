@@ -16,7 +16,7 @@ from evenrank.errors import Collected, EvenrankError, UnknownNameError, input_er
 from evenrank.experiments.data import PolicyChoice
 from evenrank.experiments.search_space import policy_space
 from evenrank.experiments.tune import METHODS, Method
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.policies.registry import find_policy, is_policy, make_policy
 from evenrank.scoring.paired_tests import TESTS
 from evenrank.trec.generate.settings import ALL_GROUPS, GenerateSettings, world_settings
@@ -169,7 +169,7 @@ def _measures(table: Mapping[str, Any]) -> dict[Task, tuple[str, ...]]:
         names = table.get(f"task{task}", [])
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             for name in names:
-                faults.check(partial(measure_named, name, task))
+                faults.check(partial(as_measure, name, task))
             if names:
                 found[task] = tuple(names)
         else:

@@ -22,7 +22,7 @@ from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Stu
 from evenrank.experiments.search_space import MAX_DRAWS, Chosen, Space, draw_settings, policy_space
 from evenrank.experiments.trials import Trial, TrialScores, run_trials
 from evenrank.io.atomic import atomic_file
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.policies.registry import make_policy
 from evenrank.scoring.tables.table import Cell, Column, Table, text_of
 from evenrank.trec.collection import Collection
@@ -162,13 +162,13 @@ class TuneTask:
         if type(self.budget) is not int or not 1 <= self.budget <= MAX_BUDGET:
             raise EvenrankError(f"budget is {self.budget!r} (give a whole number of trials from 1 to {MAX_BUDGET:,})")
         make_policy(self.policy, self.data.task, setting_texts(self.fixed))
-        if len(directions := {measure_named(one, self.data.task).higher_is_better for one in self.measures}) != 1:
+        if len(directions := {as_measure(one, self.data.task).higher_is_better for one in self.measures}) != 1:
             found = ", ".join(self.measures) if directions else "none"
             raise EvenrankError(f"measures to tune by: {found} (give some that are all better when higher, or lower)")
 
     @property
     def higher_is_better(self) -> bool:
-        return measure_named(self.measures[0], self.data.task).higher_is_better
+        return as_measure(self.measures[0], self.data.task).higher_is_better
 
     @cached_property
     def space(self) -> Space:

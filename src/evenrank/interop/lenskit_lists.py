@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import MissingExtraError
-from evenrank.items.rerank import rerank
+from evenrank.ranking.rerank import rerank
 
 if TYPE_CHECKING:
-    from evenrank.items.reranked import Reranked
+    from evenrank.ranking.reranked import Reranked
 
 
 def to_lenskit(rankings: Reranked) -> Any:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL
 from evenrank.core.records import Run
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MEASURES, measures_of
 from evenrank.scoring.evaluate import evaluate
-from evenrank.scoring.protocol_settings import ProtocolSettings, parse_protocol_settings
+from evenrank.scoring.protocol_settings import parse_protocol_settings
 from evenrank.scoring.results import RunResult
 from evenrank.trec.collection import Collection
 
 _FORM = re.compile(r"(?P<name>[A-Za-z][\w/-]*?)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<depth>[1-9]\d*))?")
-_SPELLINGS = {measure.name.replace("-", "").replace("/", "").casefold(): measure.name for measure in MEASURES}
+_SPELLINGS = {name.replace("-", "").replace("/", "").casefold(): name for name in MEASURES.builtin}
 ARGUMENTS = ("protocol", "groups")
 
 
@@ -88,4 +88,4 @@ def _scored(measure: MeasureAt, collection: Collection, run: Run) -> RunResult:
     settings = dict(measure.settings)
     if measure.depth is not None:
         settings["depth"] = measure.depth
-    return evaluate(collection, run, measure.protocol, measure.groups, **cast(ProtocolSettings, settings))[run.name]
+    return evaluate(collection, run, measure.protocol, measure.groups, **settings)[run.name]

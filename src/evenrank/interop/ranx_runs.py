@@ -8,7 +8,7 @@ from evenrank.core.records import Run
 from evenrank.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from evenrank.items.reranked import Reranked
+    from evenrank.ranking.reranked import Reranked
 
 
 def to_ranx(rankings: Reranked | Run, name: str = "") -> Any:

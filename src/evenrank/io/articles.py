@@ -1,4 +1,4 @@
-"""Articles of a corpus or a dump, whichever a file is: one by one, or mapped by several processes."""
+"""Articles of a corpus or a dump, whichever a file is: one by one, or mapped by several processes; titles and sizes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenrank.core.records import Article
-from evenrank.core.text_ids import ALL_OF_A_KIND, loaded_text_ids
+from evenrank.core.text_ids import ALL_OF_A_KIND, TextIds, loaded_text_ids
 from evenrank.errors import input_error
 from evenrank.io.compressed import BYTE_ORDER_MARK
 from evenrank.io.content import BATCH, START, ParsedBatch, Position, RawBatch, read_batches, read_head
@@ -153,3 +156,68 @@ class _ParseAndCall(Generic[R]):
     def __call__(self, raw: RawBatch) -> tuple[ParsedBatch, R, int]:
         batch = self.source.parse(raw)
         return batch._replace(articles=()), self.function(batch.articles), len(batch.articles)
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """Titles and sizes beside the page ids of the metadata."""
+
+    titles: list[bytes]
+    size_bytes: NDArray[np.int32]
+    n_pages: int
+    """Articles in the corpus, each once."""
+    n_unlisted: int
+    """Articles without metadata."""
+    n_repeated: int
+    """Records of pages with metadata that had a record before."""
+    faults: FaultLog
+    """Records that could not be read."""
+
+
+def read_corpus_facts(
+    path: Path, page_ids: NDArray[np.int32], text_ids: TextIds | None = None, workers: int | None = None
+) -> CorpusFacts:
+    """Facts of each page in `page_ids` (ascending), from one pass over the corpus.
+
+    With `text_ids` ids are text, and those that are not there yet are added.
+    """
+    titles = [b""] * len(page_ids)
+    sizes = np.zeros(len(page_ids), np.int32)
+    faults = FaultLog()
+    n_pages = n_unlisted = n_repeated = 0
+    is_seen = np.zeros(len(page_ids), bool)
+    source = open_articles(path, has_text_ids=text_ids is not None)
+    for batch in map_articles(article_facts, source, faults, label="corpus", n_workers=workers):
+        ids, size_bytes, names, keys = batch.result
+        if text_ids is not None:
+            ids = text_ids.numbers(keys)
+        rows = np.minimum(np.searchsorted(page_ids, ids), len(page_ids) - 1)
+        is_listed = page_ids[rows] == ids
+        sizes[rows[is_listed]] = size_bytes[is_listed]
+        for index in np.flatnonzero(is_listed):
+            titles[rows[index]] = names[index]
+        found = np.unique(rows[is_listed])
+        n_new = len(found) - int(is_seen[found].sum())
+        is_seen[found] = True
+        n_again = int(is_listed.sum()) - n_new
+        n_repeated += n_again
+        n_pages += len(ids) - n_again
+        n_unlisted += len(ids) - int(is_listed.sum())
+    return CorpusFacts(titles, sizes, n_pages, n_unlisted, n_repeated, faults)
+
+
+def article_facts(
+    articles: tuple[Article, ...],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[bytes], list[str]]:
+    """Page ids, sizes in bytes, titles and ids that are text of a batch of articles."""
+    return (
+        np.array([article.page_id for article in articles], np.int32),
+        np.array([_n_bytes(article.text) for article in articles], np.int32),
+        [article.title.encode("utf-8", "replace") for article in articles],
+        [article.key for article in articles],
+    )
+
+
+def _n_bytes(text: str) -> int:
+    """Length of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

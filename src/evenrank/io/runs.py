@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from evenrank.core.distinct import distinct
 from evenrank.core.records import Run
 from evenrank.core.text_ids import TextIds
 from evenrank.core.types import FilePath
@@ -93,7 +94,7 @@ def ranking_order(rows: RunRows) -> NDArray[np.intp]:
 def _is_together(key: NDArray[np.int64]) -> bool:
     """Whether equal keys follow each other, so that every ranking is in one piece."""
     heads = key[np.flatnonzero(np.diff(key, prepend=-1))]
-    return len(heads) == len(np.unique(heads))
+    return len(heads) == len(distinct(heads))
 
 
 def write_run(run: Run, path: str | os.PathLike[str], form: str = "track") -> None:

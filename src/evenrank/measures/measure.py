@@ -1,63 +1,85 @@
-"""A measure that carries its facts and computes itself, and the view of one topic that it computes from."""
+"""A measure that carries its facts and computes itself over a batch of queries."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenrank.core.alignment import Alignment
-from evenrank.core.exposure import discounts, page_attention
-from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryBatch, QueryView
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
-from evenrank.core.sparse_alignment import SparseAlignment
-from evenrank.core.sparse_target import SparseTarget
-from evenrank.measures.published_groups import PublishedGroups, PublishedView
-from evenrank.measures.relevant_pages import RelevantPages
+from evenrank.core.types import Floats
+from evenrank.errors import EvenrankError
+
+Compute = Callable[[QueryBatch], Floats]
+
+
+def lifted(function: Callable[[QueryView], float]) -> Compute:
+    """A plain function of one view as a function of a batch: how a plug-in's function becomes a measure."""
+
+    def compute(batch: QueryBatch) -> Floats:
+        return np.array([_number(function(batch.view(pair)), function) for pair in range(batch.n_pairs)], np.float64)
+
+    return compute
+
+
+def _number(value: object, function: Callable[[QueryView], float]) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise EvenrankError(f"measure {name}: gave {type(value).__name__} (give a number, or NaN)") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure that computes itself: `measure(view)` is its value on one topic."""
+    """A measure that computes itself: `measure.over(batch)` are its values, `measure(view)` its value on one query."""
 
     name: str
     """Name in tables and JSON."""
-    tasks: tuple[Task, ...]
-    """Tasks whose runs it can score."""
-    label: str
+    compute: Compute
+    """Value of each pair of a batch; NaN where it is undefined. `lifted` makes one of a function of a view."""
+    tasks: tuple[Task, ...] = (1, 2)
+    """Tasks of the track whose runs it can score."""
+    higher_is_better: bool = True
+    label: str = ""
     """What it measures, in a few words."""
-    formula: str
-    higher_is_better: bool
-    low: float
+    formula: str = ""
+    low: float = -math.inf
     """Smallest possible value."""
-    high: float
+    high: float = math.inf
     """Largest possible value."""
-    if_empty: float | Callable[[TopicView], float]
-    """Value of a ranking without pages; a function where the topic or the protocol decides."""
-    citation: str
-    compute: Callable[[TopicView], float]
-    """Value on one topic; NaN where it is undefined."""
+    if_empty: float | Callable[[QueryView], float] | None = None
+    """Value of a ranking without items; a function where the query or the protocol decides. None to compute it."""
+    citation: str = ""
     official_in: tuple[Task, ...] = ()
     """Tasks of the track whose published tables have it; in the others it is a companion, which shows relevance."""
     on_request: bool = False
     """Whether it is computed only when it is asked for by name."""
     heading_has_depth: bool = False
     """Whether a companion's heading names the depth that is scored, as in `P@20`."""
+    needs_relevance: bool = False
+    """Whether it is undefined without judgments."""
+    needs_groups: bool = False
+    """Whether it is undefined without groups."""
     depth: int | None = None
     """Ranks that are considered; None for all that the protocol scores."""
 
-    def __call__(self, view: TopicView) -> float:
-        """The value on one topic, computed once for each view."""
-        seen = view if self.depth is None else view.cut(self.depth)
+    def over(self, batch: QueryBatch) -> Floats:
+        """The value of each pair, computed once for each batch."""
+        seen = batch if self.depth is None else batch.cut(self.depth)
         if self.name not in seen.values:
-            seen.values[self.name] = float(self.compute(seen))
+            seen.values[self.name] = np.asarray(self.compute(seen), np.float64)
         return seen.values[self.name]
+
+    def __call__(self, view: QueryView) -> float:
+        """The value on one query."""
+        return float(self.over(view.batch)[0])
 
     @property
     def key(self) -> str:
@@ -88,199 +110,57 @@ class Measure:
             "higher_is_better": self.higher_is_better,
             "low": self.low if math.isfinite(self.low) else None,
             "high": self.high if math.isfinite(self.high) else None,
-            "if_empty": None if callable(self.if_empty) else self.if_empty,
+            "if_empty": self.if_empty if isinstance(self.if_empty, float) else None,
             "citation": self.citation,
             "official_in": list(self.official_in),
             "on_request": self.on_request,
         }
 
-    def empty_value(self, view: TopicView) -> float:
-        """Value of a ranking without pages on the topic of `view`."""
+    def empty_value(self, view: QueryView) -> float:
+        """Value of a ranking without items on the query of `view`."""
+        if self.if_empty is None:
+            return self(view.emptied())
         return self.if_empty(view) if callable(self.if_empty) else self.if_empty
 
 
-@dataclass(frozen=True)
-class ComparedGroups:
-    """Exposure of groups beside their target.
+def measure(
+    name: str,
+    tasks: tuple[Task, ...] = (1, 2),
+    higher_is_better: bool = True,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    if_empty: float | None = None,
+    label: str = "",
+    formula: str = "",
+    citation: str = "",
+) -> Callable[[Callable[[QueryView], float]], Measure]:
+    """Turn a function `(view) → float` of one query into a measure.
 
-    Of spaces with very many groups only those with exposure are listed; the others have a target and no exposure, and
-    are summed up.
+    The view has `is_relevant`, `grades`, `ranks` (from 0), `rankings` and `attention` of the ranked items, `exposure`
+    and `target` of the groups, `n_relevant`, `n_rankings`, `depth` and more; see `QueryView`. NaN says that the measure
+    is undefined for a query, which is then left out of means. The result is taken wherever the name of a measure is: by
+    `score`, `evaluate`, `compare` and others; an entry point of the group `evenrank.measures` makes it known by name.
     """
+    if not tasks or not set(tasks) <= {1, 2}:
+        raise EvenrankError(f"measure {name!r}: tasks is {tasks!r} (give 1, 2 or both)")
+    if not name or any(mark in name for mark in "@, "):
+        raise EvenrankError(f"measure {name!r}: a name is a word without @ and commas")
 
-    exposure: NDArray[np.float64]
-    target: NDArray[np.float64]
-    unexposed_target: float = 0.0
-    """Wanted exposure of all groups that are not listed."""
-    unexposed_squares: float = 0.0
-    """Sum of the squares of their wanted exposures."""
-    published: PublishedGroups | None = None
-    """The same groups for measures of the track that must round as the organisers' code does."""
-
-    @property
-    def squared_target(self) -> float:
-        """Sum of squares of all wanted exposures, ‖ε*‖²."""
-        return float(self.target @ self.target) + self.unexposed_squares
-
-
-@dataclass(frozen=True, eq=False)
-class TopicView:
-    """The rankings of one topic beside its judgments. Task 1 has one ranking, Task 2 a sequence of them."""
-
-    task: Task
-    protocol: Protocol
-    pages: NDArray[np.int32]
-    """Ranked pages that are scored, ranking after ranking."""
-    ranks: NDArray[np.intp]
-    """Rank of each page, from 0."""
-    rankings: NDArray[np.intp]
-    """Number of the ranking that each page is in, from 0."""
-    n_rankings: int
-    """Rankings over which means are taken, those that count as empty included."""
-    depth: int
-    """Ranks of a full ranking that are scored."""
-    ideal_depth: int
-    """Longest ideal ranking in nDCG."""
-    is_relevant: NDArray[np.bool_]
-    """Which of `pages` are relevant."""
-    n_relevant: int
-    """Relevant pages of the topic."""
-    alignment: Alignment | SparseAlignment
-    """Groups of `pages`."""
-    full_target: NDArray[np.float64] | SparseTarget
-    """Wanted exposure of each group, the fully unknown one included."""
-    relevant: RelevantPages
-    """The relevant pages one by one."""
-    drops_unknown: bool
-    """Whether the first group, of pages of which nothing is known, does not count."""
-    is_ordered: bool = False
-    """Whether the groups come in an order that means something, as bands of popularity do."""
-    published: PublishedView | None = None
-    """Pages and target, where scores must be rounded as in the published code."""
-    values: dict[str, float] = field(default_factory=dict)
-    """Measures computed so far, by name."""
-
-    @cached_property
-    def attention(self) -> NDArray[np.floating]:
-        """Attention that each ranked page gets by its rank, as the protocol says that people read."""
-        model, dtype = self.protocol.attention_model, self.protocol.discount_type
-        return page_attention(model, self.ranks, self.rankings, self.is_relevant, dtype)
-
-    @cached_property
-    def gain_discounts(self) -> NDArray[np.floating]:
-        """Log discount of each ranked page by its rank, which nDCG uses whatever the attention."""
-        return discounts(self._n_ranks, self.protocol.discount_type)[self.ranks]
-
-    @property
-    def _n_ranks(self) -> int:
-        return int(self.ranks.max(initial=-1)) + 1
-
-    @cached_property
-    def _weights(self) -> tuple[NDArray[np.float64], float]:
-        """Weight of each ranked page in the exposure, and what the sum is divided by."""
-        weights = self.attention.astype(np.float64)
-        if self.task == 1:
-            return weights, max(float(self.attention.sum()), 1.0)
-        return weights * self.is_relevant if self.protocol.relevant_exposure else weights, max(1.0, self.n_rankings)
-
-    @cached_property
-    def full_exposure(self) -> NDArray[np.float64]:
-        """Attention that the rankings give to each group; 0 for the fully unknown one where it does not count."""
-        weights, share = self._weights
-        exposure: NDArray[np.float64] = self.alignment.total(weights) / share
-        if self.drops_unknown:
-            exposure[0] = 0.0
-        return exposure
-
-    @cached_property
-    def groups(self) -> ComparedGroups:
-        """Exposure and target of the groups that count; of very many, those that get exposure."""
-        if not isinstance(self.full_target, SparseTarget):
-            first = 1 if self.drops_unknown else 0
-            return ComparedGroups(self.full_exposure[first:], self.full_target[first:])
-        weights, share = self._weights
-        assert isinstance(self.alignment, SparseAlignment)
-        given = self.alignment.sparse_total(weights)
-        wanted = self.full_target.at(given.cells)
-        return ComparedGroups(
-            given.values / share,
-            wanted,
-            unexposed_target=max(0.0, self.full_target.total - float(wanted.sum())),
-            unexposed_squares=max(0.0, self.full_target.squared_norm - float(wanted @ wanted)),
-            published=self._published_groups(),
+    def make(function: Callable[[QueryView], float]) -> Measure:
+        said = inspect.getdoc(function) or f"A measure of {function.__module__}."
+        return Measure(
+            name=name,
+            compute=lifted(function),
+            tasks=tuple(tasks),
+            higher_is_better=higher_is_better,
+            label=label or said.split("\n\n")[0].replace("\n", " ").rstrip("."),
+            formula=formula or f"{function.__module__}.{function.__qualname__}",
+            low=low,
+            high=high,
+            if_empty=if_empty,
+            citation=citation or f"{function.__module__}.{function.__qualname__}",
+            on_request=True,
         )
 
-    def _published_groups(self) -> PublishedGroups | None:
-        if self.published is None:
-            return None
-        if self.task == 1:
-            return self.published.groups(self.attention, np.ones(len(self.pages), bool), None)
-        is_counted = self.is_relevant | (not self.protocol.relevant_exposure)
-        return self.published.groups(self.attention, is_counted, max(1, self.n_rankings))
-
-    def margin_of_exposure(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
-        """Exposure of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
-        if not isinstance(self.full_target, SparseTarget):
-            return _margin(self.full_exposure, space, part)
-        assert isinstance(self.alignment, SparseAlignment)
-        given = self.alignment.sparse_total(self._weights[0])
-        cells = space.cells_in(part, given.cells)
-        return np.bincount(cells, given.values, minlength=part.n_groups) / self._weights[1]
-
-    def margin_of_target(self, space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
-        """Target of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
-        if isinstance(self.full_target, SparseTarget):
-            return self.full_target.margin(part).dense()
-        return _margin(self.full_target, space, part)
-
-    @property
-    def exposure(self) -> NDArray[np.float64]:
-        """Exposure of each group in `groups`."""
-        return self.groups.exposure
-
-    @property
-    def target(self) -> NDArray[np.float64]:
-        """Wanted exposure of each group in `groups`."""
-        return self.groups.target
-
-    @cached_property
-    def exposes_nothing(self) -> bool:
-        """Whether no group that counts gets any attention."""
-        return float(self.exposure.sum()) <= 0.0
-
-    @cached_property
-    def wants_nothing(self) -> bool:
-        """Whether the target is empty, because no relevant page is in a group: nothing can be compared with it."""
-        return float(self.target.sum()) + self.groups.unexposed_target <= 0.0
-
-    @cached_property
-    def _cuts(self) -> dict[int, TopicView]:
-        return {}
-
-    def cut(self, depth: int) -> TopicView:
-        """The view of the first `depth` ranks, with an ideal ranking of the same depth."""
-        if depth not in self._cuts:
-            kept = np.flatnonzero(self.ranks < depth)
-            self._cuts[depth] = replace(
-                self,
-                pages=self.pages[kept],
-                ranks=self.ranks[kept],
-                rankings=self.rankings[kept],
-                depth=depth,
-                ideal_depth=depth,
-                is_relevant=self.is_relevant[kept],
-                alignment=self.alignment.take(kept),
-                published=None,
-                values={},
-            )
-        return self._cuts[depth]
-
-    def emptied(self) -> TopicView:
-        """The same topic with rankings that have no pages."""
-        return replace(self.cut(0), depth=self.depth, ideal_depth=self.ideal_depth, values={})
-
-
-def _margin(values: NDArray[np.float64], space: GroupSpace, part: GroupSpace) -> NDArray[np.float64]:
-    if part == space:
-        return values
-    cells = space.cells_in(part, np.arange(space.n_groups))
-    return np.asarray(np.bincount(cells, values, minlength=part.n_groups), np.float64)
+    return make

@@ -1,4 +1,4 @@
-"""The visible list of measures. A new one is one file and one line here."""
+"""The list of measures, which plug-ins extend, and measures by name."""
 
 from __future__ import annotations
 
@@ -6,25 +6,39 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from evenrank.core.records import Task
-from evenrank.errors import EvenrankError, UnknownNameError
-from evenrank.measures.awrf import AWRF
-from evenrank.measures.awrf_variants import AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL
-from evenrank.measures.coverage import DISTINCT, SHOWN
-from evenrank.measures.ee_disparity import EE_DISPARITY
-from evenrank.measures.ee_items import ITEM_DISPARITY, ITEM_LOSS, ITEM_RELEVANCE
-from evenrank.measures.ee_loss import EE_LOSS
-from evenrank.measures.ee_relevance import EE_RELEVANCE
-from evenrank.measures.ee_share import EE_SHARE
-from evenrank.measures.exposure_ratio import EXPOSURE_RATIO, IMPACT_RATIO
-from evenrank.measures.gini import GINI
+from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
+from evenrank.measures.awrf import AWRF, AWRF_HELLINGER, AWRF_ORDINAL, AWRF_TOTAL_VARIATION, KL, L2_UNFAIRNESS, SCORE
+from evenrank.measures.expected_exposure import (
+    EE_DISPARITY,
+    EE_LOSS,
+    EE_RELEVANCE,
+    EE_SHARE,
+    EXPOSURE_RATIO,
+    GINI,
+    IMPACT_RATIO,
+    ITEM_DISPARITY,
+    ITEM_LOSS,
+    ITEM_RELEVANCE,
+    L2_UNDEREXPOSURE,
+    TOTAL_UNDEREXPOSURE,
+)
 from evenrank.measures.measure import Measure
-from evenrank.measures.ndcg import NDCG
-from evenrank.measures.precision import PRECISION
-from evenrank.measures.prefix_parity import MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
-from evenrank.measures.score import SCORE
-from evenrank.measures.underexposure import L2_UNDEREXPOSURE, TOTAL_UNDEREXPOSURE
+from evenrank.measures.prefix import GROUP_FAIRNESS, MAX_SKEW, MIN_SKEW, NDKL, RKL, RND
+from evenrank.measures.relevance import (
+    AVERAGE_PRECISION,
+    DISTINCT,
+    EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
+    NDCG,
+    PRECISION,
+    RANK_BIASED_PRECISION,
+    RECALL,
+    RECIPROCAL_RANK,
+    SHOWN,
+)
+from evenrank.plugins import Registry, instances
 
-MEASURES: tuple[Measure, ...] = (
+_BUILT_IN = (
     EE_LOSS,
     EE_DISPARITY,
     EE_RELEVANCE,
@@ -33,6 +47,12 @@ MEASURES: tuple[Measure, ...] = (
     AWRF,
     SCORE,
     PRECISION,
+    RECALL,
+    AVERAGE_PRECISION,
+    RECIPROCAL_RANK,
+    EXPECTED_RECIPROCAL_RANK,
+    INTENTWISE_UTILITY,
+    RANK_BIASED_PRECISION,
     ITEM_LOSS,
     ITEM_DISPARITY,
     ITEM_RELEVANCE,
@@ -44,62 +64,96 @@ MEASURES: tuple[Measure, ...] = (
     EXPOSURE_RATIO,
     IMPACT_RATIO,
     KL,
+    L2_UNFAIRNESS,
     AWRF_HELLINGER,
     AWRF_TOTAL_VARIATION,
     AWRF_ORDINAL,
     NDKL,
     RKL,
     RND,
+    GROUP_FAIRNESS,
     MIN_SKEW,
     MAX_SKEW,
 )
+MEASURES: Registry[Measure] = Registry(
+    "measures", {measure.name: measure for measure in _BUILT_IN}, instances(Measure, lambda measure: measure.name)
+)
+"""Measures by name, in table order, those of plug-ins last."""
 MAX_DEPTH = 1_000_000
 MAIN: dict[Task, Measure] = {1: SCORE, 2: EE_LOSS}
 """The official measure of each task, on which runs are ordered and intervals are made."""
+Named = str | Measure
+"""A measure, or its name with a depth after `@` if there is one."""
 
 
 def measures_of(task: Task) -> tuple[Measure, ...]:
-    """The measures of one task that are computed by default, in table order."""
-    return tuple(measure for measure in MEASURES if task in measure.tasks and not measure.on_request)
+    """The measures of one task that are computed by default, in table order; those of plug-ins never are."""
+    return tuple(one for one in MEASURES.builtin.values() if task in one.tasks and not one.on_request)
 
 
-def chosen_measures(names: Iterable[str] | str, task: Task) -> tuple[Measure, ...]:
+def listed_measures(given: Named | Iterable[Named] | None) -> list[Named]:
+    """Names (joined by commas, or listed) and objects as a list; WrongTypeError for anything else."""
+    if given is None or isinstance(given, Measure):
+        return [] if given is None else [given]
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(",")] if given.strip() else []
+    if not isinstance(given, Iterable):
+        raise WrongTypeError(given, "measures", "a name, a measure, or a list of these")
+    return list(given)
+
+
+def chosen_measures(given: Named | Iterable[Named], task: Task) -> tuple[Measure, ...]:
     """The measures that are named, those of a task alone; by default the usual ones, `all` for every one.
 
     The main measure of the task is always among them, because runs are ordered by it. A name that belongs to the
     other task is passed over; a name of no task is an error.
     """
-    listed = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
-    if not listed or listed == [""]:
+    listed = listed_measures(given)
+    if not listed:
         return measures_of(task)
     if listed == ["all"]:
-        return tuple(measure for measure in MEASURES if task in measure.tasks)
-    named = [found for name in listed if (found := _find(name, task)) is not None]
+        return tuple(measure for measure in MEASURES.values() if task in measure.tasks)
+    named = [found for one in listed if (found := _find(one, task)) is not None]
     main = [] if any(measure.key == MAIN[task].key for measure in named) else [MAIN[task]]
     return tuple({measure.key: measure for measure in [*named, *main]}.values())
 
 
-def _find(name: str, task: Task) -> Measure | None:
-    """The measure of a task by its name; None when it is one of another task only."""
+def _find(given: Named, task: Task) -> Measure | None:
+    """The measure of a task; None when it is one of another task only."""
     other: Task = 2 if task == 1 else 1
     try:
-        return measure_named(name, task)
+        return as_measure(given, task)
     except EvenrankError:
         with suppress(EvenrankError):
-            measure_named(name, other)
+            as_measure(given, other)
             return None
         raise
 
 
-def measure_named(name: str, task: Task) -> Measure:
-    """The measure of that name, with a depth after `@` if there is one; EvenrankError when the task has none."""
-    plain, _, depth = name.partition("@")
-    known = {measure.name.casefold(): measure for measure in MEASURES if task in measure.tasks}
-    found = known.get(plain.strip().casefold())
-    if found is None:
-        raise UnknownNameError(f"measure of Task {task}", plain, [measure.name for measure in known.values()])
-    if "@" not in name:
+def as_measure(given: Named, task: Task | None = None) -> Measure:
+    """The measure that is meant by an object or a name (`nDCG@10`); EvenrankError when the task has none such.
+
+    Whatever takes the name of a measure takes it through this function, and so takes an object, too.
+    """
+    if not isinstance(given, (str, Measure)):
+        raise WrongTypeError(given, "measure", "a name such as nDCG@10, or a measure")
+    plain, at, depth = given.partition("@") if isinstance(given, str) else (given.name, "", "")
+    found = _named(plain) if isinstance(given, str) else given
+    if found is None or (task is not None and task not in found.tasks):
+        kind = "measure" if task is None else f"measure of Task {task}"
+        known = [measure.name for measure in MEASURES.values() if task is None or task in measure.tasks]
+        raise UnknownNameError(kind, plain, known)
+    if not at:
         return found
     if not (depth.isascii() and depth.isdigit() and 0 < int(depth) <= MAX_DEPTH):
-        raise EvenrankError(f"measure {name!r}: the depth after @ is not a whole number from 1 to {MAX_DEPTH:,}")
+        raise EvenrankError(f"measure {given!r}: the depth after @ is not a whole number from 1 to {MAX_DEPTH:,}")
     return found.at(int(depth))
+
+
+def _named(name: str) -> Measure | None:
+    """The measure of a name, whatever its capitals; a built-in one is found without looking for plug-ins."""
+    wanted = name.strip().casefold()
+    for known in (MEASURES.builtin, MEASURES.plugins):
+        if found := next((measure for one, measure in known.items() if one.casefold() == wanted), None):
+            return found
+    return None

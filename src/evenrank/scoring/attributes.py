@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task
 from evenrank.core.types import FilePath
-from evenrank.measures.registry import MAIN, measure_named
+from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
-from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -33,7 +33,7 @@ class AttributeResults:
 
     def table(self, task: Task, measure: str = "") -> Table:
         """A row per run, best first over all dimensions; a column per attribute, per set, and for all together."""
-        shown = measure_named(measure, task) if measure else MAIN[task]
+        shown = as_measure(measure, task) if measure else MAIN[task]
         columns = [Column(name, higher_is_better=shown.higher_is_better) for name in (*self.parts, OVERALL)]
         rows: list[tuple[Cell, ...]] = []
         for run in self.overall.of_task(task):
@@ -57,7 +57,7 @@ def evaluate_attributes(
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     *,
     measures: Iterable[str] | str = (),
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> AttributeResults:
     """The scores of runs on each dimension of the protocol alone, on each of its sets, and on all of them."""
     opened = as_collection(collection)

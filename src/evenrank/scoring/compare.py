@@ -76,7 +76,9 @@ class Comparisons:
         import pandas as pd
 
         records = [asdict(row) for row in self.rows]
-        return pd.DataFrame([{**record, **record.pop("interval")} for record in records])
+        for record in records:
+            record |= record.pop("interval")
+        return pd.DataFrame(records)
 
     def __str__(self) -> str:
         from evenrank.scoring.tables.comparisons import compare_table
@@ -128,7 +130,7 @@ def _measures(results: Results, base: RunResult, names: Sequence[str] | None) ->
     unknown = [name for name in names or () if name not in known]
     if unknown:
         raise UnknownNameError(f"measure of Task {base.task}", ", ".join(unknown), known)
-    return [known[name] for name in names] if names else [m for m in known.values() if not m.is_companion(base.task)]
+    return [known[name] for name in names] if names else results.compared_measures(base.task)
 
 
 def _compare_on(

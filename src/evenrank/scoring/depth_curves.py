@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
 from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.io.figures import COLOURS, clean_axes, direction_label, new_figure
-from evenrank.measures.registry import measure_named
+from evenrank.measures.registry import as_measure
 from evenrank.scoring.evaluate import evaluate, given_runs
-from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.results import Results
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -49,7 +49,7 @@ class DepthCurves:
 
     def table(self) -> Table:
         """A row per run and depth."""
-        columns = [Column(name, higher_is_better=measure_named(name, 1).higher_is_better) for name in MEASURES]
+        columns = [Column(name, higher_is_better=as_measure(name, 1).higher_is_better) for name in MEASURES]
         rows: list[tuple[Cell, ...]] = []
         for run in self.runs:
             by_measure = [self.values(run, name) for name in MEASURES]
@@ -76,7 +76,7 @@ class DepthCurves:
             axes.set_xticks(self.depths, [str(depth) for depth in self.depths], rotation=45)
             axes.minorticks_off()
             axes.set_xlabel("depth")
-            axes.set_ylabel(f"{name} {direction_label(measure_named(name, 1).higher_is_better)}")
+            axes.set_ylabel(f"{name} {direction_label(as_measure(name, 1).higher_is_better)}")
             clean_axes(axes, "y")
         panels[0][0].set_title("Task 1 by depth")
         panels[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
@@ -89,7 +89,7 @@ def depth_curves(
     depths: Sequence[int] = (),
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> DepthCurves:
     """nDCG, AWRF and Score of Task 1 runs on their first ranks, at several depths (by default 5, 10, 20, … 1000).
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evenrank.core.distinct import distinct
 from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryBatch
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run, Task, no_pages
-from evenrank.core.types import FilePath
+from evenrank.core.types import FilePath, Floats
 from evenrank.errors import EvenrankError, WrongTypeError, listed
 from evenrank.io.runs import read_runs
 from evenrank.measures.measure import Measure
-from evenrank.measures.registry import MAIN, chosen_measures
+from evenrank.measures.registry import MAIN, Named, chosen_measures
 from evenrank.scoring.intervals import Interval, intervals
 from evenrank.scoring.protocol_settings import (
     ProtocolSettings,
@@ -29,11 +29,14 @@ from evenrank.scoring.protocol_settings import (
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, scored_pages
 from evenrank.scoring.results import Results, RunResult
 from evenrank.scoring.run_notes import run_notes, value_notes
+from evenrank.scoring.scorer import defined, mean_of_defined, score_batches
 from evenrank.scoring.topic_truth import DENSE_TARGET, TopicTruth, topic_view
 from evenrank.trec.assessment.unjudged import judged_only as without_unjudged
 from evenrank.trec.assessment.unjudged import judged_pages
 from evenrank.trec.collection import Collection, as_collection, as_run
-from evenrank.trec.published_target import PublishedLayout, published_layout
+
+if TYPE_CHECKING:
+    from evenrank.trec.published_target import PublishedLayout
 
 MOST_TOPICS_WITH_TIES = 14
 """Topics up to which a resample may be all of them in another order; with more, one set of 9,999 in fifty has any."""
@@ -52,8 +55,8 @@ def evaluate(
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
     *,
-    measures: Iterable[str] | str = (),
-    **settings: Unpack[ProtocolSettings],
+    measures: Named | Iterable[Named] = (),
+    **settings: Any,
 ) -> Results:
     """The scores of runs (objects or files) on a collection (object or folder).
 
@@ -107,7 +110,7 @@ class _Evaluation:
     def _published_layout(self, runs: Sequence[Run]) -> PublishedLayout | None:
         """The layout of the published code, where the last bit of a score can decide an interval."""
         is_whole = tuple(dimension.name for dimension in self.space.dimensions) == self.protocol.dimensions
-        n_topics = max(len(np.unique(run.topic_ids)) for run in runs)
+        n_topics = max(len(distinct(run.topic_ids)) for run in runs)
         if (
             self.protocol.operation_order != "published"
             or self.protocol.blend != 0.5
@@ -115,7 +118,11 @@ class _Evaluation:
             or n_topics > MOST_TOPICS_WITH_TIES
         ):
             return None
-        return published_layout(self.collection, self.space) if self.space.n_groups > DENSE_TARGET else None
+        if self.space.n_groups <= DENSE_TARGET:
+            return None
+        from evenrank.trec.published_target import published_layout
+
+        return published_layout(self.collection, self.space)
 
     def _notes(self, runs: Sequence[Run]) -> tuple[str, ...]:
         """Notes on all runs together."""
@@ -127,7 +134,7 @@ class _Evaluation:
         ends: dict[str, Interval] = {}
         for task, main in MAIN.items():
             of_task = {r.name: s for r, s in zip(runs, scores_of, strict=True) if r.task == task}
-            values = [_defined([row[main.name] for row in scores.values()]) for scores in of_task.values()]
+            values = [defined(_column(scores, main.name)) for scores in of_task.values()]
             ends |= zip(of_task, intervals(values, self.protocol), strict=True)
         return [ends[run.name] for run in runs]
 
@@ -141,13 +148,12 @@ class _Evaluation:
         ]
         if others := [topic for topic in unknown if topic not in run.titles]:
             notes.append(f"topics not in the collection, left out: {listed(others)}")
-        scores = {}
-        bare = []
-        for topic in self._topics(run, ranked, notes):
-            view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
-            scores[topic] = {measure.key: measure(view) for measure in self.measures[run.task]}
-            if topic in ranked and view.exposes_nothing:
-                bare.append(topic)
+        topics, measures = self._topics(run, ranked, notes), self.measures[run.task]
+        bare: list[int] = []
+        columns = score_batches(self._batches(run, ranked, topics, bare), measures)
+        rows = zip(*(columns[measure.key].tolist() for measure in measures), strict=True)
+        names = [measure.key for measure in measures]
+        scores = {topic: dict(zip(names, row, strict=True)) for topic, row in zip(topics, rows, strict=True)}
         if bare and run.task == 1:
             how = WITHOUT_EXPOSURE[self.protocol.no_exposure]
             notes.append(f"topics whose ranking exposes no known group, AWRF is {how}: {listed(bare)}")
@@ -157,6 +163,16 @@ class _Evaluation:
         notes += run_notes(run, self.collection, self.protocol, list(scores))
         notes += value_notes(scores, self.measures[run.task])
         return scores, notes
+
+    def _batches(
+        self, run: Run, ranked: dict[int, RankedPages], topics: Sequence[int], bare: list[int]
+    ) -> Iterator[QueryBatch]:
+        """A batch per topic, summed in the published order; `bare` gets the topics whose rankings expose no group."""
+        for topic in topics:
+            view = topic_view(run.task, ranked.get(topic) or self._nothing(), self._truth(topic))
+            yield view.batch
+            if topic in ranked and view.exposes_nothing:
+                bare.append(topic)
 
     def _topics(self, run: Run, ranked: dict[int, RankedPages], notes: list[str]) -> list[int]:
         """The topics that are scored, ascending."""
@@ -211,20 +227,12 @@ def _run_result(run: Run, scores: dict[int, dict[str, float]], notes: list[str],
         reason = "; ".join(notes) or "no topic of the run can be scored"
         raise EvenrankError(f"{run.name}: nothing to score: {reason}")
     names = next(iter(scores.values()))
-    means = {name: _mean([row[name] for row in scores.values()]) for name in names}
+    means = {name: mean_of_defined(_column(scores, name)) for name in names}
     return RunResult(run.name, run.task, means, ends, scores, tuple(notes))
 
 
-def _defined(values: list[float]) -> NDArray[np.float64]:
-    """The values that are defined."""
-    array = np.array(values, np.float64)
-    return array[~np.isnan(array)]
-
-
-def _mean(values: list[float]) -> float:
-    """Mean of the values that are defined; NaN when none is."""
-    defined = _defined(values)
-    return float(np.mean(defined)) if len(defined) else math.nan
+def _column(scores: dict[int, dict[str, float]], name: str) -> Floats:
+    return np.array([row[name] for row in scores.values()], np.float64)
 
 
 def given_runs(runs: Run | FilePath | Iterable[Run | FilePath]) -> list[Run | FilePath]:
@@ -253,7 +261,7 @@ def score_files(
     settings: ProtocolSettings | None = None,
     *,
     judged_only: bool = False,
-    measures: Iterable[str] | str = (),
+    measures: Named | Iterable[Named] = (),
 ) -> Results:
     """The scores of run files; with `judged_only` after pages that nobody judged are taken out.
 

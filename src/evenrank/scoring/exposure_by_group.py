@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryView
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Run, Task
+from evenrank.core.sparse_alignment import SparseAlignment
 from evenrank.core.sparse_target import SparseTarget
-from evenrank.measures.measure import TopicView
 from evenrank.scoring.ranked_pages import scored_pages
 from evenrank.scoring.tables.table import Column, Table
 from evenrank.scoring.topic_truth import TopicTruth, topic_view
@@ -54,17 +55,44 @@ def exposure_by_group(
             truth = TopicTruth(collection, collection.topic_by_id[topic], protocol, space)
             views.append(topic_view(run.task, ranked[topic], truth))
     margins = {d.name: _mean_shares(views, space, GroupSpace((d,))) for d in space.dimensions}
-    is_large = any(isinstance(view.full_target, SparseTarget) for view in views)
+    is_large = any(isinstance(view.batch.full_target, SparseTarget) for view in views)
     exposure, target = (None, None) if is_large else _mean_shares(views, space, space)
     return GroupExposure(run.name, run.task, space, margins, exposure, target)
 
 
-def _mean_shares(views: Sequence[TopicView], space: GroupSpace, part: GroupSpace) -> tuple[Shares, Shares]:
+def _mean_shares(views: Sequence[QueryView], space: GroupSpace, part: GroupSpace) -> tuple[Shares, Shares]:
     """Mean over topics of the shares of exposure and target, summed over the dimensions that are not in `part`."""
-    given = [_share(view.margin_of_exposure(space, part)) for view in views]
-    wanted = [_share(view.margin_of_target(space, part)) for view in views]
+    given = [_share(_margin_of_exposure(view, space, part)) for view in views]
+    wanted = [_share(_margin_of_target(view, space, part)) for view in views]
     nothing = [np.zeros(part.n_groups)]
     return np.mean(given or nothing, axis=0), np.mean(wanted or nothing, axis=0)
+
+
+def _margin_of_exposure(view: QueryView, space: GroupSpace, part: GroupSpace) -> Shares:
+    """Exposure of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+    batch = view.batch
+    if isinstance(batch.full_target, SparseTarget):
+        assert isinstance(batch.alignment, SparseAlignment)
+        given = batch.alignment.sparse_total(batch.exposure_weights)
+        cells = space.cells_in(part, given.cells)
+        return np.asarray(np.bincount(cells, given.values, minlength=part.n_groups) / batch.exposure_divisor[0])
+    exposure = batch.group_totals(batch.exposure_weights)[0] / batch.exposure_divisor[0]
+    if batch.drops_unknown:
+        exposure[0] = 0.0
+    return _margin(exposure, space, part)
+
+
+def _margin_of_target(view: QueryView, space: GroupSpace, part: GroupSpace) -> Shares:
+    """Target of the groups of `part`, a space of some dimensions of `space`, summed over the others."""
+    target = view.batch.full_target
+    return target.margin(part).dense() if isinstance(target, SparseTarget) else _margin(target[0], space, part)
+
+
+def _margin(values: Shares, space: GroupSpace, part: GroupSpace) -> Shares:
+    if part == space:
+        return values
+    cells = space.cells_in(part, np.arange(space.n_groups))
+    return np.asarray(np.bincount(cells, values, minlength=part.n_groups), np.float64)
 
 
 def _share(values: Shares) -> Shares:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from evenrank.core.protocol import Protocol
 
 _NORMAL = NormalDist()
+DRAWS_AT_ONCE = 1 << 24
+"""Values drawn together: all resamples of a hundred thousand queries at once would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,23 @@ def bca_interval(
     mean = float(values.mean()) if n_values else float("nan")
     if n_values < 2 or np.ptp(values) == 0.0:
         return Interval(mean, mean, 0.0)
-    draws = rng.integers(0, n_values, (n_resamples, n_values))
-    means = np.sort(values[draws].mean(axis=-1))
+    step = max(1, DRAWS_AT_ONCE // n_values)
+    sizes = [min(step, n_resamples - first) for first in range(0, n_resamples, step)]
+    means = np.sort(np.concatenate([values[rng.integers(0, n_values, (n, n_values))].mean(axis=-1) for n in sizes]))
     bias = _NORMAL.inv_cdf(_share_below(means, mean))
     acceleration = _acceleration(values)
     tail = (1.0 - confidence) / 2
     low, high = (_adjusted(share, bias, acceleration) for share in (tail, 1.0 - tail))
-    ends = np.percentile(means, [100 * low, 100 * high])
-    return Interval(float(ends[0]), float(ends[1]), float(means.std(ddof=1)))
+    return Interval(_quantile(means, low), _quantile(means, high), float(means.std(ddof=1)))
+
+
+def _quantile(ordered: NDArray[np.float64], share: float) -> float:
+    """The value that a share of ordered values is below, in proportion between two; `np.percentile` to the last bit."""
+    place = (100 * share / 100) * (len(ordered) - 1)
+    before = math.floor(place)
+    low, high = float(ordered[before]), float(ordered[min(before + 1, len(ordered) - 1)])
+    part = place - before
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
 
 
 def _share_below(ordered: NDArray[np.float64], value: float) -> float:

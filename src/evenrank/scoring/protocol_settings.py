@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, Literal, TypedDict, Unpack, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
-from evenrank.core.exposure import Attention, parse_attention
+from evenrank.core.exposure import parse_attention
 from evenrank.core.groups import GroupSpace
 from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.settings import check_value, parse_value, read_pairs
@@ -23,42 +23,9 @@ MOST = 1_000_000
 """Largest whole number of a setting, except of the seed: rankings are shorter, and more would fill the memory."""
 
 
-class ProtocolSettings(TypedDict, total=False):
-    """Keyword arguments that change a protocol; `Protocol` explains each."""
-
-    discount_type: Literal["float32", "float64"]
-    log_base: float
-    normalised: Iterable[str] | Literal["all"]
-    unlisted_page: Literal["no group", "unknown", "dropped"]
-    keeps_unknown_task1: bool
-    no_exposure: Literal["uniform", "zero", "undefined"]
-    target_sum: Literal["one", "pages"]
-    set_target: Literal["own", "margin"]
-    task1_depth: int
-    ideal_depth: int | None
-    task2_depth: int | None
-    task2_rankings: int | None
-    target_depth: int | None
-    relevant_exposure: bool
-    min_tier: int
-    longer_ranking: Literal["cut", "rejected"]
-    repeated_page: Literal["counted", "rejected"]
-    missing_ranking: Literal["skipped", "empty"]
-    missing_topic: Literal["skipped", "empty"]
-    task1_length: int
-    task2_length: int
-    sequence_length: int
-    interval_stream: Literal["sequential", "shared"]
-    attention: str | Sequence[float] | Attention
-    interval_seed: int
-    n_resamples: int
-    confidence: float
-    blend: float
-    operation_order: Literal["any", "published"]
-    depth: int
-    """Both `task1_depth` and `task2_depth`."""
-    rankings: int
-    """The same as `task2_rankings`."""
+ProtocolSettings: TypeAlias = dict[str, Any]
+"""Settings of a `Protocol` by name, which explains each and says its type; `depth` stands for `task1_depth` and
+`task2_depth`, `rankings` for `task2_rankings`."""
 
 
 @cache
@@ -137,7 +104,7 @@ def protocol_space(collection: Collection, protocol: Protocol, groups: str = ALL
     names = dict(protocol.sets).get(chosen, names)
     refuse_lacking(collection, protocol, names)
     known = collection.known_dimensions
-    if protocol.normalised != "all" and (unknown := sorted(set(protocol.normalised) - set(known))):
+    if protocol.normalised != "all" and (unknown := sorted(name for name in protocol.normalised if name not in known)):
         raise UnknownNameError("dimension", ", ".join(unknown), ["all", "none", *known], "in normalised")
     if protocol.set_target == "margin" and len(names) > 1 and set(names) < set(protocol.dimensions):
         refuse_lacking(collection, protocol, protocol.dimensions)
@@ -155,7 +122,7 @@ def refuse_lacking(collection: Collection, protocol: Protocol, names: tuple[str,
         )
 
 
-def settle_protocol(protocol: str | Protocol, **settings: Unpack[ProtocolSettings]) -> Protocol:
+def settle_protocol(protocol: str | Protocol, **settings: Any) -> Protocol:
     """A protocol with some settings changed; `depth` and `rankings` change those of both tasks.
 
     Setting `depth` or `rankings` lifts `min_tier` unless that is set too: the tier says which topics were judged down

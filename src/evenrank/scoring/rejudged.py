@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Unpack
+from typing import Any
 
 from evenrank.core.records import Run, Topic
 from evenrank.scoring.evaluate import evaluate
@@ -12,7 +12,7 @@ from evenrank.trec.collection import Collection
 
 
 def scorer(
-    collection: Collection, protocol: str, groups: str, **settings: Unpack[ProtocolSettings]
+    collection: Collection, protocol: str, groups: str, **settings: Any
 ) -> Callable[[Run, Sequence[Topic]], dict[int, float]]:
     """Scores by topic under the main measure of the run's task, with the judgments that the topics bring.
 

@@ -1,43 +1,117 @@
-"""Results as small objects: scores per run and topic, in several forms."""
+"""Results as small objects: scores per run and topic, or per system and query, in several forms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import Task
-from evenrank.errors import EvenrankError
+from evenrank.core.types import Floats
+from evenrank.errors import EvenrankError, MissingExtraError, UnknownNameError
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MAIN, measures_of
 from evenrank.scoring.intervals import Interval, intervals
+from evenrank.scoring.scorer import defined
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from evenrank.scoring.tables.table import Table
+
 SCHEMA_VERSION = 1
 """Of the JSON form: it grows when a key changes its meaning or is taken away, not when one is added."""
 
 
+ITEMS_SCHEMA = "evenrank.score/1"
+"""Name and version of the JSON form of scores of plain tables."""
+ROWS_AT_ONCE = 10_000
+"""Queries that are looked up together."""
+
+
+class QueryScores(Mapping[str | int, dict[str, float]]):
+    """Scores by query and measure, kept as arrays: a dict for each of a million queries would fill the memory."""
+
+    def __init__(self, names: Sequence[str | int], query: NDArray[np.intp], columns: Mapping[str, Floats]) -> None:
+        self._names, self._query, self._columns = names, query, columns
+
+    @cached_property
+    def _row(self) -> dict[str | int, int]:
+        return {name: row for row, name in enumerate(self)}
+
+    def __getitem__(self, query: str | int) -> dict[str, float]:
+        return self._at(self._row[query])
+
+    def _at(self, row: int) -> dict[str, float]:
+        return {name: float(column[row]) for name, column in self._columns.items()}
+
+    def pairs(self) -> Iterator[tuple[str | int, dict[str, float]]]:
+        """Queries with their scores; `items` looks every query up in a dict, which takes memory."""
+        return ((query, self._at(row)) for row, query in enumerate(self))
+
+    def column(self, measure: str) -> Floats:
+        """The values of one measure, in the order of the queries."""
+        return self._columns[measure]
+
+    def __iter__(self) -> Iterator[str | int]:
+        parts = (self._query[start : start + ROWS_AT_ONCE] for start in range(0, len(self._query), ROWS_AT_ONCE))
+        return (self._names[query] for part in parts for query in part.tolist())
+
+    def __len__(self) -> int:
+        return len(self._query)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 @dataclass(frozen=True)
 class RunResult:
-    """The scores of one run."""
+    """The scores of one run, or of one system: `system` and `queries` are other names for `run` and `topics`."""
 
     run: str
     task: Task
     scores: dict[str, float]
     """Means over topics, by measure name."""
-    interval: Interval
-    """Confidence interval of the task's main measure."""
-    topics: dict[int, dict[str, float]]
+    ends: Interval | Callable[[], Interval] = field(compare=False)
+    """Confidence interval of the main measure, or what makes it when it is asked for."""
+    topics: Mapping[Any, dict[str, float]]
     """Scores by topic and measure name."""
     notes: tuple[str, ...] = ()
     """What was left out or is odd."""
+    main: str = ""
+    """The measure that runs are ordered by; empty for the task's."""
+
+    @classmethod
+    def of_queries(
+        cls, system: str, means: dict[str, float], queries: QueryScores, main: str, protocol: Protocol
+    ) -> RunResult:
+        """The scores of a system on plain tables; its interval is made when it is asked for."""
+
+        def interval() -> Interval:
+            return _fresh_interval(queries.column(main), protocol)
+
+        return cls(system, 1, means, interval, queries, main=main)
+
+    @cached_property
+    def interval(self) -> Interval:
+        """Confidence interval of the main measure."""
+        return self.ends() if callable(self.ends) else self.ends
+
+    @property
+    def system(self) -> str:
+        return self.run
+
+    @property
+    def queries(self) -> Mapping[Any, dict[str, float]]:
+        return self.topics
 
     @property
     def n_topics(self) -> int:
@@ -45,7 +119,13 @@ class RunResult:
 
     @property
     def main_measure(self) -> str:
-        return MAIN[self.task].name
+        return self.main or MAIN[self.task].name
+
+    def values(self, measure: str) -> Floats:
+        """The values of a measure, in the order of the topics."""
+        if isinstance(self.topics, QueryScores):
+            return self.topics.column(measure)
+        return np.array([scores[measure] for scores in self.topics.values()], np.float64)
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name} {value:.4f}" for name, value in self.scores.items())
@@ -80,15 +160,43 @@ class Results:
         """The measures of a task that were computed, in table order."""
         return self.measures.get(task) or measures_of(task)
 
+    def main_of(self, task: Task) -> Measure:
+        """The measure that runs of a task are ordered by."""
+        key = next((run.main_measure for run in self.runs if run.task == task), MAIN[task].key)
+        return next((measure for measure in self.measures_of(task) if measure.key == key), MAIN[task])
+
+    def compared_measures(self, task: Task) -> list[Measure]:
+        """The measures that runs are compared on unless others are named: the track's own."""
+        return [measure for measure in self.measures_of(task) if not measure.is_companion(task)]
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Means over topics of the only run."""
+        if len(self.runs) > 1:
+            names = ", ".join(one.run for one in self.runs)
+            raise EvenrankError(f"scores of several {self._kind}s (choose one: results['NAME'].scores, of {names})")
+        return self.runs[0].scores
+
+    @property
+    def systems(self) -> tuple[RunResult, ...]:
+        """Another name for `runs`."""
+        return self.runs
+
     def __getitem__(self, name: str) -> RunResult:
-        return {run.run: run for run in self.runs}[name]
+        by_name = {run.run: run for run in self.runs}
+        if name not in by_name:
+            raise UnknownNameError(self._kind, name, by_name)
+        return by_name[name]
+
+    _kind = "run"
+    """What messages call one of `runs`."""
 
     def of_task(self, task: Task) -> list[RunResult]:
         """The runs of a task, best first by its main measure and its direction."""
-        main = MAIN[task]
+        main = self.main_of(task)
         sign = -1 if main.higher_is_better else 1
         chosen = [run for run in self.runs if run.task == task]
-        scores = {run.run: run.scores[main.name] for run in chosen}
+        scores = {run.run: run.scores[main.key] for run in chosen}
         return sorted(chosen, key=lambda run: (math.isnan(scores[run.run]), sign * scores[run.run], run.run))
 
     @property
@@ -118,12 +226,10 @@ class Results:
 
     def to_pandas(self, per_topic: bool = False) -> pd.DataFrame:
         """A data frame: a row per run, or per run and topic."""
-        import pandas as pd
-
         if per_topic:
             rows = [{"run": r.run, "task": r.task, "topic": t, **s} for r in self.runs for t, s in r.topics.items()]
-            return pd.DataFrame(rows)
-        return pd.DataFrame(
+            return _frame(rows)
+        return _frame(
             [
                 {
                     "run": r.run,
@@ -161,12 +267,140 @@ class Results:
         return html_table(self)
 
 
+@dataclass(frozen=True)
+class GroupShare:
+    """The attention that a group gets and should get, in the mean over queries."""
+
+    system: str
+    grouping: str
+    group: str
+    attention: float
+    """Share of the attention that known groups get."""
+    target: float
+
+
+@dataclass(frozen=True, repr=False)
+class ItemScores(Results):
+    """Scores of one or several systems on plain tables; only its JSON form and its tables differ from other results."""
+
+    shares: tuple[GroupShare, ...] = ()
+    """Attention and target of each group; empty without groups."""
+    campaign: Mapping[str, Any] | None = None
+    """Name and settings of a campaign's protocol, where files of one were scored."""
+    _kind = "system"
+
+    @property
+    def columns(self) -> tuple[Measure, ...]:
+        """The measures that were computed, in table order."""
+        return self.measures_of(1)
+
+    def compared_measures(self, task: Task) -> list[Measure]:
+        """All that were computed."""
+        return list(self.measures_of(task))
+
+    def to_json(self, with_queries: bool = True) -> dict[str, Any]:
+        """The contract of `score --format json`."""
+        return {
+            "schema": ITEMS_SCHEMA,
+            **({} if self.campaign is None else {"protocol": dict(self.campaign)}),
+            "systems": [
+                {"system": one.system, "n_queries": len(one.queries), "scores": one.scores} for one in self.systems
+            ],
+            "queries": list(self.query_entries()) if with_queries else [],
+            "groups": [asdict(share) for share in self.shares],
+            "notes": list(self.notes),
+        }
+
+    def query_entries(self) -> Iterator[dict[str, Any]]:
+        """The scores of each query of each system, as the JSON form has them."""
+        return (
+            {"system": one.system, "query": query, "scores": scores}
+            for one in self.systems
+            for query, scores in _pairs(one.queries)
+        )
+
+    def to_pandas(self, per_query: bool = False) -> pd.DataFrame:
+        """A pandas frame: a row per system, or per system and query."""
+        return _frame(list(self._rows(per_query)))
+
+    def to_polars(self, per_query: bool = False) -> Any:
+        """A polars frame: a row per system, or per system and query."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("a polars frame", "polars") from error
+        return pl.DataFrame(list(self._rows(per_query)))
+
+    def _rows(self, per_query: bool) -> Iterator[dict[str, Any]]:
+        if per_query:
+            return ({"system": one["system"], "query": one["query"], **one["scores"]} for one in self.query_entries())
+        return ({"system": one.system, "queries": len(one.queries), **one.scores} for one in self.systems)
+
+    def table(self, per_query: bool = False) -> Table:
+        """The scores as a table for readers, the best values marked."""
+        return next(self.tables(per_query))
+
+    def tables(self, per_query: bool = False, n_rows: int | None = None) -> Iterator[Table]:
+        """The same in tables of up to so many rows: those of a million queries at once would fill the memory."""
+        from evenrank.scoring.tables.table import Column, Table
+
+        columns = [Column("system"), Column("query" if per_query else "queries")]
+        columns += [Column(measure.key, higher_is_better=measure.higher_is_better) for measure in self.columns]
+        rows = (tuple(row.values()) for row in self._rows(per_query))
+        while some := tuple(islice(rows, n_rows)):
+            yield Table(tuple(columns), some)
+
+    def group_table(self) -> Table:
+        """Attention and target of each group, in the mean over queries."""
+        from evenrank.scoring.tables.table import Column, Table
+
+        names = ("system", "grouping", "group", "attention", "target")
+        return Table(tuple(Column(name) for name in names), tuple(tuple(asdict(one).values()) for one in self.shares))
+
+    def plot(self, task: Task | None = None) -> Figure:
+        """Attention beside target for each group, one panel per grouping; needs the extra `report`."""
+        from evenrank.scoring.figures.shares import share_figure
+
+        return share_figure(self.shares)
+
+    def __str__(self) -> str:
+        from evenrank.scoring.tables.table import text_of
+
+        parts = [text_of(self.table())]
+        parts += [text_of(self.group_table())] if self.shares else []
+        return "\n".join(parts) + "".join(f"note: {note}\n" for note in self.notes)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from evenrank.scoring.tables.html import html_of
+
+        parts = [html_of(self.table())]
+        parts += [html_of(self.group_table())] if self.shares else []
+        return "\n".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+
+
+def _pairs(topics: Mapping[Any, dict[str, float]]) -> Iterator[tuple[Any, dict[str, float]]]:
+    return topics.pairs() if isinstance(topics, QueryScores) else iter(topics.items())
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("a data frame", "pandas") from error
+    return pd.DataFrame(rows)
+
+
 def measure_interval(run: RunResult, measure: str, protocol: Protocol) -> Interval:
     """The interval of a run's mean: the published one for the main measure, a fresh stream for the others.
 
     Topics on which the measure is undefined are left out, as in the mean.
     """
-    if measure == MAIN[run.task].name:
-        return run.interval
-    values = np.array([scores[measure] for scores in run.topics.values()])
-    return intervals([values[~np.isnan(values)]], replace(protocol, interval_stream="shared"))[0]
+    return run.interval if measure == run.main_measure else _fresh_interval(run.values(measure), protocol)
+
+
+def _fresh_interval(values: Floats, protocol: Protocol) -> Interval:
+    return intervals([defined(values)], replace(protocol, interval_stream="shared"))[0]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.distinct import distinct
 from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.records import Run
 from evenrank.errors import listed
@@ -108,10 +109,10 @@ def _other_protocol(run: Run, protocol: Protocol) -> list[str]:
     if run.made_for is not None:
         made = f"made for {run.made_for}, as its record says, and scored with {protocol.name}"
         return [made] if run.made_for != protocol.name else []
-    lengths = np.unique(np.diff(run.starts))
+    lengths = distinct(np.diff(run.starts))
     if len(lengths) != 1 or int(lengths[0]) == protocol.length(run.task):
         return []
-    others = [other.name for other in PROTOCOLS.values() if other.length(run.task) == int(lengths[0])]
+    others = [other.name for other in PROTOCOLS.builtin.values() if other.length(run.task) == int(lengths[0])]
     if not others:
         return []
     asked = f"{protocol.name} asks for {protocol.length(run.task)}"

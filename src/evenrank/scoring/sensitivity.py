@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.measures.registry import MAIN
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
-from evenrank.scoring.protocol_settings import ProtocolSettings, settle_protocol
+from evenrank.scoring.protocol_settings import settle_protocol
 from evenrank.scoring.tables.table import Cell, Column, Table
 from evenrank.trec.collection import Collection, as_collection, as_run
 
@@ -70,7 +70,7 @@ def sensitivity(
     groups: str | Iterable[str] = "intersection",
     *,
     seed: int = 0,
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> Sensitivity:
     """The main measure of runs under variants of the protocol: blend of the target, unknown pages, judged pages.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from evenrank.core.sparse_alignment import SparseVector
 from evenrank.core.sparse_target import SparseTarget
 from evenrank.errors import EvenrankError
 from evenrank.scoring.evaluate import joined_groups
-from evenrank.scoring.protocol_settings import ProtocolSettings, protocol_space, settle_protocol
+from evenrank.scoring.protocol_settings import protocol_space, settle_protocol
 from evenrank.scoring.topic_truth import TopicTruth
 from evenrank.trec.collection import Collection, as_collection
 
@@ -98,7 +98,7 @@ def topic_targets(
     task: Task = 1,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     groups: str | Iterable[str] = "intersection",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> TopicTargets:
     """The targets of every topic that has judgments, in the collection's order.
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import Alignment
+from evenrank.core.exposure import Attention
 from evenrank.core.groups import GroupSpace
+from evenrank.core.problem import QueryView, single_view
 from evenrank.core.protocol import Protocol
 from evenrank.core.records import NO_CLASS, Task, Topic
 from evenrank.core.sparse_alignment import SparseAlignment, SparseVector
 from evenrank.core.sparse_target import SparseTarget, blended_part, unblended_part
 from evenrank.core.target import TrueTarget
 from evenrank.errors import EvenrankError
-from evenrank.measures.measure import TopicView
-from evenrank.measures.published_groups import PublishedView
 from evenrank.scoring.ranked_pages import RankedPages, align_pages, align_pages_sparsely
 from evenrank.trec.collection import Collection
-from evenrank.trec.published_target import PublishedLayout, PublishedPages, published_target, single_sum
 from evenrank.trec.true_target import page_target, task1_target, task2_target, work_exposure
+
+if TYPE_CHECKING:
+    from evenrank.trec.published_groups import PublishedView
+    from evenrank.trec.published_target import PublishedLayout, PublishedPages
 
 DENSE_TARGET = 1 << 16
 """Largest number of groups over which a target is kept as a dense array."""
@@ -41,6 +45,11 @@ class TopicTruth:
     @property
     def n_relevant(self) -> int:
         return len(self.topic.rel_docs)
+
+    @cached_property
+    def attention(self) -> Attention:
+        """How people read."""
+        return self.protocol.attention_model
 
     @property
     def _rows(self) -> NDArray[np.intp]:
@@ -70,15 +79,19 @@ class TopicTruth:
     @cached_property
     def task2_target(self) -> NDArray[np.float64] | SparseTarget:
         """Wanted distribution over groups; times `exposure_scale` it is the wanted exposure."""
-        dtype, attention = self.protocol.discount_type, self.protocol.attention_model
+        dtype, attention = self.protocol.discount_type, self.attention
         if self.protocol.target_sum == "one":
             return task2_target(self._alignment, self._classes, self.space, dtype, attention, self.protocol.blend)
+        from evenrank.trec.published_target import single_sum
+
         weights = work_exposure(self._classes, dtype, attention).astype(dtype)
         return self._by_pages(weights, None if len(self.space.dimensions) == 1 else single_sum(weights))
 
     def _by_pages(self, weights: NDArray[np.floating], divisor: float | None) -> NDArray[np.float64] | SparseTarget:
         """The target of pages with those weights: of the space itself, or the margin of the protocol's full target."""
         if self.layout is not None and divisor:
+            from evenrank.trec.published_target import published_target
+
             mass = published_pages(self.collection, self._rows, self.protocol, self.layout).total(weights.astype(float))
             return published_target(SparseVector(mass.cells, mass.values / divisor), self.layout)
         names = {dimension.name for dimension in self.space.dimensions}
@@ -116,7 +129,7 @@ class TopicTruth:
     @cached_property
     def exposure_scale(self) -> float:
         depth = self.protocol.target_depth or self.protocol.depth(2)
-        return float(self.protocol.attention_model.weights(depth, self.protocol.discount_type).sum())
+        return float(self.attention.weights(depth, self.protocol.discount_type).sum())
 
     @cached_property
     def has_task2_target(self) -> bool:
@@ -176,8 +189,7 @@ class TrueRelevantPages:
     def ideal_exposure(self) -> NDArray[np.float64]:
         """Exposure of each page under an ideal policy, by the work that it needs."""
         classes = self.truth.collection.quality_class[self._rows]
-        protocol = self.truth.protocol
-        return work_exposure(classes, protocol.discount_type, protocol.attention_model)
+        return work_exposure(classes, self.truth.protocol.discount_type, self.truth.attention)
 
     @cached_property
     def alignment(self) -> Alignment | SparseAlignment:
@@ -190,6 +202,8 @@ def published_pages(
     collection: Collection, rows: NDArray[np.intp], protocol: Protocol, layout: PublishedLayout
 ) -> PublishedPages:
     """The groups of the pages in `rows` of a collection, in the published layout; rows of −1 have none."""
+    from evenrank.trec.published_target import PublishedPages
+
     left, right = (
         align_pages_sparsely(collection, rows, part, protocol)
         for part in (blended_part(layout.space), unblended_part(layout.space))
@@ -197,12 +211,13 @@ def published_pages(
     return PublishedPages(layout, left, right, rows >= 0)
 
 
-def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
+def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> QueryView:
     """One topic of a run, ready to be measured."""
     protocol = truth.protocol
-    return TopicView(
-        task=task,
+    published = _published_view(task, ranked, truth)
+    return single_view(
         protocol=protocol,
+        attention=truth.attention,
         pages=ranked.pages,
         ranks=ranked.ranks,
         rankings=ranked.rankings,
@@ -212,18 +227,22 @@ def topic_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> TopicView:
         is_relevant=truth.is_relevant(ranked.pages),
         n_relevant=truth.n_relevant,
         alignment=ranked.alignment,
-        full_target=truth.wanted_exposure(task),
+        target=truth.wanted_exposure(task),
         relevant=truth.relevant,
         is_ordered=truth.space.is_ordered,
-        published=_published_view(task, ranked, truth),
+        publish=None if published is None else published.groups,
         drops_unknown=task == 1 and not protocol.keeps_unknown_task1 and truth.space.has_unknown,
+        is_share=task == 1,
+        relevant_only=task == 2 and protocol.relevant_exposure,
     )
 
 
 def _published_view(task: Task, ranked: RankedPages, truth: TopicTruth) -> PublishedView | None:
-    target = truth.placed_target(task)
+    target = None if truth.layout is None else truth.placed_target(task)
     if truth.layout is None or target is None:
         return None
+    from evenrank.trec.published_groups import PublishedView
+
     rows = truth.collection.rows_of(ranked.pages)
     return PublishedView(published_pages(truth.collection, rows, truth.protocol, truth.layout), target)
 

@@ -33,7 +33,7 @@ class FileFacts:
 
 
 class ChecksumError(ValueError):
-    """A file that is not as it was written."""
+    """A corrupted file."""
 
 
 def file_facts(path: Path) -> FileFacts:
@@ -55,7 +55,7 @@ def folder_facts(folder: Path) -> dict[str, FileFacts]:
 
 
 def check_file(folder: Path, name: str, known: dict[str, FileFacts]) -> None:
-    """ChecksumError when the file is not as it was written. `known` is empty for collections without checksums."""
+    """ChecksumError when the file is corrupted. `known` is empty for collections without checksums."""
     if not known:
         return
     if name not in known:
@@ -85,7 +85,7 @@ def folder_faults(folder: Path) -> dict[str, str]:
 
 
 def file_fault(folder: Path, name: str, known: dict[str, FileFacts]) -> str:
-    """What is wrong with a file; empty when it is as it was written."""
+    """What is wrong with a file; empty when it is intact."""
     try:
         check_file(folder, name, known)
     except OSError as error:
@@ -103,6 +103,6 @@ def record_checksum(record: dict[str, Any]) -> str:
 
 
 def damaged(folder: Path, error: Exception) -> DamagedCollectionError:
-    """The error to raise about a collection whose files are not as they were written."""
+    """The error to raise about a collection whose files are corrupted."""
     name = f"{Path(error.filename).name}: " if isinstance(error, OSError) and error.filename else ""
     return DamagedCollectionError(f"{folder}: damaged collection: {name}{reason_of(error)} (import it again)")

@@ -44,7 +44,7 @@ PAGE_ARRAYS = ("page_ids", "quality_class", "quality_score")
 SUBJECTS = "subjects.jsonl"
 """File of a data folder with the subjects that have no article."""
 DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError)
-"""What reading files raises that are not as `collection import` wrote them."""
+"""What reading corrupted files raises."""
 
 
 @dataclass(frozen=True)

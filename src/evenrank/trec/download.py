@@ -36,10 +36,7 @@ def download_collection(
     for name in only:
         if name not in known:
             raise UnknownNameError("official file", name, known)
-    address = source or base_url()
-    if not _is_web_address(address):
-        raise EvenrankError(f"source {address!r} is not an http or https address")
-    base = address if address.endswith("/") else address + "/"
+    base = source_base(source)
     folder = Path(folder)
     is_new = not folder.exists()
     try:
@@ -51,13 +48,21 @@ def download_collection(
             warn(f"{name}: its size and checksum are not known, so the download cannot be checked")
     try:
         return [
-            _one(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
+            fetch_file(folder / name, (None if source else known[name].url) or urljoin(base, quote(name)), known[name])
             for name in only or known
         ]
     finally:
         if is_new:
             with suppress(OSError):
                 folder.rmdir()  # only when nothing came
+
+
+def source_base(source: str | None) -> str:
+    """Address that the names of files follow: the given one, or that of the paper."""
+    address = source or base_url()
+    if not _is_web_address(address):
+        raise EvenrankError(f"source {address!r} is not an http or https address")
+    return address if address.endswith("/") else address + "/"
 
 
 def _is_web_address(address: str) -> bool:
@@ -68,8 +73,9 @@ def _is_web_address(address: str) -> bool:
         return False
 
 
-def _one(path: Path, url: str, facts: OfficialFile) -> Path:
-    if path.exists() and _fault(path, facts) is None:
+def fetch_file(path: Path, url: str, facts: OfficialFile) -> Path:
+    """The path, at which the whole file is when this returns; a part that an earlier download left is completed."""
+    if path.exists() and download_fault(path, facts) is None:
         return path
     partial = path.with_name(path.name + PARTIAL)
     for attempt in range(1, N_TRIES + 1):
@@ -84,7 +90,7 @@ def _one(path: Path, url: str, facts: OfficialFile) -> Path:
                 found = reason_of(cause if isinstance(cause, Exception) else error)
                 text = f"{url}: {found} (what arrived is kept; run the same command again to resume)"
                 raise EvenrankError(text) from error
-    fault = _fault(partial, facts)
+    fault = download_fault(partial, facts)
     if fault:
         partial.unlink()
         raise input_error(path, 0, fault, "not kept; download it again, or give another --source")
@@ -125,13 +131,13 @@ def _announced(length: str | None) -> int:
     return int(length) if length and length.isascii() and length.isdecimal() and len(length) < 16 else 0
 
 
-def _fault(path: Path, facts: OfficialFile) -> str | None:
-    """What is wrong with the file; None when size and md5 are right."""
+def download_fault(path: Path, facts: OfficialFile, with_md5: bool = True) -> str | None:
+    """What is wrong with the file; None when its size and, if that is asked for, its md5 are right."""
     if facts.size_bytes is None or facts.md5 is None:
         return None
     size = path.stat().st_size
     if size != facts.size_bytes:
         return f"{size:,} bytes, not {facts.size_bytes:,}"
-    if (found := md5_of(path)) != facts.md5:
+    if with_md5 and (found := md5_of(path)) != facts.md5:
         return f"md5 {found}, not {facts.md5}"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,18 @@ from evenrank.core.text_ids import FILE_NAME as IDS_FILE
 from evenrank.core.text_ids import TextIds, load_text_ids, save_text_ids
 from evenrank.errors import EvenrankError, Fault, InputError, input_error, reason_of
 from evenrank.garbage import rare_collections
-from evenrank.io.articles import open_articles
+from evenrank.io.articles import open_articles, read_corpus_facts
 from evenrank.io.atomic import sync_tree
-from evenrank.io.metadata import Metadata, has_text_ids
+from evenrank.io.metadata import ForeignFieldError, Metadata, has_text_ids, leading_fields, read_metadata
+from evenrank.io.name_lists import NameLists
 from evenrank.io.page_views import read_page_views
 from evenrank.io.subjects import read_missing_subjects
-from evenrank.trec.arrays import Titles, save_classes, save_counts, save_titles, save_topics
+from evenrank.io.topics import list_judged, read_all_topics
+from evenrank.progress import progress_bar
+from evenrank.trec.arrays import FIELD, Titles, save_classes, save_counts, save_titles, save_topics
 from evenrank.trec.checksums import check_file, folder_facts
 from evenrank.trec.collection import DAMAGE, SUBJECTS, Collection
 from evenrank.trec.dimensions import DIMENSIONS
-from evenrank.trec.import_sources import ALWAYS, list_judged, read_all_topics, read_corpus_facts, read_pages
 from evenrank.trec.manifest import (
     Manifest,
     SourceFile,
@@ -58,13 +60,13 @@ class ImportFiles:
     language: str | None = None
     """Code of the language of the articles; None for what the corpus says of itself, else English."""
     dimensions: tuple[Dimension, ...] = ()
-    """Dimensions of the user's own (`alignment.own_dimension.read_dimension`)."""
+    """Dimensions of the user's own (`trec.own_dimension.read_dimension`)."""
     date: str | None = None
     """When the data were taken, as `2021-10-01` or `2021-10`; None for what the sources say (`data_date`)."""
     page_views: Path | None = None
-    """How often pages were read (`formats.page_views`)."""
+    """How often pages were read (`io.page_views`)."""
     subjects: Path | None = None
-    """Subjects that have an item and no article (`formats.subjects`)."""
+    """Subjects that have an item and no article (`io.subjects`)."""
 
 
 def import_collection(
@@ -340,3 +342,48 @@ def warn_of_judgments(topics: list[Topic], page_ids: NDArray[np.int32], warn: Ca
             found = f"relevant pages of {of_split} topics that are not in the metadata: {n_missing:,} of {n_judged:,}"
             asked = " (are these judgments of another collection?)" if 2 * n_missing > n_judged else ""
             warn(f"{found}; they count in nDCG, never in a target{asked}")
+
+
+ALWAYS = ("geography", "gender")
+"""Dimensions that every collection has; the others are kept when their field is in the metadata."""
+OPTIONAL = (*(name for name in DIMENSIONS if name not in ALWAYS), FIELD)
+
+
+def read_pages(
+    path: Path, warn: Callable[[str], object], own: Sequence[Dimension] = (), ids: TextIds | None = None
+) -> Metadata:
+    """The metadata with the dimensions whose fields are in it, and the classes of pages where they are; read again if
+    some field only comes up late.
+
+    A field that only has the name of an optional dimension's, or of the classes, is a field of the user's own: `warn`
+    receives a note, and the file is read again without it. `own` are dimensions of the user's own, which are always
+    read; with `ids` page ids are text.
+    """
+    fields = leading_fields(path)
+    foreign = set[str]()
+    while True:
+        try:
+            has_classes = FIELD in fields and FIELD not in foreign
+            metadata = _read_once(path, [*_annotated(fields, foreign), *own], ids, has_classes)
+        except ForeignFieldError as error:
+            foreign.add(error.dimension)
+            left_out = FIELD if error.dimension == FIELD else f"the dimension {error.dimension}"
+            warn(f"{error}; so {left_out} is left out of the collection")
+            continue
+        has_late_classes = FIELD in metadata.fields and FIELD not in foreign and not has_classes
+        if len(_annotated(metadata.fields, foreign)) + len(own) == len(metadata.masks) and not has_late_classes:
+            return metadata
+        fields = metadata.fields
+
+
+def _read_once(path: Path, dimensions: list[Dimension], ids: TextIds | None, has_classes: bool) -> Metadata:
+    bar = progress_bar(path.stat().st_size if path.is_file() else 0, "metadata", "B", scale=True)
+    try:
+        return read_metadata(path, dimensions, bar.update, OPTIONAL, ids, NameLists(FIELD) if has_classes else None)
+    finally:
+        bar.close()
+
+
+def _annotated(fields: frozenset[str], foreign: Container[str]) -> list[Dimension]:
+    """The dimensions that every collection has, and those whose field is there and is theirs."""
+    return [d for d in DIMENSIONS.values() if d.name in ALWAYS or (d.field in fields and d.name not in foreign)]

@@ -59,7 +59,7 @@ class Manifest:
     data_date: str | None = None
     """When the data were taken from the wiki, e.g. `2021-10-01`; None when the sources do not say."""
     own_dimensions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Dimensions of the user's own by name: field, label, source and shares (`alignment.own_dimension`)."""
+    """Dimensions of the user's own by name: field, label, source and shares (`trec.own_dimension`)."""
     has_text_ids: bool = False
     """Whether the ids of pages are text; inside, pages have the numbers of `evenrank.core.text_ids`."""
     language: str = "en"
@@ -99,7 +99,7 @@ def _tuples(record: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _check_record(record: dict[str, Any]) -> None:
-    """ValueError or TypeError when a manifest is not as it was written."""
+    """ValueError or TypeError when a manifest is corrupted."""
     known = record.pop(CHECKSUM, None)
     if (known is not None or "files" in record) and known != record_checksum(record):
         raise ValueError("its checksum does not match its content")

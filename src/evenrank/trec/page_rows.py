@@ -7,6 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from evenrank.core.distinct import distinct_places
+
 MANY = 200_000
 """Ids looked up by search before the bitmap is made, which costs about as much."""
 LARGEST_GAP = 64
@@ -66,8 +68,8 @@ class PageRows:
         if len(self._page_ids) == 0:
             return np.full(len(wanted), -1, np.intp)
         if len(wanted) > SORTED_FROM:
-            distinct, inverse = np.unique(wanted, return_inverse=True)
-            rows: NDArray[np.intp] = self._searched_rows_of_few(distinct)[inverse.reshape(-1)]
+            pages, place = distinct_places(wanted)
+            rows: NDArray[np.intp] = self._searched_rows_of_few(pages)[place]
             return rows
         return self._searched_rows_of_few(wanted)
 

@@ -22,7 +22,7 @@ from evenrank.app.storage.saved_request import float64, int32, pack
 from evenrank.app.storage.store import limit_of, now
 from evenrank.core.rng import derive
 from evenrank.database.database import Connection, Database
-from evenrank.measures.ee_loss import ee_loss
+from evenrank.measures.expected_exposure import ee_loss
 from evenrank.retrieval.query.evidence import Reasons
 from evenrank.retrieval.query.marks import Marks, scores_with_marks
 

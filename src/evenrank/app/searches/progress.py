@@ -22,7 +22,7 @@ from evenrank.app.searches.saved_search import SavedSearch
 from evenrank.app.state import AppState
 from evenrank.core.exposure import AttentionTable
 from evenrank.core.withheld import are_few_people
-from evenrank.measures.ee_loss import ee_loss
+from evenrank.measures.expected_exposure import ee_loss
 
 MOST_POINTS = 200
 """Points on the curve."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenrank.core.records import Task
 from evenrank.io.figures import FAINT, GRID, dark, direction_label, look_of, new_figure
-from evenrank.measures.registry import MAIN, measure_named
+from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.figures.labels import place_labels
 from evenrank.scoring.results import Results, RunResult, measure_interval
 
@@ -35,7 +35,7 @@ def scatter_figure(results: Results, task: Task) -> Figure:
     axes.margins(0.12)
     _rugs(axes, runs, task)
     _equal_lines(axes, runs, task)
-    x, y = (measure_named(name, task) for name in AXES[task])
+    x, y = (as_measure(name, task) for name in AXES[task])
     axes.set_xlabel(f"{x_name} {direction_label(x.higher_is_better)}")
     axes.set_ylabel(f"{y_name} {direction_label(y.higher_is_better)}")
     axes.set_title(TITLES[task], pad=18)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from evenrank.core.protocol import DEFAULT_PROTOCOL, Protocol
 from evenrank.core.records import Run
@@ -12,7 +12,7 @@ from evenrank.core.types import FilePath
 from evenrank.io.runs import read_runs
 from evenrank.scoring.attributes import evaluate_attributes
 from evenrank.scoring.evaluate import evaluate, given_runs, judged_part
-from evenrank.scoring.protocol_settings import ALL, ProtocolSettings
+from evenrank.scoring.protocol_settings import ALL
 from evenrank.scoring.report.report import refuse_other_folder, write_report
 from evenrank.scoring.results import Results
 from evenrank.trec.collection import Collection, as_collection, as_run
@@ -29,7 +29,7 @@ def report(
     judged_only: bool = False,
     commands: Mapping[str, str] | None = None,
     report_command: str = "",
-    **settings: Unpack[ProtocolSettings],
+    **settings: Any,
 ) -> Results:
     """Score runs and write tables, figures and one offline page (`index.html`) into a folder; gives the scores.
 

@@ -13,7 +13,7 @@ from evenrank.core.records import Run, Task
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import atomic_folder
 from evenrank.io.figures import figure_style, save_figure
-from evenrank.measures.registry import MAIN, measure_named
+from evenrank.measures.registry import MAIN, as_measure
 from evenrank.scoring.attributes import AttributeResults
 from evenrank.scoring.depth_curves import depth_curves
 from evenrank.scoring.exposure_by_group import GroupExposure, exposure_by_group, exposure_table
@@ -140,7 +140,7 @@ ENDINGS = {"txt": "table", "tex": "latex", "html": "html"}
 
 def paper_table(results: Results, task: Task) -> Table:
     """The runs of a task as the paper prints them: component measures, main measure, interval to three places."""
-    measures = [measure_named(name, task) for name in PAPER_COLUMNS[task]]
+    measures = [as_measure(name, task) for name in PAPER_COLUMNS[task]]
     interval = f"{100 * results.protocol.confidence:g}% CI"
     heading = interval if task == 1 else f"{MAIN[task].name} {interval}"
     columns = [Column("run"), *(Column(m.name, higher_is_better=m.higher_is_better) for m in measures)]

@@ -1,1 +1,0 @@
-"""Rankings of anything: `score` and `rerank` on dicts, data frames, arrays and files, without a collection."""

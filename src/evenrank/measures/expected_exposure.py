@@ -1,0 +1,350 @@
+"""Expected exposure of groups and of items against what they should get: losses, shortfalls, ratios, inequality."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenrank.core.problem import QueryBatch, QueryView
+from evenrank.core.sparse_alignment import SparseAlignment
+from evenrank.core.sparse_target import SparseTarget
+from evenrank.core.types import Floats
+from evenrank.measures.measure import Measure, lifted
+
+LEAST = 1e-300
+"""Stands for a sum of 0 in a division."""
+
+
+def ee_loss(exposure: Floats, target: Floats) -> float:
+    """Squared distance of the groups' expected exposure ε from the target exposure ε*."""
+    distance = exposure - target
+    return float(distance @ distance)
+
+
+def ee_disparity(exposure: Floats) -> float:
+    """Squared norm of the groups' expected exposure ε."""
+    return float(exposure @ exposure)
+
+
+def ee_relevance(exposure: Floats, target: Floats) -> float:
+    """Inner product of the groups' expected exposure ε and the target exposure ε*."""
+    return float(exposure @ target)
+
+
+def _loss(batch: QueryBatch) -> Floats:
+    groups = batch.groups
+    if not batch.is_exact:
+        return np.asarray(((groups.exposure - groups.target) ** 2).sum(axis=1))
+    if groups.published is not None:
+        return np.array([groups.published.loss()])
+    return np.asarray(ee_loss(groups.exposure[0], groups.target[0]) + groups.unexposed_squares)
+
+
+def _disparity(batch: QueryBatch) -> Floats:
+    groups = batch.groups
+    if not batch.is_exact:
+        return np.asarray((groups.exposure**2).sum(axis=1))
+    return np.array(
+        [groups.published.disparity() if groups.published is not None else ee_disparity(groups.exposure[0])]
+    )
+
+
+def _relevance(batch: QueryBatch) -> Floats:
+    groups = batch.groups
+    if not batch.is_exact:
+        return np.asarray((groups.exposure * groups.target).sum(axis=1))
+    if groups.published is not None:
+        return np.array([groups.published.relevance()])
+    return np.array([ee_relevance(groups.exposure[0], groups.target[0])])
+
+
+def _squared_target(batch: QueryBatch) -> Floats:
+    """Sum of squares of all wanted exposures, ‖ε*‖²."""
+    groups = batch.groups
+    if batch.is_exact:
+        return np.asarray(float(groups.target[0] @ groups.target[0]) + groups.unexposed_squares)
+    return np.asarray((groups.target**2).sum(axis=1))
+
+
+def _loss_share(batch: QueryBatch) -> Floats:
+    wanted = _squared_target(batch)
+    if batch.is_exact and not batch.groups.unexposed_squares[0]:
+        loss = np.array([ee_loss(batch.exposure[0], batch.target[0])])
+    else:
+        loss = EE_LOSS.over(batch)
+    return np.asarray(np.divide(loss, wanted, out=np.full(len(loss), math.nan), where=~batch.wants_nothing))
+
+
+@dataclass(frozen=True)
+class ItemExposure:
+    """Exposure item by item."""
+
+    shown: Floats
+    """Expected exposure of every item that is shown."""
+    given: Floats
+    """Expected exposure of each relevant item."""
+    wanted: Floats
+    """Ideal exposure of each relevant item."""
+
+
+def item_exposure(view: QueryView) -> ItemExposure:
+    """Exposure of items over the rankings of a sequence: the mean of their ranks' attention."""
+    pages, number = np.unique(view.pages, return_inverse=True)
+    weights = view.attention.astype(np.float64)
+    shown = np.bincount(number.reshape(-1), weights, minlength=len(pages)) / max(1, view.n_rankings)
+    relevant = view.relevant.page_ids
+    given = np.zeros(len(relevant))
+    if len(pages):
+        places = np.minimum(np.searchsorted(pages, relevant), len(pages) - 1)
+        given = np.where(pages[places] == relevant, shown[places], 0.0)
+    return ItemExposure(shown, given, view.relevant.ideal_exposure)
+
+
+def _item_disparity(view: QueryView) -> float:
+    shown = item_exposure(view).shown
+    return float(shown @ shown)
+
+
+def _item_relevance(view: QueryView) -> float:
+    items = item_exposure(view)
+    return float(items.given @ items.wanted)
+
+
+def _squared_item_target(view: QueryView) -> float:
+    wanted = view.relevant.ideal_exposure
+    return float(wanted @ wanted)
+
+
+def _item_loss(view: QueryView) -> float:
+    return max(0.0, _item_disparity(view) - 2.0 * _item_relevance(view) + _squared_item_target(view))
+
+
+def underexposure(view: QueryView) -> Floats:
+    """What the relevant items of each group lack of their share of exposure; items above theirs make up for nothing."""
+    items = item_exposure(view)
+    wanted, shown = items.wanted.sum(), items.shown.sum()
+    if wanted <= 0.0:
+        return np.zeros(1)
+    given = items.given / shown if shown > 0.0 else np.zeros(len(items.given))
+    lacking = np.maximum(items.wanted / wanted - given, 0.0)
+    alignment = view.relevant.alignment
+    return (
+        alignment.sparse_total(lacking).values if isinstance(alignment, SparseAlignment) else alignment.total(lacking)
+    )
+
+
+def _squared_underexposure(view: QueryView) -> float:
+    lacking = underexposure(view)
+    return float(lacking @ lacking)
+
+
+def gini(values: Floats) -> float:
+    """Gini coefficient of non-negative values: 0 when all are equal, (n − 1) / n when one has everything."""
+    total = values.sum()
+    if len(values) == 0 or total <= 0.0:
+        return 0.0
+    ranks = np.arange(1, len(values) + 1)
+    return float(((2 * ranks - len(values) - 1) @ np.sort(values)) / (len(values) * total))
+
+
+def _worst_to_best(batch: QueryBatch, given: Floats) -> Floats:
+    """Smallest over largest of given / wanted of each pair, over the wanted groups; 1 when all are served alike.
+
+    A group that gets nothing counts only if its share of the target is at least that of the last rank in the attention:
+    no ranking of this length could give a smaller group its share, and among dozens of groups there is always one, so
+    that every ratio would be 0. With fewer than two groups left, or when they get nothing, the ratio is undefined.
+    """
+    if isinstance(batch.full_target, SparseTarget):
+        return np.full(batch.n_pairs, math.nan)  # groups without exposure are not listed
+    last = np.full(batch.n_pairs, math.inf)
+    np.minimum.at(last, batch.pairs, batch.attention)
+    attention = np.maximum(batch.sum(batch.attention.astype(np.float64)), LEAST)
+    share = batch.target / np.maximum(batch.target.sum(axis=1), LEAST)[:, None]
+    is_counted = (batch.target > 0.0) & ((batch.exposure > 0.0) | (share >= (last / attention)[:, None]))
+    rates = np.divide(given, batch.target, out=np.zeros_like(given), where=is_counted)
+    worst, best = np.where(is_counted, rates, math.inf).min(axis=1, initial=math.inf), rates.max(axis=1, initial=0.0)
+    is_defined = (is_counted.sum(axis=1) >= 2) & (best > 0.0)
+    return np.asarray(np.divide(worst, best, out=np.full(batch.n_pairs, math.nan), where=is_defined))
+
+
+def _impact(batch: QueryBatch) -> Floats:
+    """Exposure of each group by its relevant items alone."""
+    if isinstance(batch.full_target, SparseTarget):
+        return np.zeros_like(batch.exposure)
+    return batch.counted(batch.group_totals(batch.attention.astype(np.float64) * batch.is_relevant))
+
+
+EE_LOSS = Measure(
+    name="EE-L",
+    tasks=(2,),
+    label="expected exposure loss, the official measure of Task 2",
+    formula="‖ε − ε*‖²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=lambda view: float(_squared_target(view.batch)[0]),
+    citation="Diaz et al. 2020; the paper, section 4.3 (which prints the norm without its square)",
+    compute=_loss,
+    official_in=(2,),
+    needs_groups=True,
+)
+EE_DISPARITY = Measure(
+    name="EE-D",
+    tasks=(2,),
+    label="inequality of exposure between groups, whatever is relevant",
+    formula="ε · ε",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation="Diaz et al. 2020; the paper's formula (ε* · ε*) is a misprint",
+    compute=_disparity,
+    official_in=(2,),
+    needs_groups=True,
+)
+EE_RELEVANCE = Measure(
+    name="EE-R",
+    tasks=(2,),
+    label="agreement of exposure with the target",
+    formula="ε · ε*",
+    higher_is_better=True,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation="Diaz et al. 2020; the paper, section 4.3",
+    compute=_relevance,
+    official_in=(2,),
+    needs_groups=True,
+)
+EE_SHARE = Measure(
+    name="EE-L/T2",
+    tasks=(2,),
+    label="expected exposure loss as a share of ‖target‖²",
+    formula="‖ε − ε*‖² / ‖ε*‖²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=lambda view: math.nan if view.wants_nothing else 1.0,
+    citation="this package; topics differ in ‖ε*‖² by an order of magnitude, so sums of EE-L are led by a few",
+    compute=_loss_share,
+    needs_groups=True,
+)
+_OF_ITEMS = "Diaz et al. 2020, section 3: expected exposure of items, with the track's work levels as grades"
+ITEM_LOSS = Measure(
+    name="EE-L-item",
+    tasks=(2,),
+    label="expected exposure loss of single pages",
+    formula="Σ over pages (ε − ε*)²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=_squared_item_target,
+    citation=_OF_ITEMS,
+    compute=lifted(_item_loss),
+    on_request=True,
+    needs_relevance=True,
+)
+ITEM_DISPARITY = Measure(
+    name="EE-D-item",
+    tasks=(2,),
+    label="inequality of exposure between single pages",
+    formula="Σ over pages ε²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation=_OF_ITEMS,
+    compute=lifted(_item_disparity),
+    on_request=True,
+    needs_relevance=True,
+)
+ITEM_RELEVANCE = Measure(
+    name="EE-R-item",
+    tasks=(2,),
+    label="agreement of the exposure of single pages with their ideal exposure",
+    formula="Σ over pages ε · ε*",
+    higher_is_better=True,
+    low=0.0,
+    high=math.inf,
+    if_empty=0.0,
+    citation=_OF_ITEMS,
+    compute=lifted(_item_relevance),
+    on_request=True,
+    needs_relevance=True,
+)
+_OF_UNDEREXPOSURE = "the organisers' code of 2021, columns L2UEXP and TotUEXP of its Task 2 notebook"
+L2_UNDEREXPOSURE = Measure(
+    name="L2UEXP",
+    tasks=(2,),
+    label="squared underexposure of groups",
+    formula="‖Σ over relevant pages max(0, ε*/Σε* − ε/Σε) · groups‖²",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=lambda view: _squared_underexposure(view.emptied()),
+    citation=_OF_UNDEREXPOSURE,
+    compute=lifted(_squared_underexposure),
+    on_request=True,
+    needs_relevance=True,
+    needs_groups=True,
+)
+TOTAL_UNDEREXPOSURE = Measure(
+    name="TotUEXP",
+    tasks=(2,),
+    label="total underexposure of groups; above 1 only where pages are in several groups",
+    formula="Σ over relevant pages max(0, ε*/Σε* − ε/Σε) · groups",
+    higher_is_better=False,
+    low=0.0,
+    high=math.inf,
+    if_empty=lambda view: float(underexposure(view.emptied()).sum()),
+    citation=_OF_UNDEREXPOSURE,
+    compute=lifted(lambda view: float(underexposure(view).sum())),
+    on_request=True,
+    needs_relevance=True,
+    needs_groups=True,
+)
+GINI = Measure(
+    name="Gini",
+    tasks=(1, 2),
+    label="inequality of exposure among the relevant pages, those not shown included",
+    formula="Gini coefficient of ε over the relevant pages",
+    higher_is_better=False,
+    low=0.0,
+    high=1.0,
+    if_empty=0.0,
+    citation="Gini 1912; for exposure of items e.g. Morik et al. 2020",
+    compute=lifted(lambda view: gini(item_exposure(view).given)),
+    on_request=True,
+    needs_relevance=True,
+)
+EXPOSURE_RATIO = Measure(
+    name="DTR",
+    tasks=(1, 2),
+    label="exposure of the worst-served group for what it should get, against the best-served one",
+    formula="min (ε / ε*) / max (ε / ε*), over groups with exposure or a share of at least one rank",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=math.nan,
+    citation="disparate treatment ratio, Singh and Joachims 2018, for many groups and with the target as merit",
+    compute=lambda batch: _worst_to_best(batch, batch.exposure),
+    on_request=True,
+    needs_groups=True,
+)
+IMPACT_RATIO = Measure(
+    name="DIR",
+    tasks=(1, 2),
+    label="the same for exposure of relevant pages alone",
+    formula="min (ε of relevant pages / ε*) / max, over groups with exposure or a share of at least one rank",
+    higher_is_better=True,
+    low=0.0,
+    high=1.0,
+    if_empty=math.nan,
+    citation="disparate impact ratio, Singh and Joachims 2018, for many groups and with the target as merit",
+    compute=lambda batch: _worst_to_best(batch, _impact(batch)),
+    on_request=True,
+    needs_relevance=True,
+    needs_groups=True,
+)

@@ -1,0 +1,52 @@
+"""Attention beside target, group by group: the figure of `evenrank.score(…).plot()`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evenrank.errors import EvenrankError
+from evenrank.io.figures import clean_axes, look_of, new_figure, require_matplotlib
+from evenrank.scoring.results import GroupShare
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+MAX_GROUPS = 25
+"""Groups shown of one grouping: those with the largest targets."""
+
+
+def share_figure(shares: Sequence[GroupShare]) -> Figure:
+    """A panel for each grouping: bars for the attention that systems give to each group, a line for its target."""
+    require_matplotlib()
+    if not shares:
+        raise EvenrankError("nothing to plot: the scores have no groups")
+    groupings = list(dict.fromkeys(share.grouping for share in shares))
+    n_groups = [min(MAX_GROUPS, len({s.group for s in shares if s.grouping == name})) for name in groupings]
+    figure, axes = new_figure(7.2, 1.2 + 0.42 * sum(n_groups), len(groupings), 1, squeeze=False)
+    for panel, name in zip(axes[:, 0], groupings, strict=True):
+        _draw(panel, [share for share in shares if share.grouping == name], name)
+    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower right")
+    return figure
+
+
+def _draw(axes: Axes, shares: Sequence[GroupShare], name: str) -> None:
+    largest = sorted({s.group: s.target for s in shares}.items(), key=lambda pair: -pair[1])[:MAX_GROUPS]
+    groups = [group for group, _ in largest]
+    systems = list(dict.fromkeys(share.system for share in shares))
+    height = 0.8 / len(systems)
+    by_key = {(share.system, share.group): share for share in shares}
+    for number, system in enumerate(systems):
+        colour, _ = look_of(number)
+        places = [at - 0.4 + (number + 0.5) * height for at in range(len(groups))]
+        axes.barh(places, [by_key[system, group].attention for group in groups], height, color=colour, label=system)
+    for at, group in enumerate(groups):
+        target = by_key[systems[0], group].target
+        axes.plot([target, target], [at - 0.45, at + 0.45], color="black", lw=2, label="target" if at == 0 else None)
+    axes.set_yticks(range(len(groups)), groups)
+    axes.invert_yaxis()
+    axes.set_xlabel("share of attention")
+    axes.set_title(name)
+    clean_axes(axes, "x")
