@@ -24,13 +24,13 @@ def test_a_trade_off_is_worked_out_once_for_twenty_who_ask_at_once(
 ) -> None:
     work_list = load_list(state.store, list_path.rpartition("/")[2])
     assert work_list is not None
-    real, n_calls = module._worked_out, []
+    real, n_calls = module._compute_points, []
 
     def counted(*arguments: object) -> object:
         n_calls.append(1)
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_worked_out", counted)
+    monkeypatch.setattr(module, "_compute_points", counted)
     curves: list[object] = []
     threads = [threading.Thread(target=lambda: curves.append(module.trade_off(state, work_list))) for _ in range(20)]
     for thread in threads:
