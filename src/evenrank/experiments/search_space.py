@@ -72,7 +72,7 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     if given:
         return _given_space(policy, given)
     entry = find_policy(policy) if isinstance(policy, str) else policy
-    found = {}
+    found: dict[str, ValueRange | Choices | None] = {}
     for owner in setting_owners(entry, task):
         hints = get_type_hints(owner, include_extras=True)
         settings = [one for one in fields(owner) if one.default is not MISSING]  # type: ignore[arg-type]
