@@ -8,8 +8,8 @@ of the topics that are learned from: a rank among 1,700 articles says another th
 topic is ranked with what was learned on the others, and then the other way round. These topics are no fresh test: some
 were looked at when search and its calibration were made, and settings of `optimal` were chosen with their scores in
 view. Groups and quality classes of the articles are guessed from their text, because the sample has no metadata. With
-seven relevant pages a true target is coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How much
-of what is missing comes from not knowing the target is shown beside: `optimal` with the target that the judgments give,
+seven relevant pages a true target is coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How
+much of what is missing comes from not knowing the target is shown beside: `optimal` with the target of the judgments,
 which no system can know.
 """
 
