@@ -128,7 +128,7 @@ def report(cache: Path, study: Study, output: Path | None) -> None:
         for world in worlds:
             world.pop("tests", None)
         output.parent.mkdir(exist_ok=True)
-        output.write_bytes(orjson.dumps({"tuning": budget, "worlds": worlds}, option=orjson.OPT_INDENT_2) + b"\n")
+        output.write_bytes(orjson.dumps({"tuning": budget, "worlds": worlds}) + b"\n")
 
 
 if __name__ == "__main__":
