@@ -200,9 +200,9 @@ SYNCS = """
 import ctypes, sys
 from evenrank.trec.assessment.votes import open_store
 from evenrank.database.sqlite import SqliteFile
-from evenrank.app.storage.store import open_desk_store
+from evenrank.app.storage.store import open_app_store
 calls = ctypes.CDLL(sys.argv[1])
-stores = [open_desk_store(sys.argv[2]), open_store(sys.argv[3]), SqliteFile(sys.argv[2], is_durable=False)]
+stores = [open_app_store(sys.argv[2]), open_store(sys.argv[3]), SqliteFile(sys.argv[2], is_durable=False)]
 for store in stores:
     with store.transaction() as connection:
         connection.execute("CREATE TABLE extra (number INTEGER)")
