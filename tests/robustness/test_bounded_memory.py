@@ -46,7 +46,7 @@ RERANK = (
 CERTIFYING = """
 import dataclasses
 import numpy as np
-import evenrank.ranking.rerank
+import evenrank.cli.rerank
 from evenrank.policies.policy import Rankings
 from evenrank.policies.registry import POLICIES
 @dataclasses.dataclass
@@ -55,8 +55,8 @@ class Certifying:
     def rank(self, candidates, target, request, rng):
         numbers = rng.random(15).tolist()
         return Rankings(np.arange(request.length)[None], {f"number {at}": one for at, one in enumerate(numbers)})
-POLICIES["certifying"] = Certifying
-evenrank.ranking.rerank.n_cores = lambda: 1  # another process would not know the policy
+POLICIES.builtin["certifying"] = Certifying
+evenrank.cli.rerank.n_cores = lambda: 1  # another process would not know the policy
 """
 """A policy that gives each query as many numbers as `optimal` does, all different, in a thousandth of its time."""
 TABLES = {
