@@ -55,6 +55,7 @@ def test_forms_agree() -> None:
 def test_undominated_points() -> None:
     points = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.4, 0.5], [0.5, 0.5]])
     assert undominated(points).tolist() == [True, True, True, False, True]
+    assert undominated(np.empty((0, 2))).tolist() == []
 
 
 def test_faults_are_named() -> None:

@@ -172,7 +172,7 @@ class Experiment:
         """Policies that no other one is at least as relevant and as fair as, and better in one of them."""
         cells = [cell for cell in self.of(data, task) if all(axis in cell.scores for axis in AXES[task])]
         points = np.array([[upward(axis, task) * cell.mean(axis) for axis in AXES[task]] for cell in cells])
-        return [cells[at].policy for at in np.flatnonzero(undominated(points.reshape(len(cells), -1)))]
+        return [cells[at].policy for at in np.flatnonzero(undominated(points.reshape(len(cells), len(AXES[task]))))]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -31,9 +31,9 @@ AXES: dict[Task, tuple[str, str]] = {1: ("nDCG", "AWRF"), 2: ("P", "EE-L")}
 
 def undominated(points: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether no other point is at least as high on every axis and higher on one; a row per point."""
-    at_least = (points[None, :, :] >= points[:, None, :]).all(axis=2)
-    above = (points[None, :, :] > points[:, None, :]).any(axis=2)
-    return np.asarray(~(at_least & above).any(axis=1))
+    at_least = np.all(points[None, :, :] >= points[:, None, :], axis=2)
+    above = np.any(points[None, :, :] > points[:, None, :], axis=2)
+    return np.asarray(~np.any(at_least & above, axis=1))
 
 
 def upward(name: str, task: Task) -> float:
