@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evenrank.errors import EvenrankError, InputError
     from evenrank.experiments.data import OwnData
     from evenrank.experiments.experiment import Experiment, experiment
+    from evenrank.experiments.tradeoff import Tradeoff, tradeoff
     from evenrank.experiments.tune import Tuned, tune
     from evenrank.interop.frames import qrels_frame, run_from_frame, run_to_frame, topics_frame
     from evenrank.interop.measure_strings import calc_aggregate, iter_calc, parse_measure
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from evenrank.scoring.oracle import oracle_run
     from evenrank.scoring.report.make import report
     from evenrank.scoring.report.report import write_report
+    from evenrank.scoring.report.score_report import score_report
     from evenrank.scoring.results import ItemScores, Results, RunResult
     from evenrank.scoring.score import score
     from evenrank.scoring.sensitivity import Sensitivity, sensitivity
@@ -112,6 +114,8 @@ _HOME_OF = {
     "EvenrankError": "errors",
     "Experiment": "experiments.experiment",
     "OwnData": "experiments.data",
+    "Tradeoff": "experiments.tradeoff",
+    "tradeoff": "experiments.tradeoff",
     "Tuned": "experiments.tune",
     "experiment": "experiments.experiment",
     "tune": "experiments.tune",
@@ -125,6 +129,7 @@ _HOME_OF = {
     "Reranked": "ranking.reranked",
     "rerank": "ranking.rerank",
     "score": "scoring.score",
+    "score_report": "scoring.report.score_report",
     "Learned": "retrieval.learn.learn",
     "MEASURES": "measures.registry",
     "Measure": "measures.measure",
@@ -234,6 +239,7 @@ __all__ = [
     "TargetChoice",
     "Topic",
     "TopicTargets",
+    "Tradeoff",
     "Trust",
     "Tuned",
     "__version__",
@@ -277,6 +283,7 @@ __all__ = [
     "run_stream",
     "run_to_frame",
     "score",
+    "score_report",
     "search",
     "sensitivity",
     "show_run",
@@ -284,6 +291,7 @@ __all__ = [
     "topic_stats",
     "topic_targets",
     "topics_frame",
+    "tradeoff",
     "trust",
     "tune",
     "write_pool",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.testclient import TestClient
 
-from evenrank.app.pages.home import N_CONSIDERED, example_of, moved_groups, promising, spread
+from evenrank.app.pages.home import N_CONSIDERED, N_TOP, example_of, moved_groups, promising, spread
 from evenrank.app.state import AppState
 from evenrank.core.records import Topic
 
@@ -28,3 +28,11 @@ def test_topics_are_spread_evenly() -> None:
     assert (chosen[0], chosen[-1]) == (topics[0], topics[-1])
     assert spread(topics[:3]) == topics[:3]
     assert spread([]) == []
+
+
+def test_the_example_comes_near_its_goal(state: AppState) -> None:
+    example = example_of(state)
+    assert example is not None
+    assert example.fields["length"] == str(N_TOP)
+    before, after = (sum(abs(getattr(row, name) - row.goal) for row in example.rows) for name in ("plain", "listed"))
+    assert after < before / 2

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import evenrank
 import evenrank.trec.ir_dataset as module
 from evenrank.cli.main import cli
-from evenrank.errors import EvenrankError, UnknownNameError
+from evenrank.errors import EvenrankError, NoCollectionError, UnknownNameError
 from evenrank.trec.sources import OfficialFile, md5_of, official_files
 
 NAMES = ("trec_metadata.json.gz", "trec_topics.json.gz", "eval-topics-with-qrels.json.gz", "eval-topics.json.gz")
@@ -131,3 +131,10 @@ def test_the_cache_is_that_of_ir_datasets() -> None:
         assert (facts.size_bytes, facts.md5) == (places[place]["size_hint"], places[place]["expected_md5"])
     for name in module.IR_DATASETS:
         assert package.load(name)
+
+
+@pytest.mark.parametrize("name", module.IR_DATASETS)
+def test_a_name_in_place_of_a_collection_says_how_to_make_one(name: str) -> None:
+    with pytest.raises(NoCollectionError) as caught:
+        evenrank.evaluate(name, "run.tsv")
+    assert f"evenrank collection import {name.replace('/', '-')} --ir-dataset {name}" in str(caught.value)

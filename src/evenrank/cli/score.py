@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,8 @@ import evenrank
 from evenrank.cli.outputs import ENTRIES_AT_ONCE, STDOUT, json_parts, write_text
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
+from evenrank.errors import UnknownNameError
+from evenrank.io.figures import require_matplotlib
 from evenrank.io.runs import split_name
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 
@@ -64,6 +66,13 @@ ATTENTION = "log, dcg, reciprocal, uniform, rbp:PERSISTENCE or table:FILE."
 )
 @click.option("-q", "per_query", is_flag=True, help="A row per query.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--report",
+    metavar="OUTDIR",
+    type=click.Path(path_type=Path),
+    help="Also make a folder with tables, figures and one offline page; needs the extra `report`.",
+)
+@click.option("--baseline", metavar="RUN", help="Run that the report compares others with.  [default: the first]")
 def command(
     runs: tuple[str, ...],
     groups: tuple[str, ...],
@@ -78,6 +87,8 @@ def command(
     missing: Literal["skip", "empty"],
     per_query: bool,
     form: str,
+    report: Path | None,
+    baseline: str | None,
 ) -> None:
     """Score rankings of items, documents or people: nDCG, AWRF and more, without a collection.
 
@@ -93,6 +104,7 @@ def command(
     named = dict(split_name(run) for run in runs)
     if len(named) < len(runs):
         raise click.UsageError("two runs of the same name (write NAME=FILE)")
+    _check_baseline(report, baseline, named)
     found = evenrank.score(
         {name: str(path) for name, path in named.items()},
         group_files if protocol else group_files.get(""),
@@ -106,9 +118,25 @@ def command(
         settings=read_pairs(settings),
         missing=missing,
     )
+    page = None if report is None else evenrank.score_report(found, report, baseline)
     write_text(render_scores(found, form, per_query), STDOUT, force=True)
     for note in found.notes:
         say(f"note: {note}")
+    if page is not None:
+        say(f"report: {page}")
+
+
+def _check_baseline(report: Path | None, baseline: str | None, runs: Mapping[str, Path]) -> None:
+    """Refuse what the report could not be made with, before anything is scored."""
+    if baseline is not None and report is None:
+        raise click.UsageError("--baseline is for the report (give --report OUTDIR)")
+    if baseline is not None and baseline not in runs:
+        raise UnknownNameError("run", baseline, runs)
+    if report is not None:
+        from evenrank.scoring.report.report import refuse_other_folder
+
+        refuse_other_folder(report)
+        require_matplotlib()
 
 
 def _named(option: str, given: tuple[str, ...], protocol: str | None) -> dict[str, str]:

@@ -20,6 +20,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import CollectionData, OwnData, PolicyChoice, Scores, Split, StudyData, checksum
 from evenrank.experiments.study import DataSpec, PolicySpec, Study, read_study
+from evenrank.experiments.tradeoff import AXES, undominated, upward
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import Tuned, TuneTask, run_tasks, usual_tuning_measures
 from evenrank.measures.registry import as_measure
@@ -34,8 +35,6 @@ WORLDS = "worlds"
 """Folder of generated collections, inside that of the experiment."""
 N_RESAMPLES = 2000
 """Resamples of queries for upper limits of regret."""
-AXES: dict[Task, tuple[str, str]] = {1: ("nDCG", "AWRF"), 2: ("P", "EE-L")}
-"""Relevance and fairness, between which policies trade."""
 
 
 @dataclass(frozen=True)
@@ -172,13 +171,8 @@ class Experiment:
     def pareto(self, data: str, task: Task) -> list[str]:
         """Policies that no other one is at least as relevant and as fair as, and better in one of them."""
         cells = [cell for cell in self.of(data, task) if all(axis in cell.scores for axis in AXES[task])]
-        signs = [1.0 if as_measure(axis, task).higher_is_better else -1.0 for axis in AXES[task]]
-        points = np.array([[s * c.mean(axis) for s, axis in zip(signs, AXES[task], strict=True)] for c in cells])
-        return [
-            cell.policy
-            for cell, point in zip(cells, points, strict=True)
-            if not ((points >= point).all(axis=1) & (points > point).any(axis=1)).any()
-        ]
+        points = np.array([[upward(axis, task) * cell.mean(axis) for axis in AXES[task]] for cell in cells])
+        return [cells[at].policy for at in np.flatnonzero(undominated(points.reshape(len(cells), len(AXES[task]))))]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -13,7 +13,8 @@ import orjson
 
 from evenrank.core.records import Task
 from evenrank.errors import MissingExtraError
-from evenrank.experiments.experiment import AXES, Experiment, Regret
+from evenrank.experiments.experiment import Experiment, Regret
+from evenrank.experiments.tradeoff import AXES
 from evenrank.experiments.tune import shown_settings
 from evenrank.io.atomic import atomic_file
 from evenrank.io.figures import clean_axes, direction_label, figure_style, look_of, new_figure, save_figure_as

@@ -243,6 +243,13 @@ class Results:
             ]
         )
 
+    def to_latex(self) -> str:
+        """The tables of all tasks for a paper; they need the package booktabs."""
+        from evenrank.scoring.tables.latex import latex_of
+        from evenrank.scoring.tables.results import runs_table
+
+        return "\n".join(latex_of(runs_table(self, task)) for task in self.tasks)
+
     def plot(self, task: Task | None = None) -> Figure:
         """The paper's figure of a task's two component measures: nDCG against AWRF, or EE-R against EE-D.
 
@@ -356,6 +363,12 @@ class ItemScores(Results):
 
         names = ("system", "grouping", "group", "attention", "target")
         return Table(tuple(Column(name) for name in names), tuple(tuple(asdict(one).values()) for one in self.shares))
+
+    def to_latex(self) -> str:
+        """The table of systems for a paper; it needs the package booktabs."""
+        from evenrank.scoring.tables.latex import latex_of
+
+        return latex_of(self.table())
 
     def plot(self, task: Task | None = None) -> Figure:
         """Attention beside target for each group, one panel per grouping; needs the extra `report`."""

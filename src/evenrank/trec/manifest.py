@@ -67,15 +67,29 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
 
+def _no_collection(folder: Path) -> str:
+    """What a folder without a manifest is, and how to make a collection of it, or of the data set that it names."""
+    from evenrank.trec.ir_dataset import IR_DATASETS  # which imports files, and so this module
+
+    name = folder.as_posix()
+    if name in IR_DATASETS and not folder.exists():
+        made = name.replace("/", "-")
+        return (
+            f"{name}: a data set of ir_datasets, not a collection (make one of its files, and name that: "
+            f"evenrank collection import {made} --ir-dataset {name})"
+        )
+    what = "a folder without a manifest" if folder.is_dir() else "no such folder"
+    return (
+        f"{folder}: {what}, so not a collection "
+        f"(make one: evenrank collection import {folder} --metadata FILE, or collection generate {folder})"
+    )
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest in a collection's folder; a clear error when there is none or it is not ours."""
     path = folder / FILE_NAME
     if not path.exists():
-        what = "a folder without a manifest" if folder.is_dir() else "no such folder"
-        raise NoCollectionError(
-            f"{folder}: {what}, so not a collection "
-            f"(make one: evenrank collection import {folder} --metadata FILE, or collection generate {folder})"
-        )
+        raise NoCollectionError(_no_collection(folder))
     try:
         record = orjson.loads(path.read_bytes())
         version = record.pop("format_version")

@@ -43,7 +43,8 @@ N_MEASURED = 4
 """Topics of which a list is made: those whose plain search leaves most to be done."""
 SECONDS_AFTER_START = 2.0
 N_TOP = 100
-"""Ranks of plain search that are looked at."""
+"""Ranks of plain search that are looked at, and articles of the example: a list that takes in nearly all articles on a
+subject can hardly change who is in it, and shows nothing."""
 N_RECENT = 5
 ROBOTS = "User-agent: *\nDisallow: /\n"
 """Links are secrets, so nothing is crawled."""
@@ -70,7 +71,7 @@ class Example:
     @property
     def fields(self) -> dict[str, str]:
         """The fields of the form that make this list."""
-        return {"title": self.title, "keywords": self.keywords}
+        return {"title": self.title, "keywords": self.keywords, "length": str(N_TOP)}
 
 
 def make_example(state: AppState) -> Example | None:
@@ -97,7 +98,7 @@ async def prepare_example(app: Starlette) -> None:
 def promising(state: AppState) -> list[Question]:
     """Questions whose plain search is far from their goal, and that find enough articles to improve it."""
     topics = [topic for topic in state.collection.topics if topic.keywords]
-    asked = [Question(topic.title, topic.keywords[:N_KEYWORDS]) for topic in spread(topics)]
+    asked = [Question(topic.title, topic.keywords[:N_KEYWORDS], length=N_TOP) for topic in spread(topics)]
     distances = [distance_from_goal(state, question) for question in asked]
     order = np.argsort(-np.array(distances), kind="stable")[:N_MEASURED]
     return [asked[at] for at in order if distances[at] > 0]

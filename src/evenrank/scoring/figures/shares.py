@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenrank.errors import EvenrankError
-from evenrank.io.figures import clean_axes, look_of, new_figure, require_matplotlib
+from evenrank.io.figures import COLOURS, clean_axes, figure_style, look_of, new_figure
 from evenrank.scoring.results import GroupShare
 
 if TYPE_CHECKING:
@@ -16,19 +16,34 @@ if TYPE_CHECKING:
 
 MAX_GROUPS = 25
 """Groups shown of one grouping: those with the largest targets."""
+GROUP_HEIGHT, BAR_HEIGHT, LINE_HEIGHT = 0.42, 0.12, 0.2
+"""Inches that a group takes at least, that each of its bars takes at least, and that a line of the legend takes."""
+MAX_SYSTEMS_INSIDE = 6
+"""Systems whose names fit into the figure; those of more appear beside it."""
+HATCHES = ("", "///", "...", "xxx")
+"""Patterns of bars, changed when all colours are used up."""
 
 
 def share_figure(shares: Sequence[GroupShare]) -> Figure:
     """A panel for each grouping: bars for the attention that systems give to each group, a line for its target."""
-    require_matplotlib()
     if not shares:
         raise EvenrankError("nothing to plot: the scores have no groups")
+    with figure_style():
+        return _figure(shares)
+
+
+def _figure(shares: Sequence[GroupShare]) -> Figure:
     groupings = list(dict.fromkeys(share.grouping for share in shares))
     n_groups = [min(MAX_GROUPS, len({s.group for s in shares if s.grouping == name})) for name in groupings]
-    figure, axes = new_figure(7.2, 1.2 + 0.42 * sum(n_groups), len(groupings), 1, squeeze=False)
+    n_systems = len({share.system for share in shares})
+    is_inside = n_systems <= MAX_SYSTEMS_INSIDE
+    height = 1.2 + max(GROUP_HEIGHT, BAR_HEIGHT * n_systems + 0.1) * sum(n_groups)
+    size = (7.2, height) if is_inside else (8.6, max(height, 1.2 + LINE_HEIGHT * n_systems))
+    figure, axes = new_figure(*size, len(groupings), 1, squeeze=False, height_ratios=n_groups)
     for panel, name in zip(axes[:, 0], groupings, strict=True):
         _draw(panel, [share for share in shares if share.grouping == name], name)
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower right")
+    place = {"loc": "lower right"} if is_inside else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
+    axes[0, 0].legend(frameon=False, fontsize=8, **place)
     return figure
 
 
@@ -41,7 +56,9 @@ def _draw(axes: Axes, shares: Sequence[GroupShare], name: str) -> None:
     for number, system in enumerate(systems):
         colour, _ = look_of(number)
         places = [at - 0.4 + (number + 0.5) * height for at in range(len(groups))]
-        axes.barh(places, [by_key[system, group].attention for group in groups], height, color=colour, label=system)
+        hatch = HATCHES[number // len(COLOURS) % len(HATCHES)]
+        widths = [by_key[system, group].attention for group in groups]
+        axes.barh(places, widths, height, color=colour, edgecolor="white", linewidth=0, hatch=hatch, label=system)
     for at, group in enumerate(groups):
         target = by_key[systems[0], group].target
         axes.plot([target, target], [at - 0.45, at + 0.45], color="black", lw=2, label="target" if at == 0 else None)
