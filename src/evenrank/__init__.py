@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
+    from evenrank.wikipedia.topics.make import MadeTopics, TopicSettings, make_topics
 
     __version__: str
 
@@ -151,6 +152,9 @@ _HOME_OF = {
     "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
+    "MadeTopics": "wikipedia.topics.make",
+    "TopicSettings": "wikipedia.topics.make",
+    "make_topics": "wikipedia.topics.make",
     "TopicTargets": "scoring.topic_targets",
     "build_index": "retrieval.engine.indexing",
     "calc_aggregate": "interop.measure_strings",
@@ -214,6 +218,7 @@ __all__ = [
     "ItemScores",
     "Learned",
     "Measure",
+    "MadeTopics",
     "OwnData",
     "Pool",
     "Protocol",
@@ -233,6 +238,7 @@ __all__ = [
     "StreamState",
     "TargetChoice",
     "Topic",
+    "TopicSettings",
     "TopicTargets",
     "Trust",
     "Tuned",
@@ -255,6 +261,7 @@ __all__ = [
     "ir_dataset_files",
     "iter_calc",
     "learn",
+    "make_topics",
     "measure",
     "measure_stream",
     "named_dimension",
