@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
+    from evenrank.retrieval.learn.tagging_rate import TaggingRate, estimate_tagging_rate
     from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
     from evenrank.scoring.compare import Comparisons, compare
     from evenrank.scoring.depth_curves import DepthCurves, depth_curves
@@ -152,6 +153,8 @@ _HOME_OF = {
     "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
+    "TaggingRate": "retrieval.learn.tagging_rate",
+    "estimate_tagging_rate": "retrieval.learn.tagging_rate",
     "MadeTopics": "wikipedia.topics.make",
     "TopicSettings": "wikipedia.topics.make",
     "make_topics": "wikipedia.topics.make",
@@ -217,8 +220,8 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
-    "Measure",
     "MadeTopics",
+    "Measure",
     "OwnData",
     "Pool",
     "Protocol",
@@ -236,6 +239,7 @@ __all__ = [
     "StreamRanking",
     "StreamRun",
     "StreamState",
+    "TaggingRate",
     "TargetChoice",
     "Topic",
     "TopicSettings",
@@ -251,6 +255,7 @@ __all__ = [
     "depth_curves",
     "encode_index",
     "errors",
+    "estimate_tagging_rate",
     "evaluate",
     "evaluate_attributes",
     "experiment",

@@ -80,9 +80,9 @@ def make_command(
 ) -> None:
     """Make topics in FOLDER from the projects of a wiki, as the track made its training topics.
 
-    Projects come from the tables of the extension PageAssessments (--page-assessments, --projects), from banners on talk
-    pages (--banners, or --api for a running wiki), or from categories (--categories). Import the files with `collection
-    import --topics FOLDER/trec_topics.json.gz --eval-topics FOLDER/eval-topics-with-qrels.json.gz`.
+    Projects come from the tables of the extension PageAssessments (--page-assessments, --projects), from banners on
+    talk pages (--banners, or --api for a running wiki), or from categories (--categories). Import the files with
+    `collection import --topics FOLDER/trec_topics.json.gz --eval-topics FOLDER/eval-topics-with-qrels.json.gz`.
     """
     if (page_assessments is not None) + banners + categories > 1:
         raise click.UsageError("choose one of --page-assessments, --banners and --categories")
@@ -111,6 +111,6 @@ def make_command(
     echo_table(["id", "split", "title", "pages", "keywords"], rows)
     counts = made.counts
     say(
-        f"{made.path}: {counts['chosen']:,} topics from {counts['projects']:,} projects ({counts['large']:,} large enough, "
-        f"{counts['active']:,} of these active, {counts['overlapping']:,} left out as parts of others)"
+        f"{made.path}: {counts['chosen']:,} topics from {counts['projects']:,} projects ({counts['large']:,} large "
+        f"enough, {counts['active']:,} of these active, {counts['overlapping']:,} left out as parts of others)"
     )

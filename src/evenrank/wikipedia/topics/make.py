@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -130,10 +130,10 @@ def make_topics(
 ) -> MadeTopics:
     """Topics in the official format in the folder `output`, for `collection import --topics` and `--eval-topics`.
 
-    Projects come from the SQL dumps `page_assessments` and `projects` of the extension PageAssessments, or, by `source`,
-    from `banners` on the talk pages or from `categories` of the dump `corpus`; or, with `api` (the address of an api.php)
-    and a `contact`, from the banners of a running wiki. Keywords are drawn from the articles of `corpus`, or from those of
-    the wiki. The same inputs and settings give the same bytes.
+    Projects come from the SQL dumps `page_assessments` and `projects` of the extension PageAssessments, or, by
+    `source`, from `banners` on the talk pages or from `categories` of the dump `corpus`; or, with `api` (the address of
+    an api.php) and a `contact`, from the banners of a running wiki. Keywords are drawn from the articles of `corpus`,
+    or from those of the wiki. The same inputs and settings give the same bytes.
     """
     chosen = settings or TopicSettings()
     named = {
@@ -249,8 +249,6 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
 
 
 def _with_scope(project: Project, scopes: dict[str, str]) -> Project:
-    from dataclasses import replace
-
     return replace(project, scope=project.scope or scopes.get(project.homepage, ""))
 
 
@@ -266,9 +264,9 @@ def _corpus_ids(opened: ArticleFile, faults: FaultLog, workers: int | None) -> I
 def choose_projects(projects: Sequence[Project], settings: TopicSettings) -> tuple[list[Project], dict[str, int]]:
     """The most active projects, and how many there were at each step.
 
-    A tagging is recent if it belongs to the newest share of all taggings; the activity of a project is the number of its
-    recent ones. A project most of whose pages a more active one has is left out, so that no held-out topic is a part of
-    a training topic.
+    A tagging is recent if it belongs to the newest share of all taggings; the activity of a project is the number of
+    its recent ones. A project most of whose pages a more active one has is left out, so that no held-out topic is a
+    part of a training topic.
     """
     wanted = {title.casefold() for title in settings.only}
     missing = wanted - {project.title.casefold() for project in projects}
