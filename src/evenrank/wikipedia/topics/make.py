@@ -352,7 +352,7 @@ def _topics(
 def _notes(read: _Read, topics: Sequence[Topic], words: WordCounts) -> Iterator[str]:
     yield from read.notes
     if without := [topic.title for topic in topics if not topic.scope]:
-        yield f"{len(without):,} of {len(topics):,} topics have no scope: no page about them was read"
+        yield f"{len(without):,} of {len(topics):,} topics have no scope: no page about them was found, or it has no text"
     if bare := [topic.title for topic in topics if not topic.keywords]:
         yield f"{len(bare):,} of {len(topics):,} topics have no keywords among {words.n_articles:,} articles"
 
