@@ -273,6 +273,7 @@ def _dump_page(page: bytes | None, namespaces: frozenset[int]) -> tuple[DumpPage
         return None, False
     (title, is_title_repaired), start = _page_text(head[1]), page.find(b"<revision", head.end())
     redirect = _REDIRECT_TO.search(page, head.end(), max(start, head.end()))
+    target: str | None
     if redirect is not None:
         raw, target = b"", _page_text(redirect[1] or b"")[0]
     else:

@@ -351,10 +351,11 @@ def _topics(
 
 def _notes(read: _Read, topics: Sequence[Topic], words: WordCounts) -> Iterator[str]:
     yield from read.notes
-    if without := [topic.title for topic in topics if not topic.scope]:
-        yield f"{len(without):,} of {len(topics):,} topics have no scope: no page about them was found, or it has no text"
-    if bare := [topic.title for topic in topics if not topic.keywords]:
-        yield f"{len(bare):,} of {len(topics):,} topics have no keywords among {words.n_articles:,} articles"
+    n, n_scopes, n_described = len(topics), sum(bool(t.scope) for t in topics), sum(bool(t.keywords) for t in topics)
+    if n_scopes < n:
+        yield f"{n - n_scopes:,} of {n:,} topics have no scope: no page about them was found, or it has no text"
+    if n_described < n:
+        yield f"{n - n_described:,} of {n:,} topics have no keywords among {words.n_articles:,} articles"
 
 
 def _record(
@@ -404,9 +405,11 @@ def _write(output: Path, topics: Sequence[Topic], kept: Sequence[Project], recor
     by_id = sorted(zip(topics, kept, strict=True), key=lambda pair: pair[0].id)
     training = [topic_record(topic) for topic, _ in by_id if topic.split == "train"]
     held = [topic_record(topic) for topic, _ in by_id if topic.split == "eval"]
-    shown = [{name: topic[name] for name in ("id", "title", "keywords", "scope") if name in topic} for topic in held]
+    bare = ("id", "title", "keywords", "scope")
+    shown = [{name: topic[name] for name in bare if name in topic} for topic in held]
+    by_file: dict[str, list[dict[str, Any]]] = dict(zip(FILES[:3], (training, shown, held), strict=True))
     with atomic_folder(output) as folder:
-        for name, records in zip(FILES, (training, shown, held), strict=False):
+        for name, records in by_file.items():
             if records:
                 write_records(folder / name, records)
         lines = (
