@@ -21,10 +21,10 @@ from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.policies.deficit import Deficit
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimal_sequence import sequence_problem
-from evenrank.policies.optimisation.expected_loss import mean_exposure
-from evenrank.policies.optimisation.permutohedron import best_ranking
+from evenrank.policies.optimal.list import list_problem
+from evenrank.policies.optimal.permutohedron import best_ranking
+from evenrank.policies.optimal.sequence import sequence_problem
+from evenrank.policies.optimal.solver import mean_exposure
 from evenrank.policies.policy import Candidates, Policy, Request
 from evenrank.policies.relevance import Relevance
 from optimal_topics import TRACK, made_up_space, make_topic

@@ -36,6 +36,7 @@ from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, TopicRankings, full_request
 from evenrank.ranking.record import run_from_topics
+from evenrank.ranking.sources import Session
 from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.collection import Collection
 from policies import find_all, make_source
@@ -135,7 +136,7 @@ class Part:
         find_all(self.collection, source)
         policy = make_policy("relevance", self.task)
         return RankingJob(
-            self.collection.path, source, policy, full_request(self.task), self.settings, self.seed
+            Session(self.collection.path), source, policy, full_request(self.task), self.settings, self.seed
         ).learned()
 
     @cached_property

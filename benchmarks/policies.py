@@ -29,7 +29,7 @@ from evenrank.policies.registry import POLICIES, make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob, full_request
 from evenrank.ranking.record import run_from_topics
-from evenrank.ranking.sources import SearchSource, search_source
+from evenrank.ranking.sources import SearchSource, Session, search_source
 from evenrank.retrieval.model_choice import choose_model
 from evenrank.retrieval.relevance import LexicalModel
 from evenrank.scoring.evaluate import evaluate
@@ -146,7 +146,7 @@ def make_jobs(
         if task not in tasks:
             continue
         job = RankingJob(
-            collection_path=collection.path,
+            session=Session(collection.path),
             source=source,
             policy=make_policy(name, task),
             request=full_request(task),

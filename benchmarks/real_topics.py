@@ -5,10 +5,12 @@
 DIR is a collection of `../shared/data/wikipedia-sample` with an index. A topic is judged up to a page id, with about
 seven relevant pages and 100 to 29,000 articles in that window, so candidates are found in the window alone, also those
 of the topics that are learned from: a rank among 1,700 articles says another thing than one among 63,576. Every second
-topic is ranked with what was learned on the others, and then the other way round; none was used to choose a setting of
-a policy, and some were looked at when search and its calibration were made. With seven relevant pages a true target is
-coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How much of what is missing comes from not
-knowing the target is shown beside: `optimal` with the target that the judgments give, which no system can know.
+topic is ranked with what was learned on the others, and then the other way round. These topics are no fresh test: some
+were looked at when search and its calibration were made, and settings of `optimal` were chosen with their scores in
+view. Groups and quality classes of the articles are guessed from their text, because the sample has no metadata. With
+seven relevant pages a true target is coarse: differences between policies are noisy, and P@50 cannot exceed 0.14. How
+much of what is missing comes from not knowing the target is shown beside: `optimal` with the target of the judgments,
+which no system can know.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import make_candidates, target_of
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.sources import Found, calibrate_scores
+from evenrank.ranking.sources import Found, Session, calibrate_scores
 from evenrank.retrieval.learn.calibration import JudgedScores
 from evenrank.trec.collection import Collection
 from people import ALONE, CURVE, DEPTHS, DRAWS, LISTS, Part, Scores, joined, print_draws, print_lists
@@ -53,7 +55,7 @@ class WindowPart(Part):
         calibration = calibrate_scores(seen, [topic.id for topic in training])
         source = replace(source, calibration=calibration, remembered=remembered)
         job = RankingJob(
-            collection_path=self.collection.path,
+            session=Session(self.collection.path),
             source=source,
             policy=make_policy("relevance", self.task),
             request=full_request(self.task),

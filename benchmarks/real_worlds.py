@@ -1,7 +1,8 @@
 """Real data as worlds of an experiment: topics of Wikipedia, queries of TREC 2019, law students, credit, recidivism.
 
 None of it is part of the project; what is missing beside the checkout is left out. Scores of people are what they are
-ranked by, or are learned from other people; no group is ever shown for a single person.
+ranked by, or are learned from other people; no group is ever shown for a single person. Random halves of one table
+overlap, so that differences between policies look surer than they are: their tests and intervals are not to be quoted.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.core.rng import derive
-from evenrank.policies.det_const_sort import constrained_sort
-from evenrank.policies.fa_ir import adjusted_significance, least_protected, order_with_minimum
+from evenrank.policies.rerankers import adjusted_significance, constrained_sort, least_protected, order_with_minimum
 from peers import PEERS, python_of
 
 LENGTH = 20

@@ -22,7 +22,7 @@ from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import Prepared, RankingJob, full_request
 from evenrank.ranking.record import run_from_topics
-from evenrank.ranking.sources import SearchSource
+from evenrank.ranking.sources import SearchSource, Session
 from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.collection import Collection
 from policies import find_all, make_source
@@ -93,7 +93,7 @@ def main() -> None:
 def exposure_losses(collection: Collection, source: SearchSource, step: Step, name: str, seed: int) -> list[float]:
     """EE-L of each evaluation topic under the assumptions of a step."""
     settings = BuildSettings(information=step.information)
-    job = RankingJob(collection.path, source, make_policy(name, 2), full_request(2), settings, seed).learned()
+    job = RankingJob(Session(collection.path), source, make_policy(name, 2), full_request(2), settings, seed).learned()
     prepared = [job.prepare(topic.id) for topic in collection.topics if topic.split == "eval"]
     results = [job.rank_prepared(as_assumed(topic, step, name)) for topic in prepared if topic is not None]
     topics = evaluate(collection, run_from_topics(job, name, results), step.protocol, min_tier=0)[name].topics

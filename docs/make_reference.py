@@ -18,7 +18,8 @@ from evenrank.core.protocol import PROTOCOLS, Protocol
 from evenrank.core.settings import Setting, describe_settings
 from evenrank.measures.measure import Measure
 from evenrank.measures.registry import MEASURES
-from evenrank.policies.registry import POLICIES
+from evenrank.policies.policy import PolicyByTask
+from evenrank.policies.registry import POLICIES, PolicyEntry
 from evenrank.policies.stream_policies import STREAM_POLICIES
 from evenrank.scoring.campaigns.registry import CAMPAIGNS
 from evenrank.trec.dimensions import DIMENSIONS
@@ -131,12 +132,12 @@ def policies_page() -> str:
         if policy.paper_runs:
             settings = getattr(policy, "run_settings", {})
             runs = [f"{run} (`{settings[run]}`)" if run in settings else run for run in policy.paper_runs]
-            lines.append(f"- Stands for the paper's runs {', '.join(runs)}")
+            lines.append(f"- Reconstructs, from their descriptions, the paper's runs {', '.join(runs)}")
         if near := getattr(policy, "near_runs", ()):
             lines.append(
                 f"- Near the paper's runs {', '.join(near)}, which it does not reproduce: {policy.near_because}"
             )
-        lines += [f"- Source: {policy.citation}", "", *_settings_table(policy)]
+        lines += [f"- Source: {policy.citation}", "", *_policy_settings(policy)]
     lines += [
         "## Policies for streams\n",
         "For `evenrank stream` and `evenrank.Stream`; settings follow the name: `fairco:gain=0.1`.\n",
@@ -145,6 +146,14 @@ def policies_page() -> str:
         lines += [f"### {name} (stream)\n", f"{inspect.getdoc(stream_policy) or ''}\n"]
         lines += [f"- Source: {stream_policy.citation}", "", *_settings_table(stream_policy)]
     return "\n".join(lines)
+
+
+def _policy_settings(policy: PolicyEntry) -> list[str]:
+    """The settings of a policy, or of each task where they differ."""
+    if isinstance(policy, type) and issubclass(policy, PolicyByTask):
+        parts = ([f"Settings of Task {task}:\n", *_settings_table(owner)] for task, owner in policy.of_task.items())
+        return [line for part in parts for line in part]
+    return _settings_table(policy if isinstance(policy, type) else type(policy))
 
 
 def _settings_table(owner: type) -> list[str]:

@@ -22,7 +22,16 @@ settings.load_profile("evenrank")
 HERE = Path(__file__).parent
 
 # What takes longest begins first, so that no worker is left with it at the end.
-FIRST = ("browser", "docs", "annotate/test_spark.py", "search/engine", "wiki", "robustness", "cli", "web")
+FIRST = (
+    "browser",
+    "docs",
+    "wikipedia/annotate/test_spark.py",
+    "retrieval/engine",
+    "wikipedia/mediawiki",
+    "robustness",
+    "cli",
+    "app",
+)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,7 +17,7 @@ from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.plugins import GROUPS, PluginWarning, Registry, instances
 from evenrank.policies.registry import POLICIES, describe_policy, make_policy
-from evenrank.testing import TASK1, TASK2, check_policy, make_candidates, make_target
+from evenrank.testing import TASK1, TASK2, check_policy, make_target, random_candidates
 
 ROOT = Path(__file__).parents[1]
 
@@ -118,7 +118,7 @@ def test_every_group_has_a_registry() -> None:
 
 
 def test_a_function_becomes_a_policy_with_settings() -> None:
-    candidates = make_candidates(30)
+    candidates = random_candidates(30)
     target = make_target(candidates, TASK1)
     made = make_policy(reversed_order, 1, {"skip": "2"})
     positions = made.rank(candidates, target, TASK1, derive(1)).positions
@@ -132,7 +132,7 @@ def test_a_function_becomes_a_policy_with_settings() -> None:
 
 
 def test_one_row_is_repeated_and_rows_are_cut_at_the_length() -> None:
-    candidates = make_candidates(30)
+    candidates = random_candidates(30)
     target = make_target(candidates, TASK2)
     same = make_policy(reversed_order, 2).rank(candidates, target, TASK2, derive(1)).positions
     assert same.shape == (12, 10)
@@ -159,7 +159,7 @@ def test_a_task_that_a_policy_does_not_serve_is_refused() -> None:
     ],
 )
 def test_wrong_positions_are_explained(found: list, said: str) -> None:
-    candidates = make_candidates(30)
+    candidates = random_candidates(30)
     wrong = evenrank.policy("wrong")(lambda *_: np.array(found))
     with pytest.raises(EvenrankError, match=said):
         wrong().rank(candidates, make_target(candidates, TASK1), TASK1, derive(1))

@@ -52,7 +52,7 @@ TASK1 = Request(task=1, n_rankings=1, length=40)
 TASK2 = Request(task=2, n_rankings=12, length=10)
 
 
-def make_candidates(
+def random_candidates(
     n_pages: int,
     seed: int = 1,
     space: GroupSpace = SPACE,
@@ -129,18 +129,18 @@ def _policy_cases(request: Request) -> Iterator[tuple[str, Candidates, Estimated
     def case(name: str, candidates: Candidates) -> tuple[str, Candidates, EstimatedTarget]:
         return name, candidates, make_target(candidates, request)
 
-    yield case("120 candidates", make_candidates(120))
+    yield case("120 candidates", random_candidates(120))
     for n_pages in (0, 1, 2, 9):
-        yield case(f"{n_pages} candidates", make_candidates(9).take(np.arange(n_pages)))
+        yield case(f"{n_pages} candidates", random_candidates(9).take(np.arange(n_pages)))
     kinds = {"all groups unknown": 1, "one group only": 1 << 3, "pages of no group": 0}
     for name, mask in kinds.items():
-        yield case(name, make_candidates(60, masks=[np.full(60, mask, np.uint32), np.full(60, mask & 1, np.uint32)]))
+        yield case(name, random_candidates(60, masks=[np.full(60, mask, np.uint32), np.full(60, mask & 1, np.uint32)]))
     for value in (0.0, 0.3, 1.0):
-        yield case(f"relevance {value} everywhere", make_candidates(80, relevance=np.full(80, value)))
-    idle = make_candidates(80)
+        yield case(f"relevance {value} everywhere", random_candidates(80, relevance=np.full(80, value)))
+    idle = random_candidates(80)
     idle.work_needed[:] = 0.0
     yield case("no work needed", idle)
-    southern = make_candidates(60, masks=[np.full(60, 1 << 2, np.uint32), np.ones(60, np.uint32)])
+    southern = random_candidates(60, masks=[np.full(60, 1 << 2, np.uint32), np.ones(60, np.uint32)])
     shares = np.zeros((5, 3))
     shares[1, 0], shares[2, 0] = 0.9, 0.1
     yield "a wanted group without candidates", southern, EstimatedTarget(7, SPACE, shares.reshape(-1))

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from evenrank.app.app import make_app
 from evenrank.app.lists import analysis as module
 from evenrank.app.lists.work_list import load_list
 from evenrank.app.state import AppState
 from evenrank.app.storage import saved_request as kept
 from evenrank.scoring import feedback
+from tests.app.test_ownership import person_client
 from tests.desk_collections import QUESTION
 
 
-def test_a_trade_off_is_worked_out_once_for_twenty_who_ask_at_once(
+def test_a_trade_off_is_compute_points_once_for_twenty_who_ask_at_once(
     state: AppState, list_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work_list = load_list(state.store, list_path.rpartition("/")[2])
     assert work_list is not None
-    real, n_calls = module._worked_out, []
+    real, n_calls = module._compute_points, []
 
     def counted(*arguments: object) -> object:
         n_calls.append(1)
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_worked_out", counted)
+    monkeypatch.setattr(module, "_compute_points", counted)
     curves: list[object] = []
     threads = [threading.Thread(target=lambda: curves.append(module.trade_off(state, work_list))) for _ in range(20)]
     for thread in threads:
@@ -42,6 +45,42 @@ def test_a_visitor_keeps_a_limited_number_of_lists(client: TestClient, monkeypat
     monkeypatch.setattr(kept, "limit_of", lambda store, name: 2)
     statuses = [client.post("/lists", data=QUESTION).status_code for _ in range(3)]
     assert statuses == [303, 303, 400]
+
+
+def bot_at(state: AppState, address: str) -> TestClient:
+    """A bot without an account."""
+    return TestClient(make_app(state), base_url="http://localhost", client=(address, 50000))
+
+
+@pytest.mark.parametrize("area", ["lists", "searches"])
+def test_one_bot_does_not_use_up_what_others_may_keep(
+    state: AppState, area: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "limit_of", lambda store, name: 2)
+    question = {"title": "Chess", "keywords": ["chess"]}
+    digit = {"lists": 1, "searches": 2}[area]
+
+    def statuses(address: str, n: int) -> list[int]:
+        return [bot_at(state, address).post(f"/api/{area}", json=question).status_code for _ in range(n)]
+
+    assert statuses(f"203.0.113.{digit}", 3) == [201, 201, 400]
+    assert statuses(f"203.0.113.{digit + 10}", 1) == [201]
+    assert statuses(f"2001:db8::{digit}:1", 2) == [201, 201]
+    assert statuses(f"2001:db8::{digit}:2", 1) == [400]
+    assert statuses("2001:db8:1::1", 1) == [201]
+
+
+def test_the_store_has_no_address_of_a_bot(state: AppState) -> None:
+    token = bot_at(state, "198.51.100.7").post("/api/lists", json={"title": "Chess"}).json()["token"]
+    work_list = load_list(state.store, token)
+    assert work_list is not None
+    assert re.fullmatch("api:[0-9a-f]{32}", work_list.owner)
+
+
+def test_what_somebody_signed_in_makes_with_a_program_is_theirs(state: AppState) -> None:
+    ada = person_client(state, "Ada")
+    token = ada.post("/api/lists", json={"title": "Chess"}).json()["token"]
+    assert token in ada.get("/mine").text
 
 
 def test_runs_whose_names_differ_in_odd_characters_have_files_of_their_own() -> None:

@@ -115,9 +115,9 @@ def test_draws_of_few_people_count_no_genders(state: AppState) -> None:
         html = client.get(path).text
         assert "<polyline" not in html
         assert "EE-L" not in html
-        state = client.get(f"/api{path}").json()
-        assert state["all_draws"]["EE-L"] is None
-        assert set(state["certificate"]) <= {"relevance_share"}
+        answer = client.get(f"/api{path}").json()
+        assert answer["all_draws"]["EE-L"] is None
+        assert set(answer["certificate"]) <= {"relevance_share"}
         (reached,) = (figure for figure in figures(html) if "groups of people" in figure)
         assert "by the first one" in reached
 
@@ -232,9 +232,9 @@ def test_draws_whose_attention_singles_out_a_person_count_no_genders(
 ) -> None:
     path = posted(client, "/searches", {**QUESTION, **attention, "within-gender": "known"})
     client.post(f"{path}/draws")
-    state = client.get(f"/api{path}").json()
-    assert state["all_draws"]["EE-L"] is None
-    assert {row["share"] for row in state["all_draws"]["dimensions"]["gender"][1:]} == {None}
+    answer = client.get(f"/api{path}").json()
+    assert answer["all_draws"]["EE-L"] is None
+    assert {row["share"] for row in answer["all_draws"]["dimensions"]["gender"][1:]} == {None}
     assert "<polyline" not in client.get(path).text
 
 
@@ -254,8 +254,8 @@ def test_figures_for_bots_are_as_exact_as_pages(client: TestClient, list_path: s
     curve = client.get(f"/api{list_path}/trade-off").json()
     assert all(point["awrf"] == round(point["awrf"], 3) for point in (curve["here"], *curve["points"]))
     client.post(f"{search_path}/draws")
-    state = client.get(f"/api{search_path}").json()
-    for loss in (state["all_draws"]["EE-L"], state["certificate"]["EE-L"]):
+    answer = client.get(f"/api{search_path}").json()
+    for loss in (answer["all_draws"]["EE-L"], answer["certificate"]["EE-L"]):
         assert loss == round(loss, 3)
 
 

@@ -90,8 +90,8 @@ def test_lists_are_kept_shared_found_and_deleted(state: AppState) -> None:
     path = posted(client, "/lists", QUESTION)
     listing = client.get(f"{path}.json").json()
     page_id = listing["articles"][0]["page_id"]
-    for state in ("claimed", "done"):
-        assert client.post(f"{path}/marks", data={"page_id": str(page_id), "mark": state}).status_code == 303
+    for kind in ("claimed", "done"):
+        assert client.post(f"{path}/marks", data={"page_id": str(page_id), "mark": kind}).status_code == 303
     assert count_states(state.store, load_list(state.store, path.rsplit("/", 1)[1]))["done"] == 1  # type: ignore[arg-type]
     assert QUESTION["title"] in client.get("/mine").text
     assert client_of(state).get(path).status_code == 200

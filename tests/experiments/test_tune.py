@@ -18,7 +18,7 @@ from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
 from evenrank.experiments import trials
 from evenrank.experiments.data import CollectionData, Scores
-from evenrank.experiments.search_space import Choices, Interval, draw_settings, policy_space, read_space
+from evenrank.experiments.search_space import Choices, ValueRange, draw_settings, policy_space, read_space
 from evenrank.experiments.trials import Trial, run_trials
 from evenrank.experiments.tune import TuneTask, run_tasks
 from evenrank.policies.registry import POLICIES, make_policy
@@ -37,12 +37,12 @@ def test_values_are_drawn_by_type_limits_and_default() -> None:
     space = policy_space("deficit")
     assert space["order"] == Choices(("row",))
     weight, window = space["weight"], space["window"]
-    assert isinstance(weight, Interval)
-    assert isinstance(window, Interval)
+    assert isinstance(weight, ValueRange)
+    assert isinstance(window, ValueRange)
     assert (weight.is_log, weight.is_whole, window.is_whole) == (True, False, True)
     drawn = [float(str(weight.draw(derive(seed)))) for seed in range(200)]
     assert 1 / 30 <= min(drawn) < 0.2 < 5 < max(drawn) <= 30
-    assert policy_space("exposure-disparity")["background"] == Interval(0.0, 1.0)
+    assert policy_space("exposure-disparity")["background"] == ValueRange(0.0, 1.0)
     assert policy_space("relevance") == {}
 
 
@@ -50,7 +50,7 @@ def test_own_values_and_ranges_replace_the_usual_ones() -> None:
     given = read_space(["weight=0.5,2", "window=5..50"])
     assert policy_space("deficit", given) == {
         "weight": Choices(("0.5", "2")),
-        "window": Interval(5, 50, True, True),
+        "window": ValueRange(5, 50, True, True),
     }
     with pytest.raises(EvenrankError) as error:
         policy_space("deficit", {"wait": [1], "weight": {"low": 3, "high": 1}, "window": "5"})
@@ -150,6 +150,21 @@ def test_a_damaged_trial_is_made_again(own_data: evenrank.OwnData, tmp_path: Pat
     path.write_text("{")
     assert run_trials([trial], tmp_path, 1) == [first]
     assert json.loads(path.read_text())["scores"]["nDCG"].keys() == {"q1", "q2"}
+
+
+def test_the_number_of_workers_does_not_matter(own_data: evenrank.OwnData) -> None:
+    trials_ = [Trial(own_data, name, (), ("q1", "q2"), ("nDCG", "AWRF")) for name in ("relevance", "greedy", "fa-ir")]
+    assert run_trials(trials_, None, 2) == run_trials(trials_, None, 1)
+
+
+def test_a_trial_that_failed_is_tried_again(tmp_path: Path) -> None:
+    evenrank.generate_collection(tmp_path / "world", n_pages=300, n_topics=4)
+    trial = Trial(CollectionData(tmp_path / "world"), "relevance", (), ("1",), ("nDCG",))
+    (failed,) = run_trials([trial], tmp_path / "kept", 1)
+    assert "no index" in failed.error
+    evenrank.build_index(tmp_path / "world")
+    (found,) = run_trials([trial], tmp_path / "kept", 1)
+    assert found.scores["nDCG"].keys() == {"1"}
 
 
 def test_other_data_are_other_trials(own_data: evenrank.OwnData) -> None:

@@ -131,6 +131,14 @@ def test_ratios_leave_out_what_no_ranking_could_serve(make_view: ViewMaker) -> N
     assert math.isnan(EXPOSURE_RATIO(make_view([1, 1], target=[0, 0.99, 0.01])))
 
 
+def test_ratios_over_many_groups_are_undefined(make_view: ViewMaker) -> None:
+    """Ten groups are compared; with eleven, one of which is nearly always unserved, the ratio would say nothing."""
+    ten, eleven = list(range(1, 11)), list(range(1, 12))
+    assert EXPOSURE_RATIO(make_view(ten, target=[0, *[0.1] * 10])) > 0.0
+    assert math.isnan(EXPOSURE_RATIO(make_view(eleven, target=[0, *[1 / 11] * 11])))
+    assert math.isnan(IMPACT_RATIO(make_view(eleven, target=[0, *[1 / 11] * 11])))
+
+
 def test_relevance_by_hand(make_view: ViewMaker) -> None:
     """Ranks 2 and 3 of the first ranking and rank 1 of the second are relevant, of five relevant pages."""
     marks = [[False, True, True], [True, False, False]]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evenrank.core.groups import GroupSpace
-from evenrank.testing import AGE, TASK1, TASK2
-from evenrank.testing import make_candidates as make_candidates_of
+from evenrank.testing import AGE, TASK1, TASK2, random_candidates
 from evenrank.testing import make_target as make_target_of
 from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
@@ -14,8 +13,8 @@ GEOGRAPHY_AND_GENDER = GroupSpace((GEOGRAPHY, GENDER))
 
 
 def make_candidates(n_pages, seed=1, space=GEOGRAPHY_AND_GENDER, masks=None, relevance=None):
-    """Candidates with falling scores; see `evenrank.testing.make_candidates`."""
-    return make_candidates_of(n_pages, seed, space, masks, relevance)
+    """Candidates with falling scores; see `evenrank.testing.random_candidates`."""
+    return random_candidates(n_pages, seed, space, masks, relevance)
 
 
 def target_of(candidates, request, space=GEOGRAPHY_AND_GENDER):

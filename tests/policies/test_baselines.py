@@ -14,19 +14,24 @@ from scipy.stats import binom
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.errors import EvenrankError
-from evenrank.policies.best_of import BestOf
-from evenrank.policies.det_const_sort import DetConstSort, constrained_sort
-from evenrank.policies.epsilon_greedy import EpsilonGreedy
-from evenrank.policies.exposure_lp import ExposureLP, birkhoff
-from evenrank.policies.fa_ir import FaIr, adjusted_significance, failure_probability, least_protected
-from evenrank.policies.filter import Filter
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.deficit import Swap
+from evenrank.policies.mixtures import BestOf, Filter
+from evenrank.policies.optimal import OptimalList
+from evenrank.policies.optimal.list import list_problem
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy
-from evenrank.policies.relevance import Relevance
-from evenrank.policies.swap import Swap
+from evenrank.policies.relevance import EpsilonGreedy, Relevance
+from evenrank.policies.rerankers import (
+    DetConstSort,
+    ExposureLP,
+    FaIr,
+    adjusted_significance,
+    birkhoff,
+    constrained_sort,
+    failure_probability,
+    least_protected,
+)
+from evenrank.policies.sequences import PlackettLuce
 
 from .made_up import make_candidates, target_of
 from .small import LEFT, RIGHT, pages, wanting
@@ -167,7 +172,7 @@ def test_best_of_chooses_topic_by_topic() -> None:
         target = target_of(candidates, TASK1)
         best = BestOf(rankers).rank(candidates, target, TASK1, derive(1)).positions[0]
         lists = [make_policy(name, 1).rank(candidates, target, TASK1, derive(1)).positions[0] for name in rankers]
-        problem = list_problem(Optimal(), candidates, target, len(best))
+        problem = list_problem(OptimalList(), candidates, target, len(best))
         scores = [problem.score(found) for found in lists]
         chosen.append(int(np.argmax(scores)))
         assert np.array_equal(best, lists[chosen[-1]])

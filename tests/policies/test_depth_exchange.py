@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from evenrank.core.exposure import discounts
-from evenrank.policies.optimisation import depth_exchange
-from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths
+from evenrank.policies.optimal import exchange as depth_exchange
+from evenrank.policies.optimal.compound import CompoundProblem
+from evenrank.policies.optimal.exchange import Depth, improve_at_all_depths
 
 DEPTHS, WEIGHTS = (3, 6, 12), (0.3, 0.3, 0.4)
 
@@ -24,26 +24,27 @@ def problem_of(seed: int, n_pages: int = 30, n_ranks: int = 12) -> CompoundProbl
     return CompoundProblem.of(rows, rng.integers(0, len(rows), n_pages), relevance, target, discounts(n_ranks))
 
 
-def depths_of(problem: CompoundProblem, power: float = 1.0, limit: int = 1000) -> list[Depth]:
+def depths_of(problem: CompoundProblem, fairness: float = 1.0) -> list[Depth]:
     parts = zip(DEPTHS, WEIGHTS, strict=True)
-    return [Depth(problem.at_depth(depth), weight, power, limit) for depth, weight in parts]
+    return [Depth(replace(problem, fairness=fairness).at_depth(depth), weight) for depth, weight in parts]
 
 
 def improved(depths: list[Depth], start: np.ndarray) -> np.ndarray:
-    """The ranking after the search; the order by relevance is that of the last depth."""
-    return improve_at_all_depths(depths, start.copy(), np.argsort(np.argsort(-depths[-1].problem.relevance)))
+    """The ranking after the search."""
+    return improve_at_all_depths(depths, start.copy())
 
 
 def worth(depths: list[Depth], start: np.ndarray, ranking: np.ndarray) -> float:
-    """The weighted scores at `start`, each grown as relevance · AWRF^power has."""
+    """The weighted scores at `start`, each grown as relevance · AWRF^fairness has, or its root if that is above 1."""
     total = 0.0
     for depth in depths:
         relevance, awrf = (
             np.array([measured(order[: depth.n_ranks]) for order in (start, ranking)])
             for measured in (lambda head, p=depth.problem: p.outcome(head)[-1], depth.problem.awrf)
         )
-        growth = relevance[1] / relevance[0] * (awrf[1] / awrf[0]) ** depth.power
-        total += depth.weight * relevance[0] * awrf[0] * growth
+        fairness = depth.problem.fairness
+        growth = relevance[1] / relevance[0] * (awrf[1] / awrf[0]) ** fairness
+        total += depth.weight * relevance[0] * awrf[0] * growth ** (1.0 / max(fairness, 1.0))
     return total
 
 
@@ -89,7 +90,7 @@ def test_slopes_and_bends_are_derivatives_of_the_worth() -> None:
     problem = problem_of(2, n_pages=40)
     of_each = [np.flatnonzero(problem.page_type == number)[:3] for number in range(4)]  # three pages of each group
     start = np.array(of_each).T.ravel()
-    search = depth_exchange._Search(depths_of(problem, 2.0), start, np.argsort(np.argsort(-problem.relevance)))
+    search = depth_exchange._Search(depths_of(problem), start)
     slope, curvature = search._slope_and_curvature()
     types = problem.page_type[search.places]
     upper, lower = np.array([0, 1, 2, 4]), np.array([7, 9, 20, 30])
@@ -111,24 +112,8 @@ def test_a_head_that_shows_no_group_is_worth_nothing() -> None:
     rows = np.array([[0, 0], [1, 0], [0, 1]], np.float64)
     relevance, page_type = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 1e-6]), np.array([0, 1, 1, 1, 1, 2])
     problem = CompoundProblem.of(rows, page_type, relevance, np.array([0.3, 0.7]), discounts(4))
-    depths = [Depth(problem.at_depth(depth), 0.5, 1.0, 6) for depth in (1, 4)]
+    depths = [Depth(problem.at_depth(depth), 0.5) for depth in (1, 4)]
     assert improved(depths, np.array([1, 0, 5, 2]))[0] != 0
-
-
-def test_pages_beyond_the_limit_of_a_depth_stay_below_it() -> None:
-    """Only the six most relevant pages may be among the first three, and the first twelve among the first six."""
-    problem = problem_of(3)
-    order = np.argsort(-problem.relevance)
-    rank_of = np.argsort(order)
-    depths = [
-        Depth(depth.problem, depth.weight, 20.0, limit)
-        for depth, limit in zip(depths_of(problem), (6, 12, 30), strict=True)
-    ]
-    free = improved(depths_of(problem, 20.0), order[:12])
-    assert rank_of[free[:3]].max() >= 6
-    found = improved(depths, order[:12])
-    assert rank_of[found[:3]].max() < 6
-    assert rank_of[found[:6]].max() < 12
 
 
 @pytest.mark.parametrize("power", [1e-6, 1e9])
@@ -147,9 +132,7 @@ def test_an_end_that_nobody_reads_to_is_still_kept_in_order() -> None:
     """Ranks 7 to 12 count for nothing, but of two lists with the same head the one with the better end is made."""
     problem = problem_of(8)
     by_relevance = np.argsort(-problem.relevance)
-    head_only = [
-        Depth(d.problem, weight, 1.0, 30) for d, weight in zip(depths_of(problem), (0.5, 0.5, 0.0), strict=True)
-    ]
+    head_only = [Depth(d.problem, weight) for d, weight in zip(depths_of(problem), (0.5, 0.5, 0.0), strict=True)]
     shuffled = np.concatenate([by_relevance[:6], by_relevance[11:5:-1]])
     found = improved(head_only, shuffled)
     assert problem.score(found) > problem.score(shuffled)

@@ -23,8 +23,8 @@ from evenrank.policies.expected_exposure import (
     pl_gradient,
     welfare_slope,
 )
-from evenrank.policies.plackett_luce import plackett_luce
 from evenrank.policies.policy import Candidates, Request
+from evenrank.policies.sequences import plackett_luce
 
 from .small import LEFT, RIGHT, pages, wanting
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.policies.fusion import by_dimension, fuse
+from evenrank.policies.mixtures import by_dimension, fuse
 from evenrank.policies.policy import Request
 
 from .made_up import GEOGRAPHY_AND_GENDER, make_candidates, target_of

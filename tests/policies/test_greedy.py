@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.policies.deficit import Deficit
-from evenrank.policies.exposure_disparity import ExposureDisparity
+from evenrank.policies.diversification import ExposureDisparity, mixed_share, relevance_share
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
 from evenrank.policies.policy import Request
-from evenrank.policies.shares import mixed_share, relevance_share
+from evenrank.policies.registry import make_policy
 
 from .made_up import GEOGRAPHY_AND_GENDER, make_candidates, target_of
-from .small import LEFT, RIGHT, pages
+from .small import LEFT, RIGHT, UNKNOWN, pages, wanting
 
 
 class ByUtility:
@@ -82,3 +82,14 @@ def test_deficit_by_column_looks_at_every_candidate(seed: int) -> None:
             values[got[ranking, :rank]] = -np.inf
             assert values[got[ranking, rank]] >= values.max() - 1e-9
             shown += page_by_group[got[ranking, rank]]
+
+
+def test_proportional_does_not_serve_unknown_pages_where_they_count_for_no_group() -> None:
+    """Four pages of five are unknown, and the most relevant ones: a list of them alone would have an AWRF of 0."""
+    candidates = pages([UNKNOWN] * 40 + [LEFT, RIGHT] * 5, np.linspace(0.9, 0.5, 50))
+    found = make_policy("proportional", 1).rank(candidates, wanting(0.5, 0.5), Request(1, 1, 10), derive(1)).positions
+    assert (found[0] >= 40).sum() >= 3
+    counted = make_policy("proportional", 1).rank(
+        candidates, wanting(0.25, 0.25, unknown=0.5), Request(1, 1, 10), derive(1)
+    )
+    assert (counted.positions[0] < 40).sum() >= 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,11 +19,11 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimisation import nested_list
-from evenrank.policies.optimisation.certificate import BoundError
-from evenrank.policies.optimisation.upper_bound import BandBounds
+from evenrank.policies.optimal import Optimal, OptimalList, OptimalSequence, nested_list, sequence
+from evenrank.policies.optimal.bounds import BandBounds
+from evenrank.policies.optimal.nested_list import BoundError
 from evenrank.policies.policy import Candidates, Rankings, Request
+from evenrank.policies.registry import idle_settings, make_policy
 from evenrank.trec.dimensions import GENDER, GEOGRAPHY
 
 from .made_up import AGE, GEOGRAPHY_AND_GENDER, TASK1, TASK2, make_candidates, target_of
@@ -45,6 +45,12 @@ def ranked(
     if found.certificate:
         assert found.certificate["gap"] >= -1e-12
     return found
+
+
+def precision(candidates: Candidates, rankings: Rankings, request: Request) -> float:
+    """Expected share of relevant pages, as `min_precision` counts it."""
+    shown = rankings.positions[:, :50] if request.task == 1 else rankings.positions
+    return float(candidates.relevance[shown].mean())
 
 
 def loss(candidates: Candidates, target: EstimatedTarget, positions: np.ndarray) -> float:
@@ -168,17 +174,21 @@ def test_same_rankings_whatever_the_generator(request_: Request) -> None:
 
 
 @both_tasks
-def test_no_fairness_is_the_order_by_relevance(request_: Request) -> None:
+def test_no_fairness_is_the_order_by_relevance(request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequence, "WORK_WEIGHT", 0.0)
     candidates = make_candidates(200)
-    found = ranked(candidates, request_, fairness=0.0, work_weight=0.0)
+    found = ranked(candidates, request_, fairness=0.0)
     assert found.certificate["relevance_share"] == pytest.approx(1.0, abs=1e-6)
     assert set(found.positions.flat) == set(range(request_.length))
 
 
 @both_tasks
-def test_more_fairness_never_means_less_fair_or_more_relevant(request_: Request) -> None:
+def test_more_fairness_never_means_less_fair_or_more_relevant(
+    request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sequence, "WORK_WEIGHT", 0.0)
     candidates = make_candidates(400)
-    found = [ranked(candidates, request_, fairness=f, work_weight=0.0).certificate for f in (0.01, 0.3, 3.0, 100.0)]
+    found = [ranked(candidates, request_, fairness=f).certificate for f in (0.01, 0.3, 3.0, 100.0)]
     relevance = [certificate["relevance_share"] for certificate in found]
     unfair = [1.0 - c["AWRF"] if request_.task == 1 else c["EE-L"] for c in found]
     rounding = 2e-3 if request_.task == 1 else 5e-3  # of whole pages and whole rankings
@@ -318,10 +328,10 @@ def test_a_list_says_how_much_each_depth_counted() -> None:
     candidates, request = make_candidates(1500, seed=3), Request(1, 1, 500)
     adapted, given = (
         ranked(candidates, request).certificate,
-        ranked(candidates, request, adapt_weights=False).certificate,
+        ranked(candidates, request, depth_weights=(0.2,) * 5).certificate,
     )
     depths = (10, 20, 50, 100, 500)
-    assert [given[f"weight@{depth}"] for depth in depths] == pytest.approx(Optimal().depth_weights)
+    assert [given[f"weight@{depth}"] for depth in depths] == pytest.approx([0.2] * 5)
     assert adapted["weight@10"] < given["weight@10"]
     for found in (adapted, given):
         assert sum(found[f"weight@{depth}"] for depth in depths) == pytest.approx(1.0)
@@ -384,15 +394,6 @@ def test_for_later_depths_only_the_difference_to_ranks_below_counts() -> None:
     assert nested_list._lasting_share(weights, 100, 1000) == 1.0
 
 
-def test_fairness_is_emphasised_the_deeper_the_more() -> None:
-    caution = nested_list.Caution(emphasis=3.0)
-    assert [caution.power(depth, 1.0) for depth in (10, 20, 100, 1000)] == [1.0, 1.0, 3.0, 3.0]
-    between = [caution.power(depth, 1.0) for depth in (20, 30, 50, 80, 100)]
-    assert between == sorted(set(between))
-    assert between[2] == pytest.approx(1 + 2 * np.log(50 / 20) / np.log(100 / 20))
-    assert [caution.power(1000, fairness) for fairness in (0.1, 1.0, 10.0)] == pytest.approx([0.3, 3.0, 12.0])
-
-
 def test_stronger_fairness_is_fairer_on_the_first_screen_too() -> None:
     """A sum over depths that grow by many powers is the largest of them: the head was given up for the end."""
     request = Request(1, 1, 500)
@@ -418,31 +419,13 @@ def test_powers_of_relevance_that_cannot_be_are_refused(relevance_power: float) 
         Optimal(relevance_power=relevance_power)
 
 
-def test_the_floor_holds_on_the_first_fifty_ranks_of_a_long_list() -> None:
-    """Pages of a wanted group are hardly relevant: they appear from rank 51 on, and not before."""
-    candidates = pages([LEFT] * 300 + [RIGHT] * 300, [*np.linspace(0.9, 0.3, 100), *[0.1] * 200, *[0.001] * 300])
-    found = ranked(candidates, Request(1, 1, 600), wanting(0.5, 0.5)).positions[0]
-    assert (found[:50] < 300).all()
-    assert (found[50:100] >= 300).any()
-
-
 def test_a_power_of_relevance_keeps_what_is_surest_and_a_list_for_one_depth_has_none() -> None:
     candidates, request = make_candidates(1500, seed=5), Request(1, 1, 500)
     plain, surer = (ranked(candidates, request, relevance_power=value) for value in (1.0, 2.0))
-    likeliest = np.sort(candidates.relevance)[::-1][100]
-    n_likely = [int((candidates.relevance[of.positions[0, :100]] >= likeliest).sum()) for of in (plain, surer)]
-    assert n_likely[1] > n_likely[0]
+    kept = [of.certificate["relevance_share@100"] for of in (plain, surer)]
+    assert kept[1] > kept[0]
     one_depth = {"depths": (500,), "depth_weights": (1.0,)}
     alone = [ranked(candidates, request, relevance_power=value, **one_depth) for value in (1.0, 2.0)]
-    assert np.array_equal(alone[0].positions, alone[1].positions)
-
-
-def test_emphasis_makes_the_end_fairer_and_a_list_for_one_depth_has_none() -> None:
-    candidates, request = make_candidates(1500, seed=5), Request(1, 1, 500)
-    plain, emphasised = (ranked(candidates, request, emphasis=value).certificate for value in (1.0, 4.0))
-    assert emphasised["AWRF"] > plain["AWRF"]
-    assert emphasised["relevance_share"] < plain["relevance_share"]
-    alone = [ranked(candidates, request, emphasis=value, depths=(500,), depth_weights=(1.0,)) for value in (1.0, 4.0)]
     assert np.array_equal(alone[0].positions, alone[1].positions)
 
 
@@ -472,19 +455,18 @@ def test_a_floor_of_precision_weakens_fairness_no_further_than_needed(request_: 
     candidates = make_candidates(400, 2)
     free = ranked(candidates, request_, fairness=10.0)
     top = float(np.sort(candidates.relevance)[::-1][: request_.length].mean())
-    policy = Optimal(fairness=10.0)
     target = target_of(candidates, request_)
-    floor = 0.5 * (policy.precision(candidates, free, request_) + top)
+    floor = 0.5 * (precision(candidates, free, request_) + top)
     found = ranked(candidates, request_, fairness=10.0, min_precision=floor)
-    assert policy.precision(candidates, found, request_) >= floor
+    assert precision(candidates, found, request_) >= floor
     assert found.certificate["floor_met"] == 1.0
     assert 0.0 < found.certificate["fairness_used"] < 10.0
     measure = "AWRF" if request_.task == 1 else "EE-L"
     assert found.certificate[f"{measure}_without_min_precision"] == free.certificate[measure]
     assert found.certificate["precision_asked"] == floor
-    assert found.certificate["expected_precision"] == pytest.approx(policy.precision(candidates, found, request_))
-    stronger = replace(policy, fairness=3.0 * found.certificate["fairness_used"])
-    assert policy.precision(candidates, stronger.rank(candidates, target, request_, derive(1)), request_) < floor
+    assert found.certificate["expected_precision"] == pytest.approx(precision(candidates, found, request_))
+    stronger = Optimal(fairness=3.0 * found.certificate["fairness_used"])
+    assert precision(candidates, stronger.rank(candidates, target, request_, derive(1)), request_) < floor
 
 
 def test_small_groups_are_shown_in_the_first_ranks_of_draws_too() -> None:
@@ -529,31 +511,6 @@ def test_fairness_that_would_cost_most_of_the_relevance_leaves_unlikely_pages_ou
     assert "EE-L_without_floor" not in fitting.certificate
 
 
-def test_a_list_that_ends_with_relevance_is_not_filled_from_below_the_floor() -> None:
-    """A page of a wanted group that is hardly relevant has a place only where everything left is like it."""
-    candidates = pages([LEFT] * 60 + [RIGHT] * 60, np.array([0.7] * 30 + [0.01] * 30 + [0.001] * 60))
-    is_far = candidates.relevance < 0.005
-    short = ranked(candidates, Request(1, 1, 20), wanting(0.5, 0.5)).positions[0]
-    full = ranked(candidates, Request(1, 1, 60), wanting(0.5, 0.5)).positions[0]
-    assert not is_far[short].any()
-    assert not is_far[full[:20]].any()
-    assert is_far[full].any()
-
-
-@pytest.mark.parametrize("depth", [20, 50])
-def test_what_fills_a_group_is_nearly_as_likely_as_what_it_displaces(depth: int) -> None:
-    """One page of a wanted group is doubtful, many are unlikely to be relevant: a list takes the doubtful one only."""
-    likely, doubtful, unlikely = np.linspace(0.9, 0.7, 100), [0.4], [0.15] * 200
-    candidates = pages([LEFT] * 100 + [RIGHT] * 201, [*likely, *doubtful, *unlikely])
-    request, target = Request(1, 1, 100), wanting(0.2, 0.8)
-    floored, free = (ranked(candidates, request, target, floor=floor).positions[0] for floor in (0.25, 0.0))
-    least = candidates.relevance[floored[:depth]].min()
-    assert 0.25 * np.sort(candidates.relevance)[-depth] <= least <= 0.4
-    assert candidates.relevance[free[:depth]].min() < 0.2
-    strong = ranked(candidates, request, target, floor=0.25, fairness=10.0).positions[0]
-    assert candidates.relevance[strong[:depth]].min() < 0.2
-
-
 def test_strong_fairness_takes_the_time_it_needs() -> None:
     """Brief relaxations of strong fairness stop far from their optimum: "Strongest" was less fair than "Strong"."""
     candidates = make_candidates(264, relevance=np.linspace(0.7, 0.25, 264))
@@ -580,7 +537,7 @@ def test_where_no_ranking_reaches_the_floor_nearly_the_best_precision_is_kept(re
     candidates = make_candidates(400, 2)
     free, plain = (ranked(candidates, request_, fairness=fairness) for fairness in (10.0, 0.0))
     found = ranked(candidates, request_, fairness=10.0, min_precision=1.0)
-    best = Optimal().precision(candidates, plain, request_)
+    best = precision(candidates, plain, request_)
     assert found.certificate["floor_met"] == 0.0
     assert found.certificate["precision_without_fairness"] == pytest.approx(best)
     assert best > found.certificate["expected_precision"] >= 0.98 * best
@@ -606,10 +563,8 @@ def test_unknown_pages_count_when_the_target_wants_them() -> None:
 
 
 def test_all_wrong_settings_are_named_at_once() -> None:
-    with pytest.raises(
-        EvenrankError, match=r"(?s)fairness is -1.*min_precision is 1.5.*work_weight is 2.*log_base is 1"
-    ):
-        Optimal(fairness=-1.0, min_precision=1.5, work_weight=2.0, log_base=1.0)
+    with pytest.raises(EvenrankError, match=r"(?s)fairness is -1.*min_precision is 1.5.*log_base is 1.*spread is -2"):
+        Optimal(fairness=-1.0, min_precision=1.5, spread=-2.0, log_base=1.0)
     with pytest.raises(
         EvenrankError, match=r"depths are 20, 10, but must be.*rising\noptimal: depth_weights are 0.5, -0.5"
     ):
@@ -629,8 +584,24 @@ def test_geography_and_gender_have_32_groups_and_a_small_gap() -> None:
 
 
 def test_types_of_settings_are_checked_together_with_their_ranges() -> None:
-    wrong = {"proof": "foo", "precision_rank": 2.5, "spread": float("inf"), "floor": 2, "depth_weights": [2.0]}
+    wrong = {"proof": "foo", "precision_rank": 2.5, "spread": float("inf"), "min_precision": 2, "depth_weights": [2.0]}
     with pytest.raises(EvenrankError) as caught:
         Optimal(**wrong)  # type: ignore[arg-type]
     lines = str(caught.value).splitlines()
     assert sorted(line.split()[1] for line in lines) == sorted(wrong)
+
+
+def test_settings_of_earlier_versions_are_accepted_and_do_nothing() -> None:
+    with pytest.warns(FutureWarning, match="the setting emphasis of optimal has no effect: fairness counts alike"):
+        Optimal(emphasis=1.5)
+    made = make_policy("optimal", 1, {"floor": 0.2, "reach": 0, "fairness": 2})
+    assert made == OptimalList(fairness=2.0)
+    assert idle_settings("optimal", 1, ["floor", "reach", "fairness"]) == {
+        "floor": Optimal.former_settings["floor"],
+        "reach": "it is not a setting of Task 1",
+    }
+
+
+@pytest.mark.parametrize("owner", [OptimalList, OptimalSequence])
+def test_a_task_has_few_settings(owner: type) -> None:
+    assert len(fields(owner)) <= 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -13,12 +12,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial.distance import jensenshannon
 
+import evenrank
 from evenrank.core.alignment import Alignment
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_sequence import WORTH_OF_RELEVANCE
+from evenrank.policies.optimal import Optimal, OptimalList, OptimalSequence, sequence
+from evenrank.policies.optimal.sequence import WORTH_OF_RELEVANCE
+from evenrank.policies.optimal.solver import ExposureProblem, least_distance
 from evenrank.policies.policy import Candidates, Request
 
 from .made_up import GEOGRAPHY_AND_GENDER
@@ -46,7 +47,7 @@ def tiny_topic(seed: int, n_pages: int, unknown: float) -> tuple[Candidates, Est
     return candidates, EstimatedTarget(seed, GEOGRAPHY_AND_GENDER, target)
 
 
-def true_score(candidates: Candidates, target: EstimatedTarget, ranking: tuple[int, ...], policy: Optimal) -> float:
+def true_score(candidates: Candidates, target: EstimatedTarget, ranking: tuple[int, ...], policy: OptimalList) -> float:
     """Relevance · AWRF^fairness of a ranking, in units of the most relevant one, by other means than the policy's."""
     weights = discounts(len(ranking))
     most = np.sort(candidates.relevance)[::-1][: len(ranking)] @ weights
@@ -70,7 +71,7 @@ def test_no_ranking_exceeds_the_upper_bound(
     seed: int, n_pages: int, length: int, unknown: float, fairness: float, log_base: float
 ) -> None:
     candidates, target = tiny_topic(seed, n_pages, unknown)
-    policy = Optimal(fairness=fairness, log_base=log_base)
+    policy = OptimalList(fairness=fairness, log_base=log_base)
     found = policy.rank(candidates, target, Request(1, 1, length), RNG)
     every = list(permutations(range(n_pages), min(length, n_pages)))
     best = max(true_score(candidates, target, ranking, policy) for ranking in every)
@@ -86,7 +87,7 @@ def test_seven_pages_all_rankings() -> None:
     losses = []
     for seed in range(12):
         candidates, target = tiny_topic(seed, 7, 0.2)
-        policy = Optimal()
+        policy = OptimalList()
         found = policy.rank(candidates, target, Request(1, 1, 7), RNG)
         best = max(true_score(candidates, target, ranking, policy) for ranking in permutations(range(7)))
         losses.append(1.0 - found.certificate["score"] / best)
@@ -98,15 +99,17 @@ def test_seven_pages_all_rankings() -> None:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("relevant_only", [False, True])
 @pytest.mark.parametrize("spread", [0.0, 0.3])
-def test_no_mixture_of_rankings_is_below_the_lower_bound(seed: int, relevant_only: bool, spread: float) -> None:
+def test_no_mixture_of_rankings_is_below_the_lower_bound(
+    seed: int, relevant_only: bool, spread: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A quadratic program over the distributions on all rankings of 3 out of 6 pages agrees with the certificate."""
     candidates, target = tiny_topic(seed, 6, 0.2)
-    policy = Optimal(fairness=0.2, work_weight=0.3, relevant_only=relevant_only, spread=spread, tolerance=1e-8)
-    policy = replace(policy, include_above=2.0)
+    monkeypatch.setattr(sequence, "TOLERANCE", 1e-8)
+    policy = OptimalSequence(fairness=0.2, relevant_only=relevant_only, spread=spread, include_above=2.0)
     found = policy.rank(candidates, target, Request(2, 2000, 3), RNG)
     weights, wanted = discounts(3), target.values * discounts(3).sum()
     counted = candidates.relevance if relevant_only else np.ones(6)
-    reward = candidates.relevance * (0.7 + 0.3 * candidates.work_needed)
+    reward = candidates.relevance * (0.75 + 0.25 * candidates.work_needed)
     worth = WORTH_OF_RELEVANCE * weights.sum() ** 2 / 0.2**2 / (np.sort(reward)[::-1][:3] @ weights)
     fair = candidates.relevance / candidates.relevance.sum() * weights.sum()  # all pages are of one quality class
     every = np.array(list(permutations(range(6), 3)))
@@ -140,12 +143,61 @@ def test_no_mixture_of_rankings_is_below_the_lower_bound(seed: int, relevant_onl
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_mixture_is_nearer_to_the_target_than_the_bound_on_the_loss_alone(seed: int) -> None:
+def test_no_mixture_is_nearer_to_the_target_than_the_bound_on_the_loss_alone(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """EE-L_lower_bound holds for policies that do not care about relevance at all."""
     candidates, target = tiny_topic(seed, 6, 0.3)
-    alone = Optimal(fairness=1e6, tolerance=1e-9, spread=0.0, include_above=2.0)
+    monkeypatch.setattr(sequence, "TOLERANCE", 1e-9)
+    alone = Optimal(fairness=1e6, spread=0.0, include_above=2.0)
     plain = alone.rank(candidates, target, Request(2, 2000, 3), RNG).certificate
     traded = Optimal(fairness=0.3).rank(candidates, target, Request(2, 100, 3), RNG).certificate
     assert traded["EE-L_lower_bound"] <= plain["EE-L"] + 1e-6
     assert traded["EE-L"] >= plain["EE-L_lower_bound"] - 1e-9
     assert plain["EE-L"] - plain["EE-L_lower_bound"] < 5e-3
+
+
+BOUNDS = {"objective": "lower_bound", "EE-L": "EE-L_lower_bound"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_at_defaults_no_free_run_goes_below_the_bounds(seed: int) -> None:
+    """Restrictions leave out pages that a target asks for; the bounds are about all of them."""
+    rng = np.random.default_rng(seed)
+    candidates, target = tiny_topic(seed, int(rng.integers(20, 200)), 0.2)
+    hardly = rng.random(len(candidates.alignment.rows)) ** 4
+    candidates.relevance[:] *= hardly[candidates.alignment.page_type]
+    request = Request(2, 100, int(rng.integers(3, 12)))
+    proven = Optimal().rank(candidates, target, request, RNG).certificate
+    free = Optimal(reach=0.0, keep_relevance=0.0).rank(candidates, target, request, RNG).certificate
+    fairest = Optimal(reach=0.0, keep_relevance=0.0, spread=0.0, fairness=1e6)
+    for measure, bound in BOUNDS.items():
+        assert free[measure] >= proven[bound] - 1e-9
+        assert free[bound] == pytest.approx(proven[bound], abs=0.05)
+    least = fairest.rank(candidates, target, request, RNG).certificate
+    assert least["EE-L"] >= proven["EE-L_lower_bound"] - 1e-9
+    assert proven["EE-L"] >= proven["EE-L_restricted_lower_bound"] - 1e-9
+    assert proven["EE-L_restricted_lower_bound"] >= proven["EE-L_lower_bound"]
+    assert free["EE-L_restricted_lower_bound"] == free["EE-L_lower_bound"]
+
+
+def test_the_bound_under_a_floor_of_relevance_is_what_mixtures_above_it_can_reach() -> None:
+    """One page of the wanted group, which is hardly relevant: half of the exposure must go to the other one."""
+    none, relevance = np.zeros(2), np.array([0.8, 0.2])
+    problem = ExposureProblem(np.eye(2), np.array([0.0, 1.0]), none, none, none, np.ones(1))
+    assert least_distance(problem) == pytest.approx(0.0, abs=1e-6)
+    assert least_distance(problem, relevance, 0.2) == pytest.approx(0.0, abs=1e-6)
+    # 0.8 x + 0.2 (1 - x) is at least 0.5 for x >= 1/2, so that each group misses a half
+    assert least_distance(problem, relevance, 0.5) == pytest.approx(0.5, abs=0.01)
+    assert least_distance(problem, relevance, 0.8) == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rerank_at_defaults_bounds_free_runs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    items = {"q": {f"i{n}": score for n, score in enumerate(rng.beta(0.5, 2.0, 40).tolist())}}
+    groups = {f"i{n}": "ab"[int(rng.random() < 0.3)] for n in range(40)}
+    proven = evenrank.rerank(items, groups, {"a": 0.3, "b": 0.7}, k=5, n_rankings=100).certificates["q"]
+    free = {"reach": 0, "keep_relevance": 0, "fairness": 1e6}
+    found = evenrank.rerank(items, groups, {"a": 0.3, "b": 0.7}, k=5, n_rankings=100, settings=free)
+    assert found.certificates["q"]["EE-L"] >= proven["EE-L_lower_bound"] - 1e-9

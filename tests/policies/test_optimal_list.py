@@ -13,16 +13,13 @@ from hypothesis import strategies as st
 
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_list import list_problem
-from evenrank.policies.optimisation.assignment import AssignmentBlock, lower_bounds, prices_at
-from evenrank.policies.optimisation.bands import MAX_RELAXATIONS, solve_bands, thorough_effort
-from evenrank.policies.optimisation.compound import CompoundProblem
-from evenrank.policies.optimisation.divergence import divergence_by_group
-from evenrank.policies.optimisation.exchange_search import best_improved, estimate_exchanges, improve
-from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking
-from evenrank.policies.optimisation.relaxation import Tangent
-from evenrank.policies.optimisation.upper_bound import BandBounds
+from evenrank.policies.optimal import Optimal, OptimalList
+from evenrank.policies.optimal.bounds import AssignmentBlock, BandBounds, lower_bounds, prices_at
+from evenrank.policies.optimal.compound import CompoundProblem, divergence_by_group
+from evenrank.policies.optimal.exchange import best_improved, estimate_exchanges, improve
+from evenrank.policies.optimal.list import list_problem
+from evenrank.policies.optimal.permutohedron import Mixture, best_ranking
+from evenrank.policies.optimal.relaxation import MAX_RELAXATIONS, Tangent, solve_bands, thorough_effort
 from evenrank.policies.policy import Request
 
 from .made_up import make_candidates, target_of
@@ -33,7 +30,7 @@ from .test_optimal_bounds import tiny_topic
 
 def tiny_problem(seed: int, unknown: float, fairness: float, log_base: float = 2.0) -> CompoundProblem:
     """Rankings of 4 out of 7 pages."""
-    return list_problem(Optimal(fairness=fairness, log_base=log_base), *tiny_topic(seed, 7, unknown), 4)
+    return list_problem(OptimalList(fairness=fairness, log_base=log_base), *tiny_topic(seed, 7, unknown), 4)
 
 
 def any_tangent(rng: np.random.Generator, n_groups: int) -> Tangent:
@@ -129,7 +126,7 @@ def test_relaxations_keep_to_their_budget(length: int, fairness: float) -> None:
     for seed in range(4):
         candidates = make_candidates(600, seed)
         target = target_of(candidates, Request(1, 1, length))
-        problem = list_problem(Optimal(fairness=fairness), candidates, target, length)
+        problem = list_problem(OptimalList(fairness=fairness), candidates, target, length)
         ranking = best_ranking(problem.relevance, length)
         effort = thorough_effort(problem, 1e-5, 100)
         solved, bounds = solve_bands(problem, Mixture.of(ranking, problem.outcome(ranking)), effort, floor=0.0)
@@ -141,7 +138,7 @@ def test_relaxations_keep_to_their_budget(length: int, fairness: float) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_local_search_ends_where_no_substitution_and_no_swap_helps(seed: int) -> None:
     candidates = make_candidates(40, seed)
-    problem = list_problem(Optimal(), candidates, target_of(candidates, Request(1, 1, 8)), 8)
+    problem = list_problem(OptimalList(), candidates, target_of(candidates, Request(1, 1, 8)), 8)
     starts = np.array([derive(seed, number).permutation(40)[:8] for number in range(3)])
     ranking = best_improved(problem, starts)
     score = problem.score(ranking)
@@ -159,7 +156,7 @@ def test_estimates_are_exact_where_they_say_so() -> None:
     """One group per page, all counted: entering pages of other groups are estimated to the first order of the log."""
     rng = np.random.default_rng(4)
     candidates = pages(rng.integers(1, 3, 30).tolist(), rng.random(30).tolist())
-    problem = list_problem(Optimal(), candidates, wanting(0.3, 0.7), 6)
+    problem = list_problem(OptimalList(), candidates, wanting(0.3, 0.7), 6)
     ranking, unused = np.arange(6), np.array([10, 11, 12, 13])
     effects = np.column_stack([problem.rows[problem.page_type], problem.relevance])
     outcome = problem.outcome(ranking)
@@ -193,7 +190,7 @@ def test_assignments_make_the_bound_tighter_where_many_groups_have_a_small_targe
     target, request = target_of(candidates, Request(1, 1, 20), THREE), Request(1, 1, 20)
     thorough = Optimal(proof="thorough")
     settled = thorough.rank(candidates, target, request, derive(1))
-    monkeypatch.setattr("evenrank.policies.optimisation.nested_list.SETTLED_RANKS", 0)
+    monkeypatch.setattr("evenrank.policies.optimal.nested_list.SETTLED_RANKS", 0)
     plain = thorough.rank(candidates, target, request, derive(1))
     assert np.array_equal(settled.positions, plain.positions)
     assert settled.certificate["gap"] < 0.9 * plain.certificate["gap"]
@@ -202,7 +199,7 @@ def test_assignments_make_the_bound_tighter_where_many_groups_have_a_small_targe
 def test_long_rankings_are_searched_where_most_is_to_gain() -> None:
     """Two pages far apart in a long list are in each other's place: the search finds them."""
     candidates = pages([1, 2] * 150, np.linspace(0.9, 0.1, 300))
-    problem = list_problem(Optimal(fairness=0.0), candidates, wanting(0.5, 0.5), 200)
+    problem = list_problem(OptimalList(fairness=0.0), candidates, wanting(0.5, 0.5), 200)
     ranking = np.arange(200)
     ranking[[20, 150]] = ranking[[150, 20]]
     assert improve(problem, ranking[None], 200, 24)[0].tolist() == list(range(200))

@@ -15,14 +15,13 @@ from evenrank.cli.main import cli
 from evenrank.core.records import Topic
 from evenrank.errors import EvenrankError, ExistingFileError
 from evenrank.io.runs import read_run
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import OptimalList
 from evenrank.policies.policy import Request
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings
 from evenrank.ranking.job import RankingJob
 from evenrank.ranking.pareto import frontier, mean_frontier, topic_frontiers
-from evenrank.ranking.run_source import RunSource, calibrate_run
-from evenrank.ranking.sources import CandidateSource, Found
+from evenrank.ranking.sources import CandidateSource, Found, RunSource, Session, calibrate_run
 from evenrank.trec.collection import Collection
 
 from .made_up import TASK1, TASK2, make_candidates, target_of
@@ -71,10 +70,10 @@ class CountingSource:
 def test_candidates_are_found_once_for_all_weights(golden_collection: Collection, golden_runs: list[Path]) -> None:
     source = CountingSource(calibrate_run(read_run(golden_runs[0]), golden_collection.topics))
     settings = BuildSettings(sharpness=1.0, group_odds="none")
-    job = RankingJob(golden_collection.path, source, Optimal(), TASK1, settings)
+    job = RankingJob(Session(golden_collection.path), source, OptimalList(), TASK1, settings)
     ((topic_id, points),) = topic_frontiers(job, [101], (0.0, 1.0, 10.0))
     assert (topic_id, len(points), source.n_asked) == (101, 3, 1)
-    alone = replace(job, policy=Optimal(fairness=10.0)).rank(101)
+    alone = replace(job, policy=OptimalList(fairness=10.0)).rank(101)
     assert points[2].measure == alone.certificate["AWRF"]
 
 
@@ -82,7 +81,9 @@ def test_topics_without_candidates_and_other_policies(golden_collection: Collect
     nothing = RunSource(
         replace(read_run(golden_runs[0]), topic_ids=np.empty(0, np.int32), starts=np.zeros(1, np.int64))
     )
-    job = RankingJob(golden_collection.path, nothing, Optimal(), TASK1, BuildSettings(sharpness=1.0, group_odds="none"))
+    job = RankingJob(
+        Session(golden_collection.path), nothing, OptimalList(), TASK1, BuildSettings(sharpness=1.0, group_odds="none")
+    )
     assert list(topic_frontiers(job, [101, 103], (0.0, 1.0))) == []
     with pytest.raises(EvenrankError, match="the frontier is that of optimal, not of relevance"):
         list(topic_frontiers(replace(job, policy=Relevance()), [101]))

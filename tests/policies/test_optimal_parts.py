@@ -12,13 +12,13 @@ from scipy.optimize import nnls
 from scipy.spatial.distance import jensenshannon
 
 from evenrank.core.exposure import discounts
-from evenrank.policies.optimisation.divergence import (
+from evenrank.policies.optimal.compound import (
     ChordedDivergence,
     divergence_by_group,
     plane_heights,
     total_divergence,
 )
-from evenrank.policies.optimisation.permutohedron import (
+from evenrank.policies.optimal.permutohedron import (
     best_ranking,
     minimise_on_simplex,
     project,
@@ -26,7 +26,7 @@ from evenrank.policies.optimisation.permutohedron import (
     support,
     supports,
 )
-from evenrank.policies.optimisation.rounding import TypedPages, include_probable, round_exposure
+from evenrank.policies.optimal.solver import TypedPages, include_probable, round_exposure
 
 scores = arrays(np.float64, st.integers(1, 60), elements=st.sampled_from([-2.0, 0.0, 0.5, 0.5, 1.0, 3.0]))
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evenrank.core.rng import derive
-from evenrank.policies.plackett_luce import PlackettLuce, log_weights, plackett_luce, top
 from evenrank.policies.policy import Request
+from evenrank.policies.sequences import PlackettLuce, log_weights, plackett_luce, top
 
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting
 

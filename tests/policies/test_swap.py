@@ -12,8 +12,8 @@ from scipy.spatial.distance import jensenshannon
 
 from evenrank.core.exposure import discounts
 from evenrank.core.rng import derive
+from evenrank.policies.deficit import LEAST_GAIN, Swap
 from evenrank.policies.policy import Request
-from evenrank.policies.swap import LEAST_GAIN, Swap
 
 from .made_up import make_candidates, target_of
 from .small import LEFT, RIGHT, pages, wanting

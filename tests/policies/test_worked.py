@@ -8,16 +8,18 @@ import pytest
 from evenrank.core.rng import derive
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.controller import Controller, control_terms
 from evenrank.policies.deficit import Deficit
-from evenrank.policies.exposure_disparity import ExposureDisparity, best_background
-from evenrank.policies.filter import Filter
-from evenrank.policies.mmr import MMR, marginal_relevance_order
+from evenrank.policies.diversification import (
+    ExposureDisparity,
+    Proportional,
+    RelevanceShare,
+    best_background,
+    still_due,
+)
+from evenrank.policies.mixtures import Filter, Union
 from evenrank.policies.policy import Candidates, Policy, Request, TrainingTopic
-from evenrank.policies.proportional import Proportional, still_due
-from evenrank.policies.relevance import Relevance
-from evenrank.policies.relevance_share import RelevanceShare
-from evenrank.policies.union import Union
+from evenrank.policies.relevance import MMR, Relevance, marginal_relevance_order
+from evenrank.policies.sequences import Controller, control_terms
 
 from .small import LEFT, RIGHT, UNKNOWN, pages, wanting
 

@@ -12,10 +12,10 @@ from evenrank.core.records import Task
 from evenrank.core.rng import derive
 from evenrank.core.target import blend
 from evenrank.errors import EvenrankError
-from evenrank.policies.inferred import Inferred
-from evenrank.policies.optimal import Optimal
-from evenrank.policies.optimal_sequence import sequence_problem
-from evenrank.policies.optimisation.expected_loss import mean_exposure
+from evenrank.policies.mixtures import Inferred
+from evenrank.policies.optimal import OptimalSequence
+from evenrank.policies.optimal.sequence import sequence_problem
+from evenrank.policies.optimal.solver import mean_exposure
 from evenrank.policies.policy import Request
 from evenrank.policies.registry import make_policy
 from evenrank.ranking.build import BuildSettings, build_candidates
@@ -103,7 +103,7 @@ def test_the_objective_is_the_expected_loss_of_unknown_groups(golden_collection:
     wanted = blend(candidates.relevance @ beliefs.alignment.dense(), space)
     beliefs = replace(beliefs, target=replace(beliefs.target, values=wanted / wanted.sum()))
     candidates = replace(candidates, beliefs=beliefs)
-    problem = sequence_problem(Optimal(spread=0.0, fairness=1e9), candidates, beliefs.target, Request(2, 1, 10))
+    problem = sequence_problem(OptimalSequence(spread=0.0, fairness=1e9), candidates, beliefs.target, Request(2, 1, 10))
     rng = np.random.default_rng(7)
     n_pages = len(candidates)
     rankings = [np.array([rng.permutation(n_pages)[:10] for _ in range(2)]) for _ in range(3)]
@@ -118,14 +118,15 @@ def test_the_objective_is_the_expected_loss_of_unknown_groups(golden_collection:
         is_relevant = rng.random(n_pages) < candidates.relevance
         wanted = blend(fair * is_relevant @ rows, space)
         losses += np.sum((exposures @ rows - wanted) ** 2, axis=1) / N_DRAWS
-    objective = np.array([problem.loss.loss(exposure) for exposure in exposures])
+    loss = problem.weighed(1e9)
+    objective = np.array([loss.loss(exposure) for exposure in exposures])
     assert np.diff(losses) == pytest.approx(np.diff(objective), abs=0.15 * np.ptp(objective))
 
 
 def test_unknown_groups_spread_exposure_over_more_pages(golden_collection: Collection) -> None:
     found = everything(golden_collection)
     candidates, target = build_candidates(golden_collection, 101, 2, found, GEOGRAPHY_ALONE)
-    policy = Optimal(spread=0.0, include_above=2.0)
+    policy = OptimalSequence(spread=0.0, include_above=2.0)
     request = Request(2, 50, 20)
     blind = policy.rank(replace(candidates, beliefs=None), target, request, derive(1))
     aware = policy.rank(candidates, target, request, derive(1))

@@ -12,13 +12,12 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import NO_CLASS, Topic
 from evenrank.errors import EvenrankError
 from evenrank.io.runs import read_run
-from evenrank.policies.exposure_disparity import ExposureDisparity
-from evenrank.policies.plackett_luce import PlackettLuce
+from evenrank.policies.diversification import ExposureDisparity
 from evenrank.policies.policy import Request
+from evenrank.policies.sequences import PlackettLuce
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import RankingJob, full_request, rank_topics, relevant_length
-from evenrank.ranking.run_source import RunSource
-from evenrank.ranking.sources import NOTHING, Found
+from evenrank.ranking.sources import NOTHING, Found, RunSource, Session
 from evenrank.retrieval.learn.relevant_count import RelevantCount
 from evenrank.trec.collection import Collection
 from evenrank.trec.dimensions import DIMENSIONS
@@ -29,7 +28,7 @@ TOPICS = [101, 102, 103, 105, 107]
 @pytest.fixture
 def job(golden_collection: Collection, golden_runs: list[Path]) -> RankingJob:
     source = RunSource(read_run(golden_runs[0]))
-    return RankingJob(golden_collection.path, source, PlackettLuce(), Request(2, 6, 10), seed=5)
+    return RankingJob(Session(golden_collection.path), source, PlackettLuce(), Request(2, 6, 10), seed=5)
 
 
 def test_pages_get_their_groups_work_and_class(golden_collection: Collection) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import evenrank
 from evenrank.core.records import Task
-from evenrank.ranking.notes import _named
+from evenrank.ranking.record import _named
 
 
 def test_one_topic_and_several() -> None:

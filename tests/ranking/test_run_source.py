@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenrank.core.records import Run, Topic
-from evenrank.ranking.run_source import RunSource, calibrate_run, pages_of_topic
-from evenrank.ranking.sources import NOTHING, Found, Supplemented, append
+from evenrank.ranking.sources import NOTHING, Found, RunSource, Supplemented, append, calibrate_run, pages_of_topic
 
 
 def run_of(rankings: list[tuple[int, int, list[int]]], scores: list[float] | None = None, task: int = 1) -> Run:

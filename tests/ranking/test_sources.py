@@ -60,7 +60,7 @@ def test_pages_come_best_first_with_probabilities(indexed: Collection, source: S
 
 
 def test_every_group_has_candidates_as_far_as_it_has_pages(indexed: Collection, source: SearchSource) -> None:
-    plain = SearchSource(source.collection_path, 200, (), calibration=source.calibration)
+    plain = SearchSource(source.session, 200, (), calibration=source.calibration)
     topic = question(indexed, "eval")
     few, many = plain.find(topic), source.find(topic)
     assert len(few) == 200

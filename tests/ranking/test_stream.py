@@ -310,6 +310,18 @@ def test_a_window_forgets_and_a_half_life_fades() -> None:
     assert late.shares() == fading.shares()
 
 
+def test_a_late_request_is_recovered_and_not_counted(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    for _ in range(2):
+        with Stream("relevance", str, window=16, log=log) as stream:
+            stream.rank("q", {"new": 1.0}, time=100)
+            stream.rank("q", {"late": 1.0}, time=1)
+    with Stream("relevance", str, window=16, log=log) as again:
+        assert again.shares() == stream.shares()
+        assert set(again.shares()) == {"new"}
+        assert again.state == stream.state
+
+
 def test_changed_groups_count_from_then_on() -> None:
     stream = Stream("relevance", {"a": "x"}, target="population")
     stream.rank("q", {"a": 1.0})

@@ -15,7 +15,7 @@ import evenrank
 from evenrank.cli.main import cli
 from evenrank.core.records import Topic
 from evenrank.ranking.job import RankingJob, rank_topics
-from evenrank.ranking.make_job import make_job
+from evenrank.ranking.make_job import RankOptions, make_job
 from tests.own_data import SHARES, import_news
 
 N_CHESS, N_OTHER = 70, 60
@@ -118,7 +118,7 @@ def test_a_query_of_nothing_but_commas_is_refused(news: evenrank.Collection) -> 
 
 def test_worker_processes_rank_the_same(news: evenrank.Collection) -> None:
     topics = tuple(Topic(number, "chess", ("chess",)) for number in range(11, 19))
-    job = replace(make_job(news, 2, "optimal"), extra_topics=topics)
+    job = replace(make_job(news, RankOptions(task=2)), extra_topics=topics)
     again: RankingJob = pickle.loads(pickle.dumps(job))
     ids = [topic.id for topic in topics]
     here = list(rank_topics(job, ids, 1))

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.records import Task
 from evenrank.policies.policy import Candidates, TrainingTopic
-from evenrank.ranking.build import BuildSettings, target_of
-from evenrank.ranking.target_learning import group_odds, learn_target
+from evenrank.ranking.build import BuildSettings, group_odds, learn_target, target_of
 from evenrank.trec.target_choice import group_mass
 from tests.policies.made_up import GEOGRAPHY_AND_GENDER, make_candidates
 

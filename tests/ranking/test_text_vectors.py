@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.ranking.text_vectors import text_vectors
+from evenrank.ranking.build import text_vectors
 
 
 def test_same_words_same_vector_whatever_case_and_order() -> None:

@@ -60,6 +60,9 @@ def test_grades_are_the_truth_in_every_form() -> None:
     assert by_mapping.shares == {"x": (0.0, 0.0), "y": (1.0, 1.0)}
     with pytest.raises(EvenrankError, match="one for each candidate"):
         measure_stream(rankings, [[1.0]])
+    for wrong in (math.nan, -1.0, math.inf):
+        with pytest.raises(EvenrankError, match="grades of ranking 1 of 'q' are not numbers"):
+            measure_stream(rankings, {("q", "a"): wrong})
 
 
 def test_targets() -> None:
@@ -78,6 +81,9 @@ def test_a_log_is_measured_with_its_clicks(tmp_path: Path) -> None:
         stream.observe(1, ["a"])
     found = measure_stream(log, exposure="clicks")
     assert found.shares == {"x": (0.25, 0.5), "y": (0.75, 0.5)}
+    log.write_bytes(log.read_bytes().replace(b'"order":[0,1]', b'"order":[0,7]'))
+    with pytest.raises(EvenrankError, match=r"stream.log:2: the order"):
+        measure_stream(log)
     with pytest.raises(EvenrankError, match="from the log"):
         measure_stream(two_rankings(), exposure="clicks")
 

@@ -138,5 +138,7 @@ def test_the_command_makes_a_world(tmp_path: Path) -> None:
     assert record["eval_relevant"] == 10
     assert record["unknown"] == [["male", 0.3]]
     wrong = CliRunner().invoke(cli, ["collection", "generate", str(tmp_path / "v"), "--unknown", "x", "--noise", "-1"])
-    assert wrong.exit_code == 2
+    assert isinstance(wrong.exception, EvenrankError)
+    assert "--unknown x" in str(wrong.exception)
+    assert "noise is -1" in str(wrong.exception)
     assert not (tmp_path / "v").exists()

@@ -76,7 +76,7 @@ LOG = logging.getLogger("evenrank.app")
 
 
 class CachedFiles(StaticFiles):
-    """Static files that browsers may keep for ever, because their address changes with their content."""
+    """Static files that browsers may cache indefinitely, because their address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -162,7 +162,7 @@ Mark = tuple[tuple[int, int, int] | None, ...]
 
 
 def collection_mark(folder: Path) -> Mark:
-    """What tells one state of a collection and its index from another; both files are replaced, never changed."""
+    """Identifies a version of a collection and its index by two files, which are replaced and never changed."""
     return tuple(_file_mark(path) for path in (folder / MANIFEST, folder / "index" / BUILD))
 
 
@@ -175,7 +175,7 @@ def _file_mark(path: Path) -> tuple[int, int, int] | None:
 
 
 async def follow_collection(app: Starlette) -> None:
-    """Open the collection anew whenever it has changed and stayed as it is from one look to the next."""
+    """Reopen the collection whenever it has changed and then stayed the same from one check to the next."""
     state: AppState = app.state.current
     seconds = state.settings.reload_seconds
     if not seconds:
@@ -198,7 +198,7 @@ async def follow_collection(app: Starlette) -> None:
 
 
 def reload(app: Starlette) -> None:
-    """Put the collection as it is now in the place of the one that was served; requests under way keep theirs."""
+    """Replace the collection that is served with the one on disk; requests in progress keep theirs."""
     old: AppState = app.state.current
     open_index(Collection.open(old.collection.path)).close()  # raises before anything is given up
     fresh = open_collection(old.collection.path, old.settings, old.store)

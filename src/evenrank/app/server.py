@@ -28,15 +28,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from evenrank.errors import EvenrankError, reason_of
 
 BACKLOG = 128
-"""Visitors who may wait for the server to take their connection. So many are taken at once, before any can be let go:
-more of them could use up the descriptors of the process."""
+"""Connections that may wait to be accepted. All of them are accepted at once, before any can be closed: more of them
+could use up the descriptors of the process."""
 LOGGERS = ("evenrank", "uvicorn.error", "asyncio")
 HEAD_SECONDS = 10.0
 """Time to send the head of a request."""
 BODY_SECONDS = 20.0
 """Time to send its body, of 64 kB at most."""
 TAKE_SECONDS = 30.0
-"""Time in which a client must take something of an answer that waits for it."""
+"""Time in which a client must read some of an answer that waits for it."""
 MOST_CONNECTIONS = 1000
 RESERVED_FILES = 300
 """Descriptors for the index, the stores and their threads."""
@@ -85,7 +85,7 @@ def make_server(app: Starlette, proxies: str = "") -> uvicorn.Server:
 
 
 class BoundedLog(logging.Filter):
-    """Lets a number of lines a second pass, so that no trouble fills the disk; says how many were left out."""
+    """Limits log lines per second, so that no fault fills the disk, and says how many lines were dropped."""
 
     def __init__(self, lines_per_second: float = 200.0, burst: float = 2000.0) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def make_room(connections: set[Any], limit: int) -> None:
-    """Let go the connections that have kept the server waiting longest, until no more than `limit` are left.
+    """Close the connections that have kept the server waiting longest, until at most `limit` are left.
 
     Connections whose request is being answered stay; where there are only such, the newest cannot be taken.
     """

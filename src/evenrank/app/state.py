@@ -26,8 +26,6 @@ from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.database.database import Database
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import forget_collection
-from evenrank.ranking.sources import forget_index
 from evenrank.trec.collection import Collection
 from evenrank.wikipedia.mediawiki.client import WikiClient
 from evenrank.wikipedia.mediawiki.settings import WikiSettings
@@ -173,8 +171,6 @@ def open_state(collection_path: Path, settings: WebSettings) -> AppState:
 
 def open_collection(collection_path: Path, settings: WebSettings, store: Database) -> AppState:
     """The state for a collection as it is on disk now, with a store that is already open."""
-    forget_collection()
-    forget_index()
     collection = Collection.open(collection_path)
     keep_id_numbers(store, collection)
     source = app_source(collection, settings.n_candidates, settings.model)

@@ -60,7 +60,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--figure", type=FILE, help="Also draw the coverage report: .pdf, .png or .svg.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 @spark_options
-@click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option("--workers", type=click.IntRange(1), default=n_cores, help="Processes; default: one for each core.")
 @click.option("--fresh", is_flag=True, help="Throw unfinished work away and start over.")
 def command(
     out: Path,
@@ -74,7 +74,7 @@ def command(
     spark_master: str | None,
     spark_remote: str | None,
     spark_pairs: tuple[str, ...],
-    workers: int | None,
+    workers: int,
     fresh: bool,
     wiki: str,
     **choices: Any,
@@ -107,7 +107,7 @@ def command(
         else:
             from evenrank.wikipedia.annotate.labeller import annotate_wikis
 
-            reports = annotate_wikis(out, inputs, settings, n_workers=workers or n_cores(), is_fresh=fresh)
+            reports = annotate_wikis(out, inputs, settings, n_workers=workers, is_fresh=fresh)
         _print_reports(out, reports)
         return
     ((name, files),) = inputs.items()
@@ -122,7 +122,7 @@ def command(
     else:
         from evenrank.wikipedia.annotate.labeller import annotate
 
-        report = annotate(out, files, settings, n_workers=workers or n_cores(), is_fresh=fresh, subjects=subjects)
+        report = annotate(out, files, settings, n_workers=workers, is_fresh=fresh, subjects=subjects)
     _print_report(out, report)
     if report.n_subjects is not None:
         what = "subject" if report.n_subjects == 1 else "subjects"

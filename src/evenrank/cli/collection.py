@@ -12,6 +12,7 @@ import evenrank
 from evenrank.cli.options import SEED, InputFile, NamedPath
 from evenrank.cli.outputs import FORCE, refuse_foreign
 from evenrank.cli.talk import say
+from evenrank.parallel import n_cores
 from evenrank.trec.own_dimension import OPTION_FORM
 
 FILE = NamedPath(path_type=Path)
@@ -108,7 +109,7 @@ def import_command(
         page_views=page_views,
         subjects=subjects,
     )
-    collection = evenrank.import_collection(folder, files, warn=_warn)
+    collection = evenrank.import_collection(folder, files, warn=_warn, workers=n_cores())
     click.echo(table_text(collection))
 
 
@@ -186,7 +187,7 @@ def generate_command(
         lambda: world_settings(world, n_pages=pages, n_topics=topics, seed=seed, with_text=text, **chosen)
     )
     faults.raise_any()
-    click.echo(table_text(evenrank.generate_collection(folder, settings)))
+    click.echo(table_text(evenrank.generate_collection(folder, settings, workers=n_cores())))
 
 
 @command.command("download")

@@ -24,7 +24,7 @@ from evenrank.measures.registry import MAIN
 )
 @WORKERS
 @click.option("--check", is_flag=True, help="Only check the file, and say what would be run.")
-def command(study: Path, output: Path | None, workers: int | None, check: bool) -> None:
+def command(study: Path, output: Path | None, workers: int, check: bool) -> None:
     """Run the study that FILE.toml describes: data, policies (tuned or fixed), measures, tests of all pairs, Pareto
     frontiers, LaTeX tables and figures, in one folder with the page `report.html`.
 

@@ -14,7 +14,6 @@ from evenrank.cli.outputs import FORCE, STDOUT, check_output, refuse_existing
 from evenrank.cli.rank import ATTENTION, CANDIDATES, FOLDER, PROTOCOL, TARGET, TOPICS, WORKERS
 from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
-from evenrank.parallel import n_cores
 
 TABLES = ("tsv", "json")
 
@@ -55,7 +54,7 @@ def command(
     attention: str | None,
     weights: str | None,
     pairs: tuple[str, ...],
-    workers: int | None,
+    workers: int,
     outputs: tuple[Path, ...],
     force: bool,
 ) -> None:
@@ -79,7 +78,7 @@ def command(
         target=target,
         attention=attention,
         settings=read_pairs(pairs),
-        workers=workers or n_cores(),
+        workers=workers,
     )
     write_outputs(found, outputs)
 

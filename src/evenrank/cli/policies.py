@@ -18,7 +18,7 @@ NAME = click.argument("names", metavar="[NAME]...", nargs=-1)
 @NAME
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(names: tuple[str, ...], form: str) -> None:
-    """List the ranking policies: tasks, settings with defaults, the paper's runs they correspond to, sources.
+    """List the ranking policies: tasks, settings with defaults, the paper's runs they reconstruct, sources.
 
     Set a policy's settings with `rank --set NAME=VALUE`.
     """
@@ -35,15 +35,15 @@ def _lines(policy: dict[str, Any]) -> Iterator[str]:
     yield f"{policy['name']}  ({tasks})"
     yield _wrapped("  ", policy["summary"])
     if policy["paper_runs"]:
-        mark = ", reconstructed from the run descriptions" if policy["reconstructed"] else ""
         settings = policy["run_settings"]
         runs = [f"{run} ({settings[run]})" if run in settings else run for run in policy["paper_runs"]]
-        yield _wrapped("  reproduces: ", ", ".join(runs) + mark)
+        yield _wrapped("  reconstructs: ", f"{', '.join(runs)} (from their descriptions)")
     if policy["near_runs"]:
         yield _wrapped("  near: ", f"{', '.join(policy['near_runs'])} ({policy['near_because']})")
     yield _wrapped("  source: ", policy["citation"])
     for setting in policy["settings"]:
-        yield _wrapped(f"  {setting['name']} = {_shown(setting['default'])}: ", _explained(setting))
+        task = f" (Task {setting['tasks'][0]})" if setting["tasks"] != policy["tasks"] else ""
+        yield _wrapped(f"  {setting['name']} = {_shown(setting['default'])}{task}: ", _explained(setting))
 
 
 def _explained(setting: dict[str, Any]) -> str:

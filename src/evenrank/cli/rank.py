@@ -18,6 +18,7 @@ from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
 from evenrank.parallel import n_cores
+from evenrank.policies.registry import DEFAULT_POLICY
 from evenrank.ranking.job import Length
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -53,7 +54,9 @@ ATTENTION = click.option(
     help="How people read: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, gerr:PERSISTENCE,SATISFACTION (a cascade) "
     "or table:FILE, a weight per line.  [default: the protocol's]",
 )
-WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
+WORKERS = click.option(
+    "--workers", type=click.IntRange(min=1), default=n_cores, help="Processes.  [default: all cores]"
+)
 
 
 @click.command("rank")
@@ -62,7 +65,7 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
 @click.option(
     "--policy",
     metavar="NAME",
-    default="optimal",
+    default=DEFAULT_POLICY,
     show_default=True,
     help="How to rank; `evenrank policies` lists the names.",
 )
@@ -84,6 +87,13 @@ WORKERS = click.option("--workers", type=click.IntRange(min=1), help="Processes.
     default="full",
     show_default=True,
     help="full: as long as the protocol asks; relevant: as many pages as are expected to be relevant.",
+)
+@click.option(
+    "--relevant",
+    "n_relevant",
+    metavar="N",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="About how many pages of a topic are relevant; a guess within a factor of three helps.  [default: estimated]",
 )
 @click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="A setting of the policy or the candidates.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
@@ -107,9 +117,10 @@ def command(
     target: str,
     attention: str | None,
     length: Length,
+    n_relevant: float | None,
     pairs: tuple[str, ...],
     seed: int,
-    workers: int | None,
+    workers: int,
     spark_master: str | None,
     spark_remote: str | None,
     spark_pairs: tuple[str, ...],
@@ -145,9 +156,10 @@ def command(
         target=target,
         length=length,
         attention=attention,
+        n_relevant=n_relevant,
         settings=read_pairs(pairs),
         seed=seed,
-        workers=workers or n_cores(),
+        workers=workers,
         command=["evenrank", *sys.argv[1:]],
         spark=asked_session(spark_master, spark_remote, spark_pairs),
     )
@@ -155,6 +167,8 @@ def command(
         warn(note)
     ranked.write(output, with_record=has_record)
     say(f"{output}: {policy} on {_ranked_topics(ranked)}")
+    if words := ranked.in_words():
+        say(words)
 
 
 def _ranked_topics(ranked: evenrank.RankedTopics) -> str:

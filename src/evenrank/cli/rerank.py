@@ -18,6 +18,7 @@ from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
 from evenrank.errors import EvenrankError
 from evenrank.io.atomic import refuse_input
+from evenrank.parallel import n_cores
 
 FORMATS = ("trec", "csv", "tsv", "json")
 
@@ -84,12 +85,15 @@ def command(
         relevance="rank" if relevance == "rank" else "score",
         settings=read_pairs(pairs),
         seed=seed,
+        workers=n_cores(),
     )
     ending = output.suffix[1:].casefold()
     write_text(render_rankings(found, form or (ending if ending in FORMATS else "trec")), output, force=force)
     for note in found.notes:
         say(f"note: {note}")
     say(repr(found).strip("<>"))
+    if words := found.in_words():
+        say(words)
 
 
 def render_rankings(found: evenrank.Reranked, form: str) -> Iterator[str]:

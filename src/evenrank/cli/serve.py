@@ -58,7 +58,7 @@ def _click_type(option: Option, types: tuple[Any, ...]) -> click.ParamType[Any]:
     return FILE if Path in types or option.read else click.BOOL if bool in types else click.STRING
 
 
-def settings_of(collection: Collection, host: str, chosen: dict[str, Any]) -> WebSettings:
+def web_settings(collection: Collection, host: str, chosen: dict[str, Any]) -> WebSettings:
     """The settings that the options describe, for a server that listens on a host."""
     from evenrank.wikipedia.mediawiki.settings import api_of
 
@@ -114,7 +114,7 @@ def command(collection: Path, port: int, host: str, proxy: str, workers: int, **
     show_log(is_quiet=is_quiet())
     opened = Collection.open(collection)
     say(f"{collection}: {len(opened):,} articles")
-    settings = settings_of(opened, host, chosen)
+    settings = web_settings(opened, host, chosen)
     if settings.subjects:
         say(f"{settings.subjects}: {len(read_subjects(settings.subjects).subjects):,} subjects without an article")
     save_facts(opened, settings.max_counted, folder=settings.facts_folder)

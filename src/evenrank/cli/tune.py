@@ -86,7 +86,7 @@ def command(
     length: int | None,
     rankings: int,
     seed: int,
-    workers: int | None,
+    workers: int,
     cache: Path | None,
     output: Path | None,
     force: bool,

@@ -16,7 +16,7 @@ MOST = 1e9
 """Largest weight, power or price; what is weighed against it counts for next to nothing long before."""
 MOST_PAGES = 100_000_000
 """Largest number of pages or ranks that a setting may ask for; the largest wiki has a tenth of them."""
-SHOWN = 60
+MAX_QUOTED = 60
 """Characters of a value that a message repeats."""
 
 
@@ -123,4 +123,4 @@ def _shown(value: float) -> str:
     """A number as short as it can be read back; a whole one in full."""
     text = f"{value:,}" if isinstance(value, int) else f"{value:g}"
     text = text if isinstance(value, int) or float(text) == value else str(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"

@@ -28,7 +28,7 @@ Ints = NDArray[np.intp]
 Gains = NDArray[np.bool_] | Floats
 
 
-class RelevantItems(Interface):
+class RelevantPages(Interface):
     """The relevant items of one query that have groups, by ascending number."""
 
     @property
@@ -44,7 +44,7 @@ class RelevantItems(Interface):
         ...
 
 
-class PublishedGroups(Interface):
+class PublishedComparison(Interface):
     """Exposure beside target with the roundings of the organisers' code, which a protocol may ask for."""
 
     def awrf(self, log_base: float) -> float: ...
@@ -134,7 +134,7 @@ class ComparedGroups:
     """Wanted exposure of all groups that are not listed, by pair."""
     unexposed_squares: Floats
     """Sum of the squares of their wanted exposures."""
-    published: PublishedGroups | None = None
+    published: PublishedComparison | None = None
     """The same groups for measures of the track that must round as the organisers' code does."""
 
 
@@ -179,9 +179,9 @@ class QueryBatch:
     """Whether the groups come in an order that means something, as bands of popularity do."""
     judged: JudgedItems | None = None
     """The relevant items with their grades."""
-    relevant_items: RelevantItems | None = None
+    relevant_items: RelevantPages | None = None
     """The relevant items of the only pair, where they are not `judged`."""
-    publish: Callable[[QueryBatch], PublishedGroups] | None = None
+    publish: Callable[[QueryBatch], PublishedComparison] | None = None
     """Compares groups as the published code does; None to sum in any order."""
     is_exact: bool = False
     """Whether sums are taken in the order and precision of the published code; only for one pair."""
@@ -471,7 +471,7 @@ class QueryView:
         return bool(self.batch.wants_nothing[0])
 
     @cached_property
-    def relevant(self) -> RelevantItems:
+    def relevant(self) -> RelevantPages:
         """The relevant items of the query one by one."""
         if self.batch.judged is not None:
             return self.batch.judged.of_one(self.batch.attention_model)
@@ -502,13 +502,13 @@ def single_view(
     n_relevant: int,
     alignment: Alignment | SparseAlignment,
     target: Floats | SparseTarget,
-    relevant: RelevantItems,
+    relevant: RelevantPages,
     drops_unknown: bool,
     is_share: bool,
     attention: Attention | None = None,
     is_ordered: bool = False,
     relevant_only: bool = False,
-    publish: Callable[[QueryBatch], PublishedGroups] | None = None,
+    publish: Callable[[QueryBatch], PublishedComparison] | None = None,
 ) -> QueryView:
     """One query whose sums are taken as the published code takes them."""
     return QueryView(

@@ -19,7 +19,7 @@ from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTyp
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 WANTED = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text"}
 """What a value of a type is called in messages."""
-SHOWN = 200
+MAX_QUOTED = 200
 """Characters of a text that a message repeats."""
 
 S = TypeVar("S")
@@ -117,7 +117,7 @@ def parse_each(owner: type, texts: Mapping[str, str]) -> tuple[dict[str, Any], l
         try:
             values[name] = parse_value(text, hints[name])
         except ValueError as error:
-            faults.append(f"{name}={text[:SHOWN]}{'…' * (len(text) > SHOWN)}: {error}")
+            faults.append(f"{name}={text[:MAX_QUOTED]}{'…' * (len(text) > MAX_QUOTED)}: {error}")
     return values, faults
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -186,7 +186,7 @@ class OwnData:
 
     def usual_measures(self) -> tuple[str, ...]:
         if self.task == 2:
-            return ("EE-L", "P")
+            return SEQUENCE_MEASURES
         most = min(self.k or math.inf, max(map(len, self._items.values())))
         return ("Score", "nDCG", "AWRF", *(f"Score@{depth}" for depth in DEPTHS if depth < most))
 
@@ -206,26 +206,9 @@ class OwnData:
         chosen = {self._query_of[query]: self._items[query] for query in queries}
         made = make_policy(policy, self.task, settings)
         found = rerank(chosen, self.groups, self.target, made, self.k, self.n_rankings, seed=seed, workers=1)
-        rankings = found.to_dict()
-        scores: Scores = {}
-        for depth, names in _by_depth(measures).items():
-            wanted = sorted(set(names.values()))
-            given = score({made.name: rankings}, self.groups, self.relevance, self.target, wanted, k=depth or self.k)
-            for measure, name in names.items():
-                by_query = given.systems[0].queries
-                scores[measure] = _defined({str(query): by_query[query][name] for query in by_query})
-        return scores
-
-
-def _by_depth(measures: Iterable[str]) -> dict[int | None, dict[str, str]]:
-    """Depth → measure as asked for → its name without the depth."""
-    found: dict[int | None, dict[str, str]] = {}
-    for measure in measures:
-        name, _, depth = measure.partition("@")
-        if depth and not depth.isdecimal():
-            raise EvenrankError(f"measure {measure}: {depth!r} is no depth (write {name}@10)")
-        found.setdefault(int(depth) if depth else None, {})[measure] = name
-    return found
+        scores = score({made.name: found.to_dict()}, self.groups, self.relevance, self.target, list(measures), k=self.k)
+        by_query = scores.systems[0].queries
+        return {name: _defined({str(query): row[name] for query, row in by_query.items()}) for name in measures}
 
 
 def _content(value: object) -> Any:

@@ -207,9 +207,9 @@ class Experiment:
 
     def write(self, folder: FilePath) -> Path:
         """The report: `report.html`, tables as LaTeX and TSV, figures where matplotlib is installed, `results.json`."""
-        from evenrank.experiments.report import write_report
+        from evenrank.experiments.report import write_study
 
-        return write_report(self, Path(folder))
+        return write_study(self, Path(folder))
 
     def __str__(self) -> str:
         from evenrank.experiments.report import scores_table, text_of

@@ -26,7 +26,7 @@ from evenrank.scoring.tables.table import Cell, Column, Table, text_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["scores_table", "text_of", "write_report"]
+__all__ = ["scores_table", "text_of", "write_study"]
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -135,7 +135,7 @@ def pareto_figure(result: Experiment, data: str, task: Task) -> Figure:
     return figure
 
 
-def write_report(result: Experiment, folder: Path) -> Path:
+def write_study(result: Experiment, folder: Path) -> Path:
     """All parts of the report in a folder; the path of its page."""
     tables, body = folder / "tables", [_introduction(result)]
     for task in dict.fromkeys(task for _, task in result.groups):

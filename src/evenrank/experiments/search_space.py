@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -14,7 +14,7 @@ from evenrank.core.records import Task
 from evenrank.core.settings import read_pairs, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError
 from evenrank.experiments.data import PolicyChoice, policy_name
-from evenrank.policies.registry import find_policy, make_policy, setting_names
+from evenrank.policies.registry import find_policy, make_policy, setting_names, setting_owners
 
 KEPT = 0.5
 """Chance that a drawn combination keeps the default of a setting: few settings matter, and most defaults make sense."""
@@ -29,7 +29,7 @@ Chosen = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Interval:
+class ValueRange:
     """Numbers between two ends, even or even on a logarithmic scale."""
 
     low: float
@@ -61,10 +61,10 @@ class Choices:
         return {"values": list(self.values)}
 
 
-Space = dict[str, Interval | Choices]
+Space = dict[str, ValueRange | Choices]
 
 
-def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None) -> Space:
+def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None, task: Task | None = None) -> Space:
     """What can be tuned of a policy: `given` values or ranges, else every number, word and switch among its settings.
 
     A list of values is drawn from; `{"low": 0.1, "high": 10, "log": true}` is a range.
@@ -72,10 +72,11 @@ def policy_space(policy: PolicyChoice, given: Mapping[str, object] | None = None
     if given:
         return _given_space(policy, given)
     entry = find_policy(policy) if isinstance(policy, str) else policy
-    if not (isinstance(entry, type) and is_dataclass(entry)):
-        return {}
-    hints = get_type_hints(entry, include_extras=True)
-    found = {one.name: _usual(hints[one.name], one.default) for one in fields(entry) if one.default is not MISSING}
+    found: dict[str, ValueRange | Choices | None] = {}
+    for owner in setting_owners(entry, task):
+        hints = get_type_hints(owner, include_extras=True)
+        settings = [one for one in fields(owner) if one.default is not MISSING]  # type: ignore[arg-type]
+        found |= {one.name: _usual(hints[one.name], one.default) for one in settings}
     return {name: values for name, values in found.items() if values is not None}
 
 
@@ -108,7 +109,7 @@ def _given_space(policy: PolicyChoice, given: Mapping[str, object]) -> Space:
                 faults.add([f"{owner}: {name}: low must be below high, and above 0 on a logarithmic scale"])
             else:
                 whole = isinstance(low, int) and isinstance(high, int)
-                space[name] = Interval(float(low), float(high), is_log, whole)
+                space[name] = ValueRange(float(low), float(high), is_log, whole)
         elif isinstance(values, Sequence) and not isinstance(values, str) and values:
             space[name] = Choices(tuple(values))
         else:
@@ -121,7 +122,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _usual(hint: Any, default: Any) -> Interval | Choices | None:
+def _usual(hint: Any, default: Any) -> ValueRange | Choices | None:
     """How values of a field other than its default are drawn, by its type and limits; None for texts and lists."""
     limits = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Range)]
     kind = get_args(hint)[0] if limits else hint
@@ -136,10 +137,10 @@ def _usual(hint: Any, default: Any) -> Interval | Choices | None:
     high = limit.most if limit.most is not None else limit.below
     if low is not None and high is not None and high <= 1.0:
         margin = 0.02 * (high - low)
-        return Interval(low + margin * (limit.least is None), high - margin * (limit.most is None))
+        return ValueRange(low + margin * (limit.least is None), high - margin * (limit.most is None))
     middle = abs(float(default)) or 1.0
     lowest = max(middle / FACTOR, low or 0.0, 1.0 if kind is int else 1e-9)
-    return Interval(lowest, max(min(middle * FACTOR, high or math.inf), lowest * 1.01), True, kind is int)
+    return ValueRange(lowest, max(min(middle * FACTOR, high or math.inf), lowest * 1.01), True, kind is int)
 
 
 def draw_settings(

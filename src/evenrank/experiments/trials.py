@@ -15,7 +15,7 @@ import orjson
 from evenrank.errors import EvenrankError
 from evenrank.experiments.data import PolicyChoice, Scores, StudyData, checksum, policy_name
 from evenrank.io.atomic import atomic_file
-from evenrank.parallel import map_batches, n_cores
+from evenrank.parallel import map_batches
 from evenrank.progress import track
 
 TRIALS = "trials"
@@ -72,11 +72,12 @@ def run_trials(
     known = {trial.key: read for trial in trials if (read := _read(folder, trial)) is not None}
     missing = list({trial.key: trial for trial in trials if trial.key not in known}.values())
     is_installed = all(isinstance(trial.policy, str) for trial in missing)  # other processes find a policy by its name
-    n_workers = min(workers or n_cores(), len(missing)) if is_installed else 1
+    n_workers = min(workers or 1, len(missing)) if is_installed else 1
     finished: Iterator[TrialScores] = map_batches(run_trial, missing, n_workers)
     for trial, found in zip(missing, track(finished, label, len(missing), "trial"), strict=True):
         known[trial.key] = found
-        _write(folder, trial, found)
+        if folder is not None and not found.error:  # what failed for want of an index, say, is tried again
+            _write(folder, trial, found)
     return [known[trial.key] for trial in trials]
 
 
@@ -100,14 +101,12 @@ def _read(folder: Path | None, trial: Trial) -> TrialScores | None:
         return None
     try:
         record = orjson.loads(_path(folder, trial).read_bytes())
-        return TrialScores(record["scores"], record["error"])
+        return TrialScores(record["scores"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
-    if folder is None:
-        return
+def _write(folder: Path, trial: Trial, found: TrialScores) -> None:
     path = _path(folder, trial)
     path.parent.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
@@ -116,7 +115,6 @@ def _write(folder: Path | None, trial: Trial, found: TrialScores) -> None:
         "settings": dict(trial.settings),
         "n_queries": len(trial.queries),
         "seed": trial.seed,
-        "error": found.error,
         "scores": found.scores,
     }
     with atomic_file(path) as file:

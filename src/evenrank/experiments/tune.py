@@ -35,7 +35,7 @@ METHODS: dict[str, str] = {
 ETA = 3
 """Successive halving: from round to round a third of the combinations stays, on three times the queries."""
 MAX_BUDGET = 10_000
-SHOWN = 10
+MAX_ROWS = 10
 """Combinations that a printed result lists."""
 
 
@@ -128,7 +128,7 @@ class Tuned:
         whole = {one.settings: one for one in self.tried if one.n_queries == len(self.queries)}
         ordered = sorted(whole.values(), key=lambda one: (math.isnan(one.value), sign * one.value))
         columns = (Column("value", digits=4), Column("settings"))
-        rows: list[tuple[Cell, ...]] = [(one.value, shown_settings(one.settings)) for one in ordered[:SHOWN]]
+        rows: list[tuple[Cell, ...]] = [(one.value, shown_settings(one.settings)) for one in ordered[:MAX_ROWS]]
         caption = f"{self.policy} on {len(self.queries)} training queries of {self.data}: " + ", ".join(self.measures)
         return Table(columns, tuple(rows), caption)
 
@@ -172,7 +172,7 @@ class TuneTask:
 
     @cached_property
     def space(self) -> Space:
-        space = policy_space(self.policy, self.given)
+        space = policy_space(self.policy, self.given, self.data.task)
         return {name: values for name, values in space.items() if name not in self.fixed}
 
     @cached_property

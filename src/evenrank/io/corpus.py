@@ -24,7 +24,7 @@ from evenrank.io.content import ParsedBatch, RawBatch, read_head
 from evenrank.io.faults import FaultLog
 
 LARGEST_PAGE_ID = 2**31 - 1
-SHOWN = 60
+MAX_QUOTED = 60
 """Characters of a broken record that its fault shows."""
 
 
@@ -85,7 +85,7 @@ def _load(record: bytes) -> tuple[Any, bool]:
             raise ValueError("no object")
         return json.loads(record.decode("utf-8", "replace"), strict=False), True
     except (ValueError, RecursionError) as error:
-        shown = record[:SHOWN].decode("utf-8", "replace")
+        shown = record[:MAX_QUOTED].decode("utf-8", "replace")
         raise _BrokenRecordError(f"no JSON: {error}; the line starts with {shown!r}") from None
 
 
@@ -160,7 +160,7 @@ def _repaired(text: str) -> str:
 
 
 def _describe(value: object) -> str:
-    return "missing" if value is None else repr(value)[:SHOWN]
+    return "missing" if value is None else repr(value)[:MAX_QUOTED]
 
 
 PAGE_END = b"</page>"

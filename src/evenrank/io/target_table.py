@@ -19,7 +19,7 @@ MAX_CELLS = 100_000
 """Most groups that the dimensions of a table may have together."""
 MAX_FAULTS = 20
 """Faults of a table that are listed; the others are counted."""
-SHOWN = 100
+MAX_QUOTED = 100
 """Characters of a cell that a message repeats."""
 OF_MAPPING = "target"
 """What faults call a table that is in no file."""
@@ -75,13 +75,15 @@ def _product(given: Mapping[str, object], known: Mapping[str, Dimension]) -> tup
     faults: list[Fault] = []
     parts: list[Shares] = []
     for name, shares in given.items():
-        place = f"{OF_MAPPING}, {name!s:.{SHOWN}}"
+        place = f"{OF_MAPPING}, {name!s:.{MAX_QUOTED}}"
         if name not in known:
             faults.append(
-                Fault(OF_MAPPING, 0, f"no dimension {str(name)[:SHOWN]!r}", f"choose from {', '.join(known)}")
+                Fault(OF_MAPPING, 0, f"no dimension {str(name)[:MAX_QUOTED]!r}", f"choose from {', '.join(known)}")
             )
         elif not isinstance(shares, Mapping):
-            faults.append(Fault(place, 0, f"{repr(shares)[:SHOWN]} is not a dict", "give its groups and their shares"))
+            faults.append(
+                Fault(place, 0, f"{repr(shares)[:MAX_QUOTED]} is not a dict", "give its groups and their shares")
+            )
         else:
             rows, wrong = _rows_of(place, shares.items())
             space = GroupSpace((known[name],))
@@ -107,8 +109,8 @@ def _rows_of(place: str, given: Iterable[tuple[str, object]]) -> tuple[list[Shar
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not 0.0 <= number <= 1.0:
-            shown = f"{number:g}" if math.isfinite(number) else repr(share)[:SHOWN]
-            faults.append(Fault(place, 0, f"the share of {str(group)[:SHOWN]} is {shown}", "give one from 0 to 1"))
+            shown = f"{number:g}" if math.isfinite(number) else repr(share)[:MAX_QUOTED]
+            faults.append(Fault(place, 0, f"the share of {str(group)[:MAX_QUOTED]} is {shown}", "give one from 0 to 1"))
         rows.append(ShareRow(0, str(group).strip(), number))
     return rows, faults
 
@@ -134,7 +136,7 @@ def _repeated(place: str, rows: Sequence[ShareRow]) -> Iterator[Fault]:
     seen: set[str] = set()
     for row in rows:
         if row.group.casefold() in seen:
-            yield Fault(place, row.line, f"{row.group[:SHOWN]} again", "name each group once")
+            yield Fault(place, row.line, f"{row.group[:MAX_QUOTED]} again", "name each group once")
         seen.add(row.group.casefold())
 
 
@@ -156,10 +158,10 @@ def _read_rows(path: Path) -> tuple[list[ShareRow], list[Fault]]:
         try:
             group, share = cells[0].strip(), float(cells[1])
         except (IndexError, ValueError):
-            faults.append(Fault(str(path), number, f"{'  '.join(cells)[:SHOWN]!r}", "give a group and its share"))
+            faults.append(Fault(str(path), number, f"{'  '.join(cells)[:MAX_QUOTED]!r}", "give a group and its share"))
             continue
         if not 0.0 <= share <= 1.0:
-            found = f"the share of {group[:SHOWN]} is {share:g}"
+            found = f"the share of {group[:MAX_QUOTED]} is {share:g}"
             faults.append(Fault(str(path), number, found, "give one from 0 to 1"))
         rows.append(ShareRow(number, group, share))
     return rows, faults
@@ -180,7 +182,7 @@ def _space_of(
     space = GroupSpace(tuple(chosen))
     names = [dimension.name for dimension in chosen]
     if len(set(names)) < len(names) or space.n_groups > MAX_CELLS:
-        found_there = f"{first[:SHOWN]!r} joins groups of {', '.join(names)}"
+        found_there = f"{first[:MAX_QUOTED]!r} joins groups of {', '.join(names)}"
         return GroupSpace(()), [Fault(place, number, found_there, "join groups of two or three dimensions by |")]
     return space, list(_unknown_groups(place, rows, space))
 
@@ -190,4 +192,4 @@ def _unknown_groups(place: str, rows: Sequence[ShareRow], space: GroupSpace) -> 
     choices = ", ".join(space.names[:9]) + (", …" if space.n_groups > 9 else "")
     for row in rows:
         if row.group.casefold() not in known:
-            yield Fault(place, row.line, f"no group {row.group[:SHOWN]!r}", f"choose from {choices}")
+            yield Fault(place, row.line, f"no group {row.group[:MAX_QUOTED]!r}", f"choose from {choices}")

@@ -15,6 +15,9 @@ from evenrank.measures.measure import Measure, lifted
 
 LEAST = 1e-300
 """Stands for a sum of 0 in a division."""
+MOST_IN_RATIO = 10
+"""Wanted groups over which DTR and DIR are defined: enough for one dimension of continents or genders. The limit is a
+choice of ours; on the golden data of 2021 DTR is 0 on 53 of 54 rankings over 31 intersections of the two."""
 
 
 def ee_loss(exposure: Floats, target: Floats) -> float:
@@ -153,8 +156,9 @@ def _worst_to_best(batch: QueryBatch, given: Floats) -> Floats:
     """Smallest over largest of given / wanted of each pair, over the wanted groups; 1 when all are served alike.
 
     A group that gets nothing counts only if its share of the target is at least that of the last rank in the attention:
-    no ranking of this length could give a smaller group its share, and among dozens of groups there is always one, so
-    that every ratio would be 0. With fewer than two groups left, or when they get nothing, the ratio is undefined.
+    no ranking of this length could give a smaller group its share. With fewer than two groups left, or when they get
+    nothing, the ratio is undefined; so it is over more than `MOST_IN_RATIO` wanted groups, where some group is nearly
+    always left without exposure and the ratio is 0 whatever the ranking.
     """
     if isinstance(batch.full_target, SparseTarget):
         return np.full(batch.n_pairs, math.nan)  # groups without exposure are not listed
@@ -165,7 +169,7 @@ def _worst_to_best(batch: QueryBatch, given: Floats) -> Floats:
     is_counted = (batch.target > 0.0) & ((batch.exposure > 0.0) | (share >= (last / attention)[:, None]))
     rates = np.divide(given, batch.target, out=np.zeros_like(given), where=is_counted)
     worst, best = np.where(is_counted, rates, math.inf).min(axis=1, initial=math.inf), rates.max(axis=1, initial=0.0)
-    is_defined = (is_counted.sum(axis=1) >= 2) & (best > 0.0)
+    is_defined = (is_counted.sum(axis=1) >= 2) & (best > 0.0) & ((batch.target > 0.0).sum(axis=1) <= MOST_IN_RATIO)
     return np.asarray(np.divide(worst, best, out=np.full(batch.n_pairs, math.nan), where=is_defined))
 
 
@@ -323,7 +327,7 @@ EXPOSURE_RATIO = Measure(
     name="DTR",
     tasks=(1, 2),
     label="exposure of the worst-served group for what it should get, against the best-served one",
-    formula="min (ε / ε*) / max (ε / ε*), over groups with exposure or a share of at least one rank",
+    formula="min (ε / ε*) / max (ε / ε*), over up to 10 groups with exposure or a share of at least one rank",
     higher_is_better=True,
     low=0.0,
     high=1.0,
@@ -337,7 +341,7 @@ IMPACT_RATIO = Measure(
     name="DIR",
     tasks=(1, 2),
     label="the same for exposure of relevant pages alone",
-    formula="min (ε of relevant pages / ε*) / max, over groups with exposure or a share of at least one rank",
+    formula="min (ε of relevant pages / ε*) / max, over the same groups as DTR",
     higher_is_better=True,
     low=0.0,
     high=1.0,

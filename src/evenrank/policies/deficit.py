@@ -1,4 +1,4 @@
-"""`deficit`: relevance plus how many pages the page's groups are still owed."""
+"""Methods that make up what groups are owed: page by page (`deficit`), and by swaps in a finished list (`swap`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import PageCount, PageCountOrAll, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
+from evenrank.policies.diversification import counted_rows
 from evenrank.policies.greedy import TypeQueues, fill_columns, fill_row
+from evenrank.policies.optimal.compound import CompoundProblem
+from evenrank.policies.optimal.exchange import improve
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.policies.shares import counted_rows
+from evenrank.policies.relevance import relevance_order, repeat_ranking
 
 
 class OwedPages:
@@ -82,3 +85,42 @@ class Deficit(CheckedPolicy):
             owed = OwedPages(rows, target.values, self.window, n_owed, self.weight)
             rankings = [fill_row(queues, owed, request.length) for _ in range(request.n_rankings)]
         return Rankings(np.array(rankings, np.intp).reshape(request.n_rankings, -1))
+
+
+N_EVALUATED = 16
+"""Exchanges that are evaluated exactly in each step, those that look best to the second order."""
+LEAST_GAIN = 1e-7
+"""Relative gain below which an exchange is not worth making."""
+
+
+@dataclass(frozen=True)
+class Swap(CheckedPolicy):
+    """The best pair swaps of relevance × fairness, over all pairs in the ranking and outside it."""
+
+    name: ClassVar[str] = "swap"
+    tasks: ClassVar[tuple[Task, ...]] = (1,)
+    paper_runs: ClassVar[tuple[str, ...]] = ("1step_pair", "2step_pair")
+    citation: ClassVar[str] = "the track's overview; pair swaps as in local search for assignment problems"
+
+    n_swaps: PageCountOrAll = 100
+    """Exchanges at most."""
+    fairness: Weight = 1.0
+    """Power of fairness in the product relevance × fairness."""
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        depth = min(request.length, len(candidates))
+        if not depth:
+            return repeat_ranking(relevance_order(candidates), request)
+        problem = CompoundProblem.of(
+            counted_rows(candidates, target, request, candidates.alignment),
+            candidates.alignment.page_type,
+            candidates.relevance,
+            target.values,
+            request.weights(depth),
+            fairness=self.fairness,
+        )
+        by_relevance = relevance_order(candidates)[None, :depth]
+        (ranking,) = improve(problem, by_relevance, depth, N_EVALUATED, self.n_swaps, LEAST_GAIN)
+        return repeat_ranking(ranking, request)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import PageCount, Range, Share, Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.policies.optimisation.permutohedron import best_ranking, project
-from evenrank.policies.plackett_luce import log_weights, plackett_luce
+from evenrank.policies.optimal.permutohedron import best_ranking, project
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
+from evenrank.policies.sequences import log_weights, plackett_luce
 
 LEAST_SHARE = 1e-3
 """Exposure, as a share of what a group is due, below which its welfare no longer falls; keeps the slope finite."""

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from evenrank.core.allowed import Weight
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
+from evenrank.policies.diversification import counted_rows
 from evenrank.policies.greedy import TypeQueues, fill_row
-from evenrank.policies.optimisation.divergence import total_divergence
+from evenrank.policies.optimal.compound import total_divergence
 from evenrank.policies.policy import Candidates, CheckedPolicy, Rankings, Request
-from evenrank.policies.shares import counted_rows
 
 
 class PrefixScore:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,7 +16,7 @@ from evenrank.core.allowed import setting_faults
 from evenrank.core.exposure import LOG, Attention
 from evenrank.core.records import Task
 from evenrank.core.target import EstimatedTarget
-from evenrank.errors import EvenrankError
+from evenrank.errors import Collected, EvenrankError, UnknownNameError
 from evenrank.retrieval.learn.relevant_count import RelevantCount
 
 LEAST_ATTENTION = 1e-6
@@ -140,7 +141,7 @@ class Policy(Protocol):
     tasks: ClassVar[tuple[Task, ...]]
     """Tasks it serves."""
     paper_runs: ClassVar[tuple[str, ...]]
-    """Runs of the paper's tables that it reproduces."""
+    """Runs of the paper's tables whose method it reconstructs from their descriptions; their scores are not its own."""
     citation: ClassVar[str]
     """Where the method comes from."""
 
@@ -169,10 +170,46 @@ class CheckedPolicy:
             raise EvenrankError("\n".join(f"{self.name}: {fault}" for fault in faults))
 
 
+class PolicyByTask:
+    """One name for policies of several tasks, each with settings of its own; the task of a request says which ranks."""
+
+    name: ClassVar[str]
+    of_task: ClassVar[Mapping[Task, type[Policy]]]
+    """The policy of each task; its fields are the settings."""
+    former_settings: ClassVar[Mapping[str, str]] = {}
+    """Settings of earlier versions that are still accepted and have no effect, and what to do instead."""
+
+    def __init__(self, **settings: Any) -> None:
+        known = {task: [field.name for field in fields(owner)] for task, owner in self.of_task.items()}  # type: ignore[arg-type]
+        names = sorted({name for of_task in known.values() for name in of_task})
+        for name in [name for name in settings if name in self.former_settings]:
+            reason = self.former_settings[name]
+            warnings.warn(f"the setting {name} of {self.name} has no effect: {reason}", FutureWarning, stacklevel=2)
+            del settings[name]
+        if unknown := [name for name in settings if name not in names]:
+            raise EvenrankError("\n".join(str(UnknownNameError("setting", name, names)) for name in unknown))
+        faults = Collected()
+        self._by_task: dict[Task, Policy | None] = {}
+        for task, owner in self.of_task.items():
+            own = {name: value for name, value in settings.items() if name in known[task]}
+            self._by_task[task] = faults.check(partial(owner, **own))
+        faults.raise_any()
+
+    def for_task(self, task: Task) -> Policy:
+        """The policy of a task, with those of the settings that it has."""
+        policy = self._by_task[task]
+        assert policy is not None
+        return policy
+
+    def rank(
+        self, candidates: Candidates, target: EstimatedTarget, request: Request, rng: np.random.Generator
+    ) -> Rankings:
+        """The rankings of the policy for the task that is asked for."""
+        return self.for_task(request.task).rank(candidates, target, request, rng)
+
+
 def settings_of(policy: object) -> dict[str, Any]:
     """The settings of a policy, by name; none of one that is no dataclass."""
-    from dataclasses import asdict, is_dataclass
-
     return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
 
 

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, TypeGuard
 
 from evenrank.core.records import Task
-from evenrank.core.settings import Setting, Settings, describe_settings, make_settings, setting_texts
+from evenrank.core.settings import Settings, describe_settings, make_settings, setting_texts
 from evenrank.errors import Collected, EvenrankError, UnknownNameError, WrongTypeError
 from evenrank.plugins import Registry
-from evenrank.policies.best_of import BestOf
-from evenrank.policies.controller import Controller
-from evenrank.policies.deficit import Deficit
-from evenrank.policies.det_const_sort import DetConstSort
-from evenrank.policies.epsilon_greedy import EpsilonGreedy
+from evenrank.policies.deficit import Deficit, Swap
+from evenrank.policies.diversification import ExposureDisparity, Proportional, RelevanceShare
 from evenrank.policies.expected_exposure import Expohedron, FrankWolfe, PLRank
-from evenrank.policies.exposure_disparity import ExposureDisparity
-from evenrank.policies.exposure_lp import ExposureLP
-from evenrank.policies.fa_ir import FaIr
-from evenrank.policies.filter import Filter
-from evenrank.policies.fusion import Fusion
 from evenrank.policies.greedy_measure import Greedy
-from evenrank.policies.inferred import Inferred
-from evenrank.policies.inner import inner_policies
-from evenrank.policies.mmr import MMR
+from evenrank.policies.mixtures import BestOf, Filter, Fusion, Inferred, Union, inner_policies
 from evenrank.policies.optimal import Optimal
-from evenrank.policies.plackett_luce import PlackettLuce
-from evenrank.policies.policy import Policy
-from evenrank.policies.proportional import Proportional
-from evenrank.policies.relevance import Relevance
-from evenrank.policies.relevance_share import RelevanceShare
-from evenrank.policies.swap import Swap
-from evenrank.policies.union import Union
+from evenrank.policies.policy import Policy, PolicyByTask
+from evenrank.policies.relevance import MMR, EpsilonGreedy, Relevance
+from evenrank.policies.rerankers import DetConstSort, ExposureLP, FaIr
+from evenrank.policies.sequences import Controller, PlackettLuce
 
 _ALL: tuple[type[Policy], ...] = (
     Relevance,
@@ -61,6 +49,8 @@ _ALL: tuple[type[Policy], ...] = (
 )
 PolicyEntry = type[Policy] | Policy
 """A policy class, whose fields are its settings, or a policy object that is ready to rank."""
+DEFAULT_POLICY = Optimal.name
+"""The policy of `rank` and `rerank` unless another one is asked for."""
 
 
 def _adopt(offered: object) -> tuple[str, PolicyEntry]:
@@ -117,7 +107,7 @@ def make_policy(
     faults = Collected()
     entry = policy
     faults.check(lambda: _check_task(entry, task))
-    made = faults.check(lambda: _with_settings(entry, texts, served or {}, other_settings))
+    made = faults.check(lambda: _with_settings(entry, task, texts, served or {}, other_settings))
     if made is not None and task is not None:
         faults.add(task_faults(made, task))
     faults.raise_any()
@@ -130,32 +120,55 @@ def _pairs(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def setting_names(policy: str | PolicyEntry) -> frozenset[str]:
-    """Names of the settings that a policy takes; none for an unknown name, and for an object."""
+def setting_owners(entry: PolicyEntry, task: Task | None = None) -> list[type[Policy]]:
+    """The classes whose fields are the settings of a policy: of the task, or of every task."""
+    if isinstance(entry, type) and issubclass(entry, PolicyByTask):
+        return [owner for of_task, owner in entry.of_task.items() if task in (None, of_task)]
+    return [entry] if isinstance(entry, type) and is_dataclass(entry) else []
+
+
+def setting_names(policy: str | PolicyEntry, task: Task | None = None) -> frozenset[str]:
+    """Names of the settings that a policy takes, in any task or in one; none for an unknown name or an object."""
     entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
-    return (
-        frozenset(field.name for field in fields(entry))
-        if isinstance(entry, type) and is_dataclass(entry)
-        else frozenset()
-    )
+    owners = [] if entry is None else setting_owners(entry, task)
+    return frozenset(field.name for owner in owners for field in fields(owner))  # type: ignore[arg-type]
+
+
+def idle_settings(policy: str | PolicyEntry, task: Task, names: Iterable[str]) -> dict[str, str]:
+    """Those of the settings that are accepted and do nothing in a task, and why."""
+    entry = POLICIES.get(policy.partition(":")[0].strip()) if isinstance(policy, str) else policy
+    former, own, known = getattr(entry, "former_settings", {}), setting_names(policy, task), setting_names(policy)
+    elsewhere = {name: f"it is not a setting of Task {task}" for name in names if name in known - own}
+    return {**{name: former[name] for name in names if name in former}, **elsewhere}
 
 
 def _with_settings(
-    entry: PolicyEntry, texts: Mapping[str, str], served: Mapping[str, object], other_settings: Iterable[str]
+    entry: PolicyEntry,
+    task: Task | None,
+    texts: Mapping[str, str],
+    served: Mapping[str, object],
+    other_settings: Iterable[str],
 ) -> Policy:
     if not isinstance(entry, type):
         if texts:
             raise EvenrankError(f"settings of a policy object cannot be set again: {', '.join(texts)}")
-        return entry
+        return entry if task is None or not isinstance(entry, PolicyByTask) else entry.for_task(task)
     faults, names = Collected(), setting_names(entry)
+    accepted = names | set(getattr(entry, "former_settings", ()))
     choices = [*sorted(names), *sorted(set(other_settings) - names)]
-    faults.add(str(UnknownNameError("setting", name, choices)) for name in texts if name not in names)
-    own = {name: text for name, text in texts.items() if name in names}
-    defaults = {name: value for name, value in served.items() if name in names}
-    made = faults.check(lambda: make_settings(entry, own, defaults) if is_dataclass(entry) else entry())
+    faults.add(str(UnknownNameError("setting", name, choices)) for name in texts if name not in accepted)
+    parts = [faults.check(partial(_make, owner, texts, served)) for owner in setting_owners(entry, task)]
     faults.raise_any()
-    assert made is not None
-    return made
+    if len(parts) == 1 and parts[0] is not None:
+        return parts[0]
+    return entry(**{name: getattr(part, name) for part in parts for name in texts if hasattr(part, name)})
+
+
+def _make(owner: type[Policy], texts: Mapping[str, str], served: Mapping[str, object]) -> Policy:
+    """A policy with those of the settings that it has."""
+    names = setting_names(owner)
+    own = {name: text for name, text in texts.items() if name in names}
+    return make_settings(owner, own, {name: value for name, value in served.items() if name in names})
 
 
 def task_faults(policy: Policy, task: Task) -> Iterator[str]:
@@ -170,7 +183,7 @@ def task_faults(policy: Policy, task: Task) -> Iterator[str]:
 
 def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
     """The facts of a policy as plain data, for lists and documentation."""
-    settings: list[Setting] = describe_settings(owner) if isinstance(owner, type) and is_dataclass(owner) else []
+    settings = [(of_task, setting) for of_task in setting_owners(owner) for setting in describe_settings(of_task)]
     return {
         "name": owner.name,
         "tasks": list(owner.tasks),
@@ -178,17 +191,18 @@ def describe_policy(owner: PolicyEntry) -> dict[str, Any]:
         "settings": [
             {
                 "name": setting.name,
+                "tasks": list(of_task.tasks),
                 "default": setting.default,
                 "choices": list(setting.choices),
                 "allowed": setting.allowed,
                 "explanation": setting.explanation,
             }
-            for setting in settings
+            for of_task, setting in settings
         ],
         "paper_runs": list(getattr(owner, "paper_runs", ())),
         "run_settings": dict(getattr(owner, "run_settings", {})),
         "near_runs": list(getattr(owner, "near_runs", ())),
         "near_because": str(getattr(owner, "near_because", "")),
-        "reconstructed": bool(getattr(owner, "reconstructed", False)),
+        "reconstructed": bool(getattr(owner, "paper_runs", ())),
         "citation": str(getattr(owner, "citation", "")),
     }

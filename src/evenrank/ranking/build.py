@@ -1,35 +1,49 @@
-"""From the pages a source found to what a policy takes: candidates with groups and work, and an estimated target."""
+"""From the pages a source found to what a policy takes: candidates with groups and work, and an estimated target.
+
+Training topics teach two things about estimated targets: how far to trust small probabilities, and which groups search
+brings up more often than they are relevant. One rule for the second: over many training topics, the mean estimated
+target is the mean wanted target. A bias that all topics share would otherwise be most of what any policy misses, and a
+policy that misses its target by chance could come out nearer to the truth than one that meets it. The odds of groups go
+into the estimated target alone, which is a total, and never into the relevance of a page: no page is more or less
+relevant for the group it is in.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Literal
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.alignment import align
-from evenrank.core.allowed import PageCount, Range
+from evenrank.core.allowed import MOST_PAGES, PageCount, Range
 from evenrank.core.concentration import FINER, Concentration, concentrations
 from evenrank.core.exposure import Attention, parse_attention
 from evenrank.core.groups import UNKNOWN_MASK, GroupSpace
 from evenrank.core.records import NO_CLASS, Task
 from evenrank.core.target import EstimatedTarget
 from evenrank.errors import EvenrankError
-from evenrank.policies.policy import Beliefs, Candidates
+from evenrank.policies.policy import Beliefs, Candidates, TrainingTopic
 from evenrank.ranking.groups import beliefs_about, cells_within, is_within, masks_within, restricted_dimensions
 from evenrank.ranking.sources import Found
-from evenrank.ranking.text_vectors import page_vectors
 from evenrank.ranking.undisclosed import expected_groups, parse_undisclosed
+from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.trec.collection import Collection
-from evenrank.trec.target_choice import TRACK_TARGET, TargetChoice, estimated_target, page_mass
+from evenrank.trec.target_choice import TRACK_TARGET, TargetChoice, estimated_target, group_mass, page_mass
 
 FIELD_PAGES = 100
 """Pages, the most relevant ones, that say what a topic's field is: at least these, and twice as many as are expected
 to be relevant. Thousands of pages that are hardly relevant would hide that a field is all in one place."""
 
+MOST_OPEN = 0.999
+"""Share of the candidates of uncertain relevance that can be relevant together."""
+MOST_SHIFT, SHIFT_STEPS = 40.0, 60
+"""How far log-odds are shifted beyond even odds, and bisection steps."""
 MOST_SHARPNESS = 20.0
 """Power above which nothing but the surest pages would count in a target; what is learned is 5 at most."""
 
@@ -67,6 +81,9 @@ class BuildSettings:
     keep_to_subject: bool = True
     """Of a query: only pages that are about its subject are ranked fairly, as in the web app, and a list that must be
     longer has the others below them, in the order by relevance; false ranks everything found."""
+    n_relevant: Annotated[float, Range(least=0.0, most=MOST_PAGES)] = 0.0
+    """About how many pages of a topic are relevant: the probabilities are shifted until they sum to it, for the order
+    alone, because a target needs the mean over all pages that may be relevant; 0 leaves them as they are estimated."""
     target: TargetChoice = TRACK_TARGET
     """Where the target comes from: track, field, equal, world, or a table."""
     attention: str = "log"
@@ -116,7 +133,29 @@ def build_candidates(
         else:
             beliefs = beliefs_about(collection, rows, space, settings.scored, target, mass)
         candidates = replace(candidates, beliefs=beliefs)
+    if settings.n_relevant > 0.0 and len(candidates):
+        relevance = shift_to_sum(candidates.relevance, settings.n_relevant)
+        candidates = replace(candidates, relevance=relevance, n_relevant=None)
     return candidates, target
+
+
+def shift_to_sum(probabilities: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Probabilities whose log-odds are all shifted by what makes them sum to `total`, or to nearly as many as there
+    are; what is impossible or certain stays so."""
+    is_open = (probabilities > 0.0) & (probabilities < 1.0)
+    n_open = int(is_open.sum())
+    wanted = min(total - float(probabilities[~is_open].sum()), MOST_OPEN * n_open)
+    if not n_open or wanted <= 0.0:
+        return probabilities
+    odds = np.log(probabilities[is_open]) - np.log1p(-probabilities[is_open])
+    low, high = -float(odds.max()) - MOST_SHIFT, MOST_SHIFT - float(odds.min())
+    for _ in range(SHIFT_STEPS):
+        middle = 0.5 * (low + high)
+        is_low = float((1.0 / (1.0 + np.exp(-odds - middle))).sum()) < wanted
+        low, high = (middle, high) if is_low else (low, middle)
+    shifted = probabilities.copy()
+    shifted[is_open] = 1.0 / (1.0 + np.exp(-odds - high))
+    return shifted
 
 
 def within_groups(collection: Collection, found: Found, settings: BuildSettings) -> Found:
@@ -209,3 +248,107 @@ def _work_needed(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.f
     work = np.where(rows >= 0, 1.0 - collection.quality_score[rows].astype(np.float64), np.nan)
     known = np.isfinite(work)
     return np.where(known, work, work[known].mean() if known.any() else 0.5)
+
+
+N_CELLS = 256
+"""Length of a vector."""
+_WORD = re.compile(r"\w+")
+
+
+def page_vectors(collection: Collection, rows: NDArray[np.intp]) -> NDArray[np.float32] | None:
+    """Vectors of the pages' titles and of what the index keeps of their text; None when neither is there."""
+    titles = collection.titles
+    if titles is None:
+        return None
+    texts = [titles[int(row)] if row >= 0 else "" for row in rows]
+    if index_folder(collection).exists():
+        page_ids = collection.page_ids[np.maximum(rows, 0)].tolist()
+        stored = open_index(collection).stored(page_ids)
+        texts = [
+            f"{text} {page.opening}" if page is not None and row >= 0 else text
+            for text, page, row in zip(texts, stored, rows, strict=True)
+        ]
+    return text_vectors(texts)
+
+
+def text_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """One vector of length 1 for each text: hashed words, rare ones among these texts weighing more.
+
+    A text without words gets a vector of zeros, which is similar to nothing.
+    """
+    words = [sorted({crc32(word.encode()) for word in _WORD.findall(text.casefold())}) for text in texts]
+    page = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in words])
+    codes = np.array([code for of_text in words for code in of_text], np.int64)
+    _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rarity = np.log((1.0 + len(texts)) / counts)[inverse] if len(codes) else np.empty(0)
+    signs = np.where(codes >> 16 & 1, 1.0, -1.0)
+    cells = np.bincount(page * N_CELLS + codes % N_CELLS, signs * rarity, minlength=len(texts) * N_CELLS)
+    vectors = cells.reshape(len(texts), N_CELLS)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0.0, lengths, 1.0), np.float32)
+
+
+SHARPNESS = tuple(round(0.5 + 0.1 * step, 1) for step in range(46))
+"""Powers of the probabilities that are tried: 0.5 to 5."""
+PRIOR_TOPICS = 0.25
+"""Weight of "as search brings it up" in the odds of a group, in topics that are all about it: odds of rare groups stay
+near 1, and no group is ruled out because a few topics happen to have no relevant page of it."""
+N_ROUNDS = 4
+"""Rounds of matching; the odds hardly move after the third."""
+
+
+def learn_target(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> BuildSettings:
+    """The settings with sharpness and odds filled in for which estimated targets are nearest to the wanted ones.
+
+    What the settings fix already stays as it is; without topics nothing is corrected.
+    """
+    if not training:
+        return replace(settings, sharpness=settings.sharpness or 1.0)
+    powers = (settings.sharpness,) if settings.sharpness > 0.0 else SHARPNESS
+    tried = [_with_odds(training, task, replace(settings, sharpness=power)) for power in powers]
+    return min(tried, key=lambda chosen: _target_loss(training, task, chosen))
+
+
+def _with_odds(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> BuildSettings:
+    if settings.group_odds == "none" or settings.odds:
+        return settings
+    counted = np.ones(training[0].wanted.space.n_groups)
+    counted[0] = settings.keep_unknown or task == 2
+    wanted = np.array([topic.relevant_mass * counted for topic in training])
+    believed = np.array([_believed_mass(topic, task, settings) * counted for topic in training])
+    return replace(settings, odds=tuple(group_odds(believed, wanted).tolist()))
+
+
+def _believed_mass(topic: TrainingTopic, task: Task, settings: BuildSettings) -> NDArray[np.float64]:
+    candidates = topic.candidates
+    relevance = candidates.relevance**settings.sharpness
+    return group_mass(task, relevance, candidates.quality_class, candidates.alignment, settings.attention_model)
+
+
+def group_odds(believed: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A factor for each group by which the mean shares of the believed masses become those of the wanted ones, as far
+    as the topics say enough about the group.
+
+    Both are topic by group. Shares are of a topic's total, so a factor moves all groups, and matching takes rounds.
+    """
+    odds, true = np.ones(believed.shape[1]), _shares(wanted).sum(axis=0)
+    for _ in range(N_ROUNDS):
+        found = _shares(believed * odds).sum(axis=0)
+        matched = odds * (true + PRIOR_TOPICS) / (found + PRIOR_TOPICS * odds)
+        odds = np.where(found > 0.0, matched, 1.0)
+    return odds
+
+
+def _shares(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row as parts of its total; rows without mass stay zero."""
+    totals = masses.sum(axis=1, keepdims=True)
+    return masses / np.where(totals > 0.0, totals, 1.0)
+
+
+def _target_loss(training: Sequence[TrainingTopic], task: Task, settings: BuildSettings) -> float:
+    """Mean squared distance of the estimated targets from the wanted ones."""
+    misses = [
+        target_of(topic.candidates, task, topic.wanted.space, settings).values - topic.wanted.values
+        for topic in training
+    ]
+    return float(np.mean([miss @ miss for miss in misses]))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -23,13 +21,13 @@ from evenrank.ranking.build import (
     BuildSettings,
     build_candidates,
     field_concentrations,
+    learn_target,
     make_candidates,
     target_of,
     within_groups,
 )
-from evenrank.ranking.sources import CandidateSource, Found, SearchSource
+from evenrank.ranking.sources import CandidateSource, Found, SearchSource, Session
 from evenrank.ranking.subject import DividedPages, divide_by_subject
-from evenrank.ranking.target_learning import learn_target
 from evenrank.spark import map_on_spark
 from evenrank.trec.collection import Collection
 from evenrank.trec.target_choice import group_mass
@@ -42,6 +40,8 @@ TOPICS_AT_ONCE = 4
 
 
 Length = Literal["full", "relevant"]
+SUM_DECIMALS = 6
+"""Of a sum of probabilities; those that were made to sum to twelve are twelve pages."""
 LEAST_LENGTH = 10
 """Pages that a ranking has even if fewer are expected to be relevant."""
 
@@ -56,7 +56,7 @@ def relevant_length(candidates: Candidates) -> int:
     expected = float(candidates.relevance.sum())
     if candidates.n_relevant is not None:
         expected = float(np.clip(expected, candidates.n_relevant.low, candidates.n_relevant.high))
-    return max(LEAST_LENGTH, int(np.ceil(expected)))
+    return max(LEAST_LENGTH, int(np.ceil(round(expected, SUM_DECIMALS))))
 
 
 def full_request(task: Task) -> Request:
@@ -90,7 +90,7 @@ class Prepared(NamedTuple):
 class RankingJob:
     """All that decides the rankings of a topic; it can be sent to another process."""
 
-    collection_path: Path
+    session: Session
     source: CandidateSource
     policy: Policy
     request: Request
@@ -112,7 +112,7 @@ class RankingJob:
 
     @property
     def collection(self) -> Collection:
-        return self.shown or _opened(self.collection_path)
+        return self.shown or self.session.collection
 
     @property
     def _space(self) -> GroupSpace:
@@ -235,7 +235,7 @@ def rank_topics(
     executors of a Spark session, which see the collection under the same path."""
     parts = [topic_ids[start : start + TOPICS_AT_ONCE] for start in range(0, len(topic_ids), TOPICS_AT_ONCE)]
     if spark is not None:
-        absolute = replace(job, collection_path=job.collection_path.absolute())
+        absolute = replace(job, session=Session(job.session.path.absolute()))
         for results in map_on_spark(spark, _rank_part, ((absolute, part) for part in parts)):
             yield from results
         return
@@ -250,14 +250,3 @@ def rank_topics(
 def _rank_part(part: tuple[RankingJob, Sequence[int]]) -> list[TopicRankings]:
     job, topic_ids = part
     return [job.rank(topic_id) for topic_id in topic_ids]
-
-
-@lru_cache(maxsize=1)
-def _opened(path: Path) -> Collection:
-    """The collection, opened once in each process."""
-    return Collection.open(path)
-
-
-def forget_collection() -> None:
-    """Open the collection anew when it is next used, because another one has taken its place."""
-    _opened.cache_clear()

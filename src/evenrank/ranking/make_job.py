@@ -1,77 +1,100 @@
-"""From what is asked for to a ranking job: settings that serve a protocol, a policy, a source of candidates."""
+"""From what is asked for to a ranking job: settings that serve a protocol, a policy, a source of candidates.
+
+Settings are read from text and checked against each other and the collection, all faults at once.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import get_args
 
-from evenrank.core.exposure import parse_attention
+import numpy as np
+
+from evenrank.core.allowed import MOST_PAGES, setting_faults
+from evenrank.core.exposure import check_attention, parse_attention
+from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.protocol import DEFAULT_PROTOCOL, PROTOCOLS, Protocol
 from evenrank.core.records import Run, Task
-from evenrank.core.settings import Settings
+from evenrank.core.settings import Settings, parse_each, setting_texts
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, NoIndexError, UnknownNameError, WrongTypeError
 from evenrank.policies.policy import Policy, Request
-from evenrank.policies.registry import make_policy
+from evenrank.policies.registry import DEFAULT_POLICY, make_policy, setting_names
 from evenrank.ranking.build import BuildSettings
-from evenrank.ranking.job import Length, RankingJob, forget_collection
-from evenrank.ranking.job_settings import candidate_setting_names, candidate_settings, divide_settings
-from evenrank.ranking.run_source import calibrate_run
-from evenrank.ranking.sources import CandidateSource, Supplemented, forget_index, search_source
+from evenrank.ranking.groups import is_within
+from evenrank.ranking.job import Length, RankingJob
+from evenrank.ranking.sources import CandidateSource, SearchSource, Session, Supplemented, calibrate_run, search_source
+from evenrank.ranking.undisclosed import parse_undisclosed
 from evenrank.retrieval.engine.engines import index_folder
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
 from evenrank.trec.collection import Collection, as_run
-from evenrank.trec.target_choice import Target
+from evenrank.trec.target_choice import Target, TargetChoice, choose_target, table_faults
 
 
-def make_job(
-    collection: Collection,
-    task: Task,
-    policy: str | Policy,
-    settings: Settings | None = None,
-    *,
-    seed: int = 0,
-    candidates: Run | FilePath | None = None,
-    model: str | ModelChoice = "untrained",
-    protocol: str | Protocol = DEFAULT_PROTOCOL,
-    target: Target = "track",
-    length: Length = "full",
-    attention: object = None,
-    found: Collected | None = None,
-) -> RankingJob:
+@dataclass(frozen=True, kw_only=True)
+class RankOptions:
+    """What is to be ranked, and how: what the keywords of `rank` say."""
+
+    task: Task = 1
+    policy: str | Policy = DEFAULT_POLICY
+    settings: Settings = field(default_factory=dict)
+    """Of the policy and of the candidates, by name."""
+    candidates: Run | FilePath | None = None
+    """A run whose pages are ranked; None takes those of the index."""
+    model: str | ModelChoice = "untrained"
+    protocol: str | Protocol = DEFAULT_PROTOCOL
+    target: Target = "track"
+    length: Length = "full"
+    attention: object = None
+    """None is as the protocol says."""
+    n_relevant: float | None = None
+    """About how many pages of a topic are relevant; None leaves it to the estimate."""
+    seed: int = 0
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with a value whatever the collection."""
+        if self.length not in get_args(Length):
+            yield f"length is {self.length!r} (choose from {', '.join(get_args(Length))})"
+        told = self.n_relevant
+        if told is not None and not (isinstance(told, (int, float)) and 0.0 < told <= MOST_PAGES):
+            yield f"n_relevant is {told!r}, but must be a number above 0: about how many pages of a topic are relevant"
+
+
+def make_job(collection: Collection, options: RankOptions, found: Collected | None = None) -> RankingJob:
     """The job that ranks topics this way, with what it learns from the training topics filled in.
 
-    Everything wrong with the request is reported at once, together with what the caller `found` before.
+    Everything wrong with the options is reported at once, together with what the caller `found` before.
     """
     faults = found or Collected()
+    task, policy = options.task, options.policy
     if task not in (1, 2):
         raise EvenrankError(f"task is {task!r} (give 1 or 2)")
-    if candidates is not None and not isinstance(candidates, (Run, str, os.PathLike)):
-        raise WrongTypeError(candidates, "run", "a Run or the path of its file")
-    if length not in get_args(Length):
-        faults.add([f"length is {length!r} (choose from {', '.join(get_args(Length))})"])
+    if options.candidates is not None and not isinstance(options.candidates, (Run, str, os.PathLike)):
+        raise WrongTypeError(options.candidates, "run", "a Run or the path of its file")
+    faults.add(options.faults())
     known = collection.known_dimensions
     usual = serve_protocol(DEFAULT_PROTOCOL, task, known)
-    served = faults.check(lambda: serve_protocol(protocol, task, known)) or usual
-    of_build, of_policy = divide_settings(settings or {}, policy)
-    if attention is not None and (model_text := faults.check(lambda: str(parse_attention(attention)))):
-        of_build["attention"] = model_text
-    n_ranks = served.request.length
-    build = faults.check(lambda: candidate_settings(collection, of_build, target, served.candidates, n_ranks))
-    configured = faults.check(
-        lambda: make_policy(policy, task, of_policy, served=served.policy, other_settings=candidate_setting_names())
+    served = faults.check(lambda: serve_protocol(options.protocol, task, known)) or usual
+    of_build, of_policy = divide_settings(options.settings, policy)
+    if options.attention is not None and (text := faults.check(lambda: str(parse_attention(options.attention)))):
+        of_build["attention"] = text
+    if options.n_relevant is not None:
+        of_build["n_relevant"] = str(options.n_relevant)
+    build = faults.check(
+        lambda: candidate_settings(collection, of_build, options.target, served.candidates, served.request.length)
     )
+    others = candidate_setting_names()
+    made = faults.check(lambda: make_policy(policy, task, of_policy, served=served.policy, other_settings=others))
     faults.raise_any()
     assert build is not None
-    assert configured is not None
-    forget_collection()  # the folder may hold another collection than for an earlier job of this process
-    forget_index()
-    choice = choose_model(collection, model) if isinstance(model, str) else model
+    assert made is not None
+    choice = choose_model(collection, options.model) if isinstance(options.model, str) else options.model
     request = replace(served.request, attention=build.attention_model)
-    source = open_source(collection, candidates, build, request.length, choice)
-    job = RankingJob(collection.path, source, configured, request, build, seed, served.name, length)
+    source = open_source(collection, options.candidates, build, request.length, choice)
+    session = source.session if isinstance(source, SearchSource) else Session(collection.path)
+    job = RankingJob(session, source, made, request, build, options.seed, served.name, options.length)
     return job.learned()
 
 
@@ -137,3 +160,77 @@ def open_source(
     if not has_index:
         return from_run
     return Supplemented(from_run, search_source(collection, n_pages, settings.information, model), n_wanted)
+
+
+NO_ROWS = np.empty(0, np.intp)
+
+
+def divide_settings(settings: Settings, policy: str | Policy) -> tuple[dict[str, str], dict[str, str]]:
+    """Settings of the candidates and of the policy, as text; one that both have is the policy's, if that is a name."""
+    of_candidates = candidate_setting_names() - setting_names(policy)
+    texts = setting_texts(settings)
+    of_build = {name: text for name, text in texts.items() if name in of_candidates}
+    return of_build, {name: text for name, text in texts.items() if name not in of_candidates}
+
+
+def candidate_setting_names() -> frozenset[str]:
+    """Names of the settings of candidates."""
+    return frozenset(field.name for field in fields(BuildSettings))
+
+
+def candidate_settings(
+    collection: Collection,
+    texts: Mapping[str, str],
+    target: Target,
+    wanted: Mapping[str, object],
+    n_ranks: int,
+) -> BuildSettings:
+    """Settings of the candidates: what is set, else what the protocol (`wanted`) and the target's table ask for."""
+    faults = Collected()
+    given, known = dict(texts), collection.known_dimensions
+    asked = given.pop("target", target)
+    choice = faults.check(lambda: choose_target(asked, known)) or TargetChoice()
+    values, wrong = parse_each(BuildSettings, given)
+    faults.add(wrong)
+    usual = choice.dimensions or collection.default_groups(BuildSettings().information)
+    settings = BuildSettings(**{**wanted, "information": usual, "scored": usual, "target": choice, **values})
+    attention = faults.check(lambda: check_attention(settings.attention, n_ranks))
+    faults.add(setting_faults(settings))
+    faults.add(_dimension_faults(settings, collection))
+    faults.check(lambda: is_within(collection, NO_ROWS, settings.within))
+    _check_groups(settings, known, faults)
+    faults.raise_any()
+    return replace(settings, attention=str(attention))
+
+
+def _dimension_faults(settings: BuildSettings, collection: Collection) -> Iterator[str]:
+    """Names of dimensions that mean nothing here."""
+    known = collection.known_dimensions
+    if not settings.information:
+        yield "information is empty, but must name at least one dimension"
+    for name in ("information", "scored", "divided"):
+        named = getattr(settings, name)
+        if unknown := [dimension for dimension in named if dimension not in known]:
+            yield f"{name}: {UnknownNameError('dimension', ', '.join(unknown), known)}"
+    lacking = [name for name in settings.information if name in known and name not in collection.masks]
+    if lacking:
+        has = ", ".join(collection.masks)
+        yield f"information: pages of {collection.path} have no {', '.join(lacking)} (choose from {has})"
+
+
+def _check_groups(settings: BuildSettings, known: Mapping[str, Dimension], faults: Collected) -> None:
+    """Settings that depend on the groups known to the system; where these are wrong, as far as they do not."""
+    is_valid = bool(settings.information) and all(name in known for name in settings.information)
+    if is_valid:
+        faults.add(_odds_faults(settings, GroupSpace.of(settings.information, known)))
+        faults.add(table_faults(settings.target, tuple(dict.fromkeys(settings.information))))
+    information = settings.information if is_valid else tuple(known)
+    faults.check(lambda: parse_undisclosed(settings.undisclosed, information, settings.scored if is_valid else ()))
+
+
+def _odds_faults(settings: BuildSettings, space: GroupSpace) -> Iterator[str]:
+    odds = settings.odds
+    if odds and (len(odds) != space.n_groups or min(odds) < 0.0 or not any(odds)):
+        of = " and ".join(settings.information)
+        wanted = f"one for each of the {space.n_groups} groups of {of}, none below 0 and not all 0"
+        yield f"odds: {len(odds)} given, but give {wanted} (the record beside a run lists them)"

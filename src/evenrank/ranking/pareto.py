@@ -19,11 +19,11 @@ from evenrank.core.target import EstimatedTarget
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError, listed
 from evenrank.parallel import map_batches
-from evenrank.policies.optimal import Optimal
+from evenrank.policies.optimal import OptimalList, OptimalSequence
 from evenrank.policies.policy import Candidates, Request
 from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.make_job import make_job
+from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice, choose_model
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
@@ -103,8 +103,6 @@ class Frontiers:
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the frontier to a .pdf, .png or .svg file."""
-        from evenrank.ranking.pareto_figure import draw_frontier
-
         draw_frontier(self.task, list(self.topics.values()), self.mean, Path(path))
 
     def __repr__(self) -> str:
@@ -135,18 +133,17 @@ def pareto(
     topic_ids = faults.check(lambda: choose_topics(opened, topics)) or []
     swept = faults.check(lambda: check_weights(weights)) or ()
     choice = _model(opened, model, faults)
-    job = make_job(
-        opened,
-        task,
-        "optimal",
-        settings,
+    options = RankOptions(
+        task=task,
+        policy="optimal",
+        settings=settings or {},
         candidates=candidates,
         model=choice,
         protocol=protocol,
         target=target,
         attention=attention,
-        found=faults,
     )
+    job = make_job(opened, options, faults)
     found = topic_frontiers(job, topic_ids, swept, workers or 1)
     by_topic = dict(track(found, "topics", len(topic_ids), "topic"))
     if not by_topic:
@@ -184,10 +181,11 @@ def frontier(
     target: EstimatedTarget,
     request: Request,
     weights: Sequence[float] = WEIGHTS,
-    policy: Optimal | None = None,
+    policy: OptimalList | OptimalSequence | None = None,
 ) -> list[FrontierPoint]:
     """The trade-offs of one topic, one for each weight of fairness; none without candidates."""
-    policy, rng = policy or Optimal(), derive(0, candidates.topic_id)
+    policy = policy or (OptimalList() if request.task == 1 else OptimalSequence())
+    rng = derive(0, candidates.topic_id)
     at_weights = (replace(policy, fairness=weight).rank(candidates, target, request, rng) for weight in weights)
     pairs = zip(weights, (rankings.certificate for rankings in at_weights), strict=True)
     return [_point(request.task, weight, certificate) for weight, certificate in pairs if certificate]
@@ -220,7 +218,7 @@ def mean_frontier(frontiers: Iterable[Sequence[FrontierPoint]]) -> list[Frontier
 
 def _topic_frontier(part: tuple[RankingJob, int, Sequence[float]]) -> tuple[int, list[FrontierPoint]]:
     job, topic_id, weights = part
-    if not isinstance(job.policy, Optimal):
+    if not isinstance(job.policy, OptimalList | OptimalSequence):
         raise EvenrankError(f"the frontier is that of optimal, not of {job.policy.name}")
     prepared = job.prepare(topic_id)
     if prepared is None:
@@ -238,3 +236,37 @@ def _point(task: Task, weight: float, certificate: dict[str, float]) -> Frontier
         second=score,
         gap=certificate["gap"],
     )
+
+
+LABELS: dict[Task, str] = {
+    1: "AWRF, estimated (higher is fairer)",
+    2: "expected exposure loss EE-L, estimated (lower is fairer)",
+}
+
+
+def draw_frontier(
+    task: Task, frontiers: Sequence[Sequence[FrontierPoint]], mean: Sequence[FrontierPoint], path: Path
+) -> None:
+    """Write the figure, a thin line for each topic and a strong one for their mean; the same frontiers give the same
+    bytes."""
+    from evenrank.io.figures import COLOURS, GRID, clean_axes, figure_style, new_figure, save_figure_as
+
+    with figure_style():
+        figure, axes = new_figure(6.4, 4.4)
+        for points in frontiers if len(frontiers) > 1 else ():
+            axes.plot(*_line(points), color=GRID, linewidth=0.7, zorder=1)
+        axes.plot(*_line(mean), "o-", color=COLOURS[0], markersize=4, zorder=2)
+        for point in mean:
+            place = (point.relevance_share, point.measure)
+            axes.annotate(f"{point.fairness:g}", place, fontsize=7, xytext=(3, 4), textcoords="offset points")
+        n_topics = f"mean of {len(frontiers)} topics" if len(frontiers) > 1 else "one topic"
+        axes.set(xlabel="relevance kept, of the order by relevance", ylabel=LABELS[task])
+        axes.set_title(f"Task {task}, {n_topics}; numbers are weights of fairness", fontsize=9)
+        if task == 2 and min(point.measure for points in (*frontiers, mean) for point in points) > 0.0:
+            axes.set_yscale("log")
+        clean_axes(axes)
+        save_figure_as(figure, path)
+
+
+def _line(points: Sequence[FrontierPoint]) -> tuple[list[float], list[float]]:
+    return [point.relevance_share for point in points], [point.measure for point in points]

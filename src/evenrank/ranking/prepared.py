@@ -10,7 +10,7 @@ from evenrank.core.settings import Settings
 from evenrank.policies.policy import wants_learning
 from evenrank.policies.registry import PolicyEntry, make_policy
 from evenrank.ranking.job import Prepared, RankingJob
-from evenrank.ranking.make_job import make_job, serve_protocol
+from evenrank.ranking.make_job import RankOptions, make_job, serve_protocol
 from evenrank.ranking.record import run_from_topics
 from evenrank.trec.collection import Collection
 
@@ -24,7 +24,8 @@ class PreparedTopics:
     def __init__(
         self, collection: Collection, task: Task, *, protocol: str, target: str = "track", model: str = "untrained"
     ) -> None:
-        self._job = make_job(collection, task, "relevance", protocol=protocol, target=target, model=model)
+        options = RankOptions(task=task, policy="relevance", protocol=protocol, target=target, model=model)
+        self._job = make_job(collection, options)
         self._served = serve_protocol(protocol, task, collection.known_dimensions).policy
         self._prepared: dict[tuple[int, bool, bool], Prepared | None] = {}
 

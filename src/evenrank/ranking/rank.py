@@ -15,13 +15,13 @@ from evenrank.core.settings import Settings
 from evenrank.core.types import FilePath
 from evenrank.errors import Collected, EvenrankError
 from evenrank.io.runs import write_record, write_run
+from evenrank.policies.optimal.sequence import loss_in_words
 from evenrank.policies.policy import Policy
+from evenrank.policies.registry import DEFAULT_POLICY
 from evenrank.progress import track
 from evenrank.ranking.job import Length, TopicRankings, rank_topics
-from evenrank.ranking.make_job import make_job
-from evenrank.ranking.notes import ranking_notes
-from evenrank.ranking.record import legible, mean_certificate, run_from_topics, run_record
-from evenrank.ranking.setting_notes import setting_notes
+from evenrank.ranking.make_job import RankOptions, make_job
+from evenrank.ranking.record import legible, mean_certificate, ranking_notes, run_from_topics, run_record, setting_notes
 from evenrank.retrieval.model_choice import ModelChoice
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
 from evenrank.trec.target_choice import Target
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-SHOWN = ("score", "upper_bound", "EE-L", "EE-L_lower_bound", "gap", "relevance_share", "AWRF")
+PRINTED_FIGURES = (
+    "score",
+    "upper_bound",
+    "EE-L",
+    "EE-L_lower_bound",
+    "EE-L_restricted_lower_bound",
+    "gap",
+    "relevance_share",
+    "AWRF",
+)
 """Numbers of a certificate that the short form names."""
 
 
@@ -49,6 +58,13 @@ class RankedTopics:
     def certificate(self) -> dict[str, float]:
         """The mean over topics of what the policy can prove; empty for a policy that proves nothing."""
         return mean_certificate(self.topics)
+
+    def in_words(self) -> str:
+        """What the policy proves of the sequences of Task 2, as a sentence; empty where there is nothing to say."""
+        if len(self.topics) == 1:
+            return loss_in_words(self.certificate, f"these {self.topics[0].n_candidates:,} pages")
+        said = loss_in_words(self.certificate, "the candidates")
+        return f"mean over topics: {said}" if said else ""
 
     def write(self, path: FilePath, *, with_record: bool = True) -> Path:
         """Write the run to a file (gzip by its ending), and its record beside it as `PATH.json`."""
@@ -74,14 +90,14 @@ class RankedTopics:
 
     def __repr__(self) -> str:
         proven = self.certificate
-        proof = ", ".join(f"{name} {proven[name]:.4g}" for name in SHOWN if name in proven)
+        proof = ", ".join(f"{name} {proven[name]:.4g}" for name in PRINTED_FIGURES if name in proven)
         return f"<RankedTopics {self.run!r}" + (f", certificate: {proof}>" if proof else ">")
 
 
 def rank(
     collection: Collection | FilePath,
     task: Task = 1,
-    policy: str | Policy = "optimal",
+    policy: str | Policy = DEFAULT_POLICY,
     *,
     candidates: Run | FilePath | None = None,
     topics: TopicChoice = "eval",
@@ -92,6 +108,7 @@ def rank(
     target: Target = "track",
     length: Length = "full",
     attention: str | Sequence[float] | Attention | None = None,
+    n_relevant: float | None = None,
     settings: Settings | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -107,6 +124,8 @@ def rank(
     share as in a table (`{"Africa|female": 0.3, …}`), or dimension → group → share, which are multiplied. `length` is
     the protocol's (full), or as many pages as are expected to be relevant (relevant). `attention` is how people
     read, by default as the protocol says: log, dcg, reciprocal, uniform, rbp:PERSISTENCE, table:FILE or weights.
+    `n_relevant` is about how many pages of a topic are relevant, for those who know the size of their subject: the
+    order follows it, and the target stays as estimated; a guess within a factor of three helps where few are relevant.
     `settings` sets the policy and the candidates by name, as `--set` does. `query` ranks a subject that is in no file:
     its words, and `title` if it has one; `topics` is then not looked at. Only pages about the subject are ranked
     fairly, and the others follow below them as far as the length asks for them (the setting `keep_to_subject`). The
@@ -120,20 +139,20 @@ def rank(
     asked = faults.check(lambda: _asked(opened, query, title, candidates)) or ()
     of_query = [topic.id for topic in asked]
     topic_ids = of_query if query else faults.check(lambda: choose_topics(opened, topics)) or []
-    job = make_job(
-        opened,
-        task,
-        policy,
-        settings,
-        seed=seed,
+    options = RankOptions(
+        task=task,
+        policy=policy,
+        settings=settings or {},
         candidates=candidates,
         model=model,
         protocol=protocol,
         target=target,
         length=length,
         attention=attention,
-        found=faults,
+        n_relevant=n_relevant,
+        seed=seed,
     )
+    job = make_job(opened, options, faults)
     job = replace(job, extra_topics=asked)
     ranked = rank_topics(job, topic_ids, workers or 1, spark)
     results = tuple(legible(one, job.policy) for one in track(ranked, "topics", len(topic_ids), "topic"))

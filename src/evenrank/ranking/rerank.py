@@ -26,7 +26,7 @@ from evenrank.io.rankings import ITEMS, RankedItems, read_rankings, source_name
 from evenrank.io.vocabulary import Vocabulary
 from evenrank.parallel import map_batches
 from evenrank.policies.policy import Candidates, Policy, Request
-from evenrank.policies.registry import POLICIES, find_policy, make_policy
+from evenrank.policies.registry import POLICIES, find_policy, idle_settings, make_policy
 from evenrank.ranking.reranked import Id, QueryCertificates, QueryRankings, Reranked
 from evenrank.retrieval.relevance import probability_by_rank
 
@@ -257,6 +257,8 @@ def rerank(
     rankings, certificates = _result(given, _rank_all(job, queries, workers))
     without = [str(given.queries[at]) for at in np.flatnonzero(~has_target)[:8].tolist()]
     notes = [f"queries without a target: {', '.join(without)}"] if without else []
+    idle = idle_settings(chosen.name, 1 if n_rankings == 1 else 2, settings or {})
+    notes += [f"the setting {name} of {chosen.name} has no effect: {reason}" for name, reason in idle.items()]
     return Reranked(rankings, certificates, chosen.name, (*given.notes, *notes))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evenrank.core.types import Floats
 from evenrank.errors import MissingExtraError
+from evenrank.policies.optimal.sequence import loss_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,6 +188,7 @@ SHOWN = (
     "gap",
     "EE-L",
     "EE-L_lower_bound",
+    "EE-L_restricted_lower_bound",
     "relevance_share",
     "AWRF",
 )
@@ -210,6 +212,11 @@ class Reranked:
     def certificate(self) -> dict[str, float]:
         """The mean over queries of each number that every certificate has."""
         return self.certificates.mean()
+
+    def in_words(self) -> str:
+        """What the policy proves of several rankings of a query, as a sentence; empty where there is nothing to say."""
+        said = loss_in_words(self.certificate, "these items")
+        return f"mean over queries: {said}" if said and len(self.rankings) > 1 else said
 
     def to_dict(self) -> dict[Id, list[Any]]:
         """Query → items; query → lists of items where there are several rankings."""

@@ -1,17 +1,18 @@
-"""Where candidates come from: what a source is, and the index of a collection as one."""
+"""Where candidates come from: what a source is, the index of a collection as one, and a run that exists already."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.core.records import Topic, no_pages
+from evenrank.core.exposure import discounts
+from evenrank.core.records import Run, Topic, no_pages
 from evenrank.progress import track
 from evenrank.retrieval.engine.engines import index_folder, open_index
 from evenrank.retrieval.engine.protocol import Engine
@@ -23,6 +24,25 @@ from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
 from evenrank.retrieval.query.candidates import CandidateSettings
 from evenrank.retrieval.relevance import LexicalModel, RelevanceModel, ScoredPages, SearchSettings, probabilities
 from evenrank.trec.collection import Collection
+
+
+@dataclass(frozen=True)
+class Session:
+    """A collection and its index, opened when they are first used; every process opens them for itself."""
+
+    path: Path
+    """Folder of the collection."""
+
+    @cached_property
+    def collection(self) -> Collection:
+        return Collection.open(self.path)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return open_index(self.collection)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"path": self.path}
 
 
 @dataclass(frozen=True)
@@ -106,7 +126,7 @@ def append(found: Found, more: Found) -> Found:
 class SearchSource:
     """A relevance model over the index of a collection; every process opens both for itself."""
 
-    collection_path: Path
+    session: Session
     n_pages: int
     """Pages of the plain search; those that the groups need come on top."""
     dimensions: tuple[str, ...]
@@ -129,9 +149,8 @@ class SearchSource:
 
     def model(self) -> RelevanceModel:
         """The model behind this source."""
-        opened = _opened(self.collection_path)
-        lexical = LexicalModel(opened.engine, SearchSettings(candidates=self.candidates()))
-        return self.choice.open(lexical, opened.folder)
+        lexical = LexicalModel(self.session.engine, SearchSettings(candidates=self.candidates()))
+        return self.choice.open(lexical, index_folder(self.session.collection))
 
     def find(self, topic: Topic) -> Found:
         pages = self.remembered.get(topic.id) or self.pages(topic)
@@ -165,7 +184,7 @@ def search_source(
 ) -> SearchSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
     dimensions = tuple(name for name in information if name in collection.masks)
-    source = SearchSource(collection.path, n_pages, dimensions, own_group_counts(collection), choice=choice)
+    source = SearchSource(Session(collection.path), n_pages, dimensions, own_group_counts(collection), choice=choice)
     return calibrate_source(source, collection.topics)
 
 
@@ -207,18 +226,62 @@ def _judged_scores(pages: ScoredPages, topic: Topic) -> JudgedScores:
     return JudgedScores(pages.scores, np.isin(pages.page_ids, topic.rel_docs), topic.was_judged(pages.page_ids))
 
 
-class _Index(NamedTuple):
-    engine: Engine
-    folder: Path
+def pages_of_topic(run: Run, topic_id: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Pages of all rankings of a topic and their scores, best first, each page once.
+
+    Without scores in the file, a page's score is the exposure it has over the rankings.
+    """
+    rankings = np.flatnonzero(run.topic_ids == topic_id)
+    parts = [slice(int(run.starts[index]), int(run.starts[index + 1])) for index in rankings]
+    if not parts:
+        return NOTHING.page_ids, NOTHING.scores
+    listed = np.concatenate([run.pages[part] for part in parts])
+    pages, inverse = np.unique(listed, return_inverse=True)
+    if run.scores is None:
+        weights = np.concatenate([discounts(part.stop - part.start) for part in parts])
+        scores = np.bincount(inverse, weights) / len(parts)
+    else:
+        scores = np.full(len(pages), -np.inf)
+        np.maximum.at(scores, inverse, np.concatenate([run.scores[part] for part in parts]))
+    first = np.full(len(pages), len(listed))
+    np.minimum.at(first, inverse, np.arange(len(listed)))
+    order = np.lexsort((first, -scores))
+    return pages[order], scores[order]
 
 
-@lru_cache(maxsize=1)
-def _opened(path: Path) -> _Index:
-    """The index, opened once in each process."""
-    collection = Collection.open(path)
-    return _Index(open_index(collection), index_folder(collection))
+@dataclass(frozen=True)
+class RunSource:
+    """The pages of a run."""
+
+    run: Run
+    calibration: Calibration | None = None
+    """Map from scores to probabilities, learned on training topics; None takes probabilities from ranks."""
+
+    def find(self, topic: Topic) -> Found:
+        pages, scores = pages_of_topic(self.run, topic.id)
+        if not len(pages):
+            return NOTHING
+        return Found(pages, scores, probabilities(self.calibration, scores))
+
+    def describe(self) -> dict[str, Any]:
+        if self.calibration is None:
+            return {"candidates": "run", "run": self.run.name, "relevance": "by rank"}
+        return {
+            "candidates": "run",
+            "run": self.run.name,
+            "relevance": f"{self.calibration.settings.method} calibration of scores on the training topics in the run",
+            "coefficients": self.calibration.coefficients.tolist(),
+            "prior_strength": self.calibration.settings.prior_strength,
+        }
 
 
-def forget_index() -> None:
-    """Open the index anew when it is next used, because another one has taken its place."""
-    _opened.cache_clear()
+def calibrate_run(run: Run, topics: Iterable[Topic]) -> RunSource:
+    """A run as a source, calibrated on the training topics that it answers, if there are any."""
+    samples, topic_ids = [], []
+    for topic in topics:
+        if topic.split == "train" and len(topic.rel_docs):
+            pages, scores = pages_of_topic(run, topic.id)
+            if topic.was_judged(pages).any():
+                samples.append(JudgedScores(scores, np.isin(pages, topic.rel_docs), topic.was_judged(pages)))
+                topic_ids.append(topic.id)
+    return RunSource(run, calibrate_scores(samples, topic_ids) if samples else None)

@@ -244,6 +244,7 @@ class Stream:
         """Share of exposure and of the target of every group that has either."""
         with self._lock:
             totals = self._totals
+            totals.make_room(len(self._state.groups))
             exposure = totals.exposure / max(totals.total_exposure, 1)
             target = totals.claims / max(totals.total_claims, 1)
             names = list(self._state.groups)

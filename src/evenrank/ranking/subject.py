@@ -7,8 +7,10 @@ it has few pages, so a policy is not shown them at all; a list that must be long
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -25,21 +27,18 @@ from evenrank.retrieval.relevance import LexicalModel, RelevanceModel
 from evenrank.trec.arrays import names_at
 from evenrank.trec.collection import Collection
 
-RELEVANCE_FLOOR = 0.15
+CHOSEN = tomllib.loads(files("evenrank.ranking").joinpath("subject.toml").read_text("utf-8"))
+RELEVANCE_FLOOR: float = CHOSEN["relevance_floor"]
 """Share of the best match below which a page is not about the subject."""
-TEXT_ONLY = 2.0
+TEXT_ONLY: float = CHOSEN["text_only"]
 """How many times better a page must match that has a keyword in its text, and none in its lead, to be on topic."""
-TEXT_ONLY_RELEVANCE = 0.4
-"""Factor of the probability of such a page: of real articles with a keyword in the lead nearly all are about the
-subject, of the others less than half (chosen on the six subjects of `benchmarks/subjects.py`)."""
-FEWEST_OF_KIND = 50
+FEWEST_OF_KIND: int = CHOSEN["fewest_of_kind"]
 """Articles about things of the kind that the title names, from which on articles that only name such a thing are left
 out: a draw can be filled without them."""
-FEWEST_AS_A_WHOLE = 10
+FEWEST_AS_A_WHOLE: int = CHOSEN["fewest_as_a_whole"]
 """Articles with all words of a query, from which on one of its words alone is not enough. Two words, or words that
 are written as a name, are one subject however few articles have them."""
-DISAMBIGUATION = re.compile(r"\((disambiguation|Begriffsklärung|homonymie|desambiguación|توضيح)\)$")
-"""How titles of pages end that tell meanings of a word apart, in the languages of the web app."""
+DISAMBIGUATION = re.compile(rf"\(({'|'.join(map(re.escape, CHOSEN['disambiguation'].values()))})\)$")
 
 
 class OnSubject(NamedTuple):
@@ -84,7 +83,7 @@ def keep_to_subject(
         is_about = are_about(matches, evidence, TEXT_ONLY * floor * best)
         is_evident = bool(is_about.any())
         is_kept = is_about | is_always if is_evident else is_kept
-        factor = np.where(evidence.in_lead | is_always, 1.0, TEXT_ONLY_RELEVANCE)
+        factor = np.where(evidence.in_lead | is_always, 1.0, CHOSEN["text_only_relevance"])
         found = replace(found, relevance=factor * found.relevance)
     kept = np.flatnonzero(is_kept & are_articles(titles))
     return OnSubject(found.take(kept), evidence.reasons.at(kept), is_evident)

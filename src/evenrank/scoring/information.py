@@ -24,7 +24,7 @@ from evenrank.errors import EvenrankError
 from evenrank.policies.registry import make_policy
 from evenrank.progress import track
 from evenrank.ranking.job import RankingJob
-from evenrank.ranking.make_job import make_job
+from evenrank.ranking.make_job import RankOptions, make_job
 from evenrank.ranking.record import run_from_topics
 from evenrank.scoring.evaluate import evaluate
 from evenrank.trec.collection import Collection, TopicChoice, as_collection, choose_topics
@@ -180,9 +180,9 @@ def _job(
 ) -> RankingJob:
     """A job of systems that see this of the pages; what it learns on training topics, it learns from that."""
     searched = tuple(name for name in seen if condition.is_true or name != hidden)
-    base = make_job(
-        collection, task, "relevance", {**(settings or {}), "information": searched}, seed=seed, protocol=protocol
-    )
+    asked = {**(settings or {}), "information": searched}
+    options = RankOptions(task=task, policy="relevance", settings=asked, seed=seed, protocol=protocol)
+    base = make_job(collection, options)
     if searched == seen and condition.is_true:
         return base
     shown = replace(collection, masks=condition.masks)

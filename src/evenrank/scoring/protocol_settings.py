@@ -33,7 +33,7 @@ def _hints() -> dict[str, Any]:
     return get_type_hints(Protocol)
 
 
-def setting_names() -> tuple[str, ...]:
+def protocol_setting_names() -> tuple[str, ...]:
     """The settings of a protocol that can be changed."""
     return tuple(field.name for field in fields(Protocol) if field.name not in FIXED)
 
@@ -54,15 +54,15 @@ def parse_protocol_settings(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def _parse(name: str, text: str) -> Any:
-    if name not in setting_names():
-        raise UnknownNameError("setting", name, setting_names())
+    if name not in protocol_setting_names():
+        raise UnknownNameError("setting", name, protocol_setting_names())
     return math.e if name == "log_base" and text == "e" else parse_value(text, _hints()[name])
 
 
 def check_protocol_setting(name: str, value: Any) -> Any:
     """The value in the setting's own type; ValueError or UnknownNameError says what would be valid."""
-    if name not in setting_names():
-        raise UnknownNameError("setting", name, setting_names())
+    if name not in protocol_setting_names():
+        raise UnknownNameError("setting", name, protocol_setting_names())
     if name == "normalised" and isinstance(value, str):
         value = parse_value(value, _hints()[name])
     if name == "attention":

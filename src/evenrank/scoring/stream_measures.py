@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenrank.core.exposure import parse_attention
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, input_error, reason_of
 from evenrank.io.figures import clean_axes, figure_style, look_of, new_figure, save_figure_as
 from evenrank.ranking.stream import Stream, check_stream_target
 from evenrank.ranking.stream_log import Candidate, Item, StreamQuery, StreamRanking, read_log
@@ -177,13 +177,16 @@ def _gathered(
         return _some(found), {}
     found = []
     clicks: dict[int, dict[Item, float]] = {}
-    for _, record in read_log(rankings):
-        if "clicks" in record:
-            counts = clicks.setdefault(record["clicks"], {})
-            for item, count in record["items"]:
-                counts[item] = counts.get(item, 0.0) + count
-        elif "order" in record:
-            found.append(StreamRanking.from_json(record))
+    for line, record in read_log(rankings):
+        try:
+            if "clicks" in record:
+                counts = clicks.setdefault(record["clicks"], {})
+                for item, count in record["items"]:
+                    counts[item] = counts.get(item, 0.0) + count
+            elif "order" in record:
+                found.append(StreamRanking.from_json(record))
+        except (KeyError, TypeError, ValueError) as error:
+            raise input_error(rankings, line, reason_of(error), "restore the log from a copy") from None
     return _some(found), clicks
 
 
@@ -220,6 +223,8 @@ def _each_request(
     """What each request adds."""
     last: dict[str, StreamRanking] = {}
     for ranking, truth in zip(rankings, truths, strict=True):
+        if not (truth >= 0.0).all() or not (truth < math.inf).all():
+            raise EvenrankError(f"grades of ranking {ranking.number} of {ranking.query!r} are not numbers from 0 on")
         ranked = truth[list(ranking.order)]
         attention = accounting.attention_of(ranked)
         ideal = np.sort(truth)[::-1]

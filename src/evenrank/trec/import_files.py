@@ -346,7 +346,6 @@ def warn_of_judgments(topics: list[Topic], page_ids: NDArray[np.int32], warn: Ca
 
 ALWAYS = ("geography", "gender")
 """Dimensions that every collection has; the others are kept when their field is in the metadata."""
-OPTIONAL = (*(name for name in DIMENSIONS if name not in ALWAYS), FIELD)
 
 
 def read_pages(
@@ -379,7 +378,8 @@ def read_pages(
 def _read_once(path: Path, dimensions: list[Dimension], ids: TextIds | None, has_classes: bool) -> Metadata:
     bar = progress_bar(path.stat().st_size if path.is_file() else 0, "metadata", "B", scale=True)
     try:
-        return read_metadata(path, dimensions, bar.update, OPTIONAL, ids, NameLists(FIELD) if has_classes else None)
+        optional = [*(name for name in DIMENSIONS if name not in ALWAYS), FIELD]
+        return read_metadata(path, dimensions, bar.update, optional, ids, NameLists(FIELD) if has_classes else None)
     finally:
         bar.close()
 

@@ -23,7 +23,7 @@ from evenrank.core.groups import Dimension, GroupSpace
 from evenrank.core.records import NO_CLASS, Task
 from evenrank.core.target import EstimatedTarget, background_target, blend
 from evenrank.errors import EvenrankError, UnknownNameError, WrongTypeError
-from evenrank.io.target_table import SHOWN, TableMapping, checked_shares, read_shares, shares_of_mapping
+from evenrank.io.target_table import MAX_QUOTED, TableMapping, checked_shares, read_shares, shares_of_mapping
 from evenrank.trec.dimensions import DIMENSIONS
 
 TargetWord = Literal["track", "field", "equal", "world"]
@@ -77,7 +77,7 @@ def choose_target(target: Target, known: Mapping[str, Dimension] = DIMENSIONS) -
     path = Path(target)
     if not _is_file(path):
         raise EvenrankError(
-            f"no target {os.fspath(target)[:SHOWN]!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)"
+            f"no target {os.fspath(target)[:MAX_QUOTED]!r} (choose from {', '.join(TARGET_WORDS)}, or name a file)"
         )
     return read_target_table(path, known)
 

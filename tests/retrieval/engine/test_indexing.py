@@ -5,7 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -293,3 +296,75 @@ def test_an_index_from_before_the_classes_were_imported_is_replaced(collection: 
     assert sources_of(later) == state | dict.fromkeys(CLASS_FILES, "00000000")
     with pytest.raises(EvenrankError, match="other files"):
         open_index(later)
+
+
+class NotOpenSearch(BaseHTTPRequestHandler):
+    """A server that knows nothing of OpenSearch."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"hi")
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def other_server() -> Iterator[str]:
+    """The address of that server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), NotOpenSearch) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def index_files(collection: Collection) -> dict[str, bytes]:
+    """Everything in the folder of an index."""
+    folder = index_folder(collection)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def refuse_to_replace(collection: Collection, engine: str) -> None:
+    """An engine that cannot be reached leaves the index, and nothing beside it."""
+    before, beside = index_files(collection), sorted(path.name for path in collection.path.iterdir())
+    with pytest.raises(EvenrankError):
+        indexing.build_index(collection, engine=engine)
+    assert index_files(collection) == before
+    assert sorted(path.name for path in collection.path.iterdir()) == beside
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "127.0.0.1:port", "https://127.0.0.1:1", "", "127.0.0.1:1?shards=x", "OTHER"]
+)
+def test_a_wrong_address_leaves_the_index_as_it_is(collection: Collection, address: str, other_server: str) -> None:
+    pytest.importorskip("opensearchpy", reason="needs the extra fleet")
+    indexing.build_index(collection).close()
+    refuse_to_replace(collection, f"opensearch://{address.replace('OTHER', other_server)}")
+    assert open_index(collection).search(HORSE, 5)
+
+
+def test_a_failing_disk_leaves_the_index_of_the_other_engine(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexing.build_index(collection).close()
+    state = index_folder(collection) / "build.json"
+    state.write_bytes(state.read_bytes().replace(b'"tantivy"', b'"opensearch://127.0.0.1:1"'))
+
+    def fail(*_: object) -> None:
+        (index_folder(collection) / "pages").mkdir(parents=True)
+        raise EvenrankError("no space left")
+
+    monkeypatch.setattr(TantivyEngine, "create", fail)
+    refuse_to_replace(collection, "tantivy")
+
+
+def test_spark_with_an_engine_of_this_machine_leaves_the_index(collection: Collection) -> None:
+    indexing.build_index(collection).close()
+    state = index_folder(collection) / "build.json"
+    state.write_bytes(state.read_bytes().replace(b'"tantivy"', b'"opensearch://127.0.0.1:1"'))
+    before = index_files(collection)
+    with pytest.raises(EvenrankError, match="Spark cannot speed up"):
+        indexing.build_index(collection, engine="tantivy", spark=object())  # type: ignore[arg-type]
+    assert index_files(collection) == before

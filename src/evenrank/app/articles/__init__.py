@@ -1,1 +1,1 @@
-"""Articles as rows of a list, and the candidates behind them."""
+"""Articles: those of a question, those that people bring, and the collection as pages show it."""

@@ -16,7 +16,7 @@ from evenrank.core.records import NO_CLASS, WORK_ORDER, Task
 from evenrank.policies.relevance import Relevance
 from evenrank.ranking.build import BuildSettings, build_candidates
 from evenrank.ranking.job import Prepared, RankingJob, full_request
-from evenrank.ranking.sources import Found, SearchSource, calibrate_source, own_group_counts
+from evenrank.ranking.sources import Found, SearchSource, Session, calibrate_source, own_group_counts
 from evenrank.ranking.subject import keep_to_subject, word_matches
 from evenrank.retrieval.engine.protocol import Restriction
 from evenrank.retrieval.model_choice import UNTRAINED, ModelChoice
@@ -51,7 +51,9 @@ class AppSource(SearchSource):
 
 def app_source(collection: Collection, n_pages: int, choice: ModelChoice = UNTRAINED) -> AppSource:
     """The index of a collection as a source, calibrated on its training topics if there are any."""
-    source = AppSource(collection.path, n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice)
+    source = AppSource(
+        Session(collection.path), n_pages, tuple(collection.masks), own_group_counts(collection), choice=choice
+    )
     return calibrate_source(source, collection.topics)
 
 
@@ -63,7 +65,7 @@ def learn_goals(collection: Collection, source: AppSource, n_pages: int) -> dict
     information = collection.default_groups(BuildSettings().information)
     settings = BuildSettings(information, n_candidates=n_pages, group_odds="none", scored=information)
     tasks: tuple[Task, ...] = (1, 2)
-    jobs = {task: RankingJob(collection.path, source, Relevance(), full_request(task), settings) for task in tasks}
+    jobs = {task: RankingJob(source.session, source, Relevance(), full_request(task), settings) for task in tasks}
     return {task: job.learned().settings for task, job in jobs.items()}
 
 

@@ -141,6 +141,6 @@ def date_in_words(text: str | None) -> str:
 
 
 def data_mark(collection: Collection) -> str:
-    """What tells the data of a collection from those of another import of it."""
+    """Identifies the data of a collection: another import has another value."""
     sources = collection.manifest.sources.values()
     return " ".join([collection.manifest.data_folder, *(source.md5 or str(source.size_bytes) for source in sources)])

@@ -176,7 +176,7 @@ def _rows_by_id(collection: Collection, entries: Sequence[SourceEntry]) -> NDArr
 
 
 def _match_wiki_articles(collection: Collection, index: TitleIndex, source: Source, answer: WikiArticles) -> _Found:
-    """Articles of the wiki by id where titles agree, else by title: a wiki that was imported anew has other ids.
+    """Articles of the wiki by id where titles agree, else by title: a wiki that was imported again has other ids.
 
     Collections whose ids are text do not have the wiki's, which are numbers.
     """

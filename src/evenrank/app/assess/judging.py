@@ -47,7 +47,7 @@ UNKNOWN_LINK = Message(
 
 @dataclass(frozen=True)
 class Remembered:
-    """The last value of each kind, with the revision of the judgments that it was made from."""
+    """The last value of each kind, with the revision of the judgments it was computed from."""
 
     _values: dict[str, tuple[tuple[int, ...], Any]] = field(default_factory=dict, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False)

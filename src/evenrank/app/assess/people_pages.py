@@ -87,7 +87,7 @@ def add_person(request: Request, fields: Fields) -> Response:
 def revoke(request: Request, fields: Fields) -> Response:
     """Ends somebody's link; all answers stay."""
     who, store = organiser(request), judging_of(request).store
-    person = find_person(store, fields.get("name", ""))
+    person = assessor_named(store, fields.get("name", ""))
     if person.name == who.name:
         raise BadRequestError("This is your own link. Another organiser can withdraw it.")
     withdraw_link(store, person.name)
@@ -110,7 +110,7 @@ def pass_on(request: Request, fields: Fields) -> Response:
     """Hands the open pages of a topic from one assessor to another."""
     organiser(request)
     store = judging_of(request).store
-    giver, taker = find_person(store, fields.get("from", "")), find_person(store, fields.get("to", ""))
+    giver, taker = assessor_named(store, fields.get("from", "")), assessor_named(store, fields.get("to", ""))
     if giver.name == taker.name:
         raise BadRequestError("Choose two different people.")
     if not taker.has_link:
@@ -122,7 +122,7 @@ def pass_on(request: Request, fields: Fields) -> Response:
 def ask_again(request: Request, fields: Fields) -> Response:
     """Takes back an assessor's answers on a topic, so that they are asked for again."""
     who, store = organiser(request), judging_of(request).store
-    person = find_person(store, fields.get("name", ""))
+    person = assessor_named(store, fields.get("name", ""))
     if fields.get("sure") != "yes":
         raise BadRequestError("Tick the box to confirm that everything is to be judged again.")
     topic = int(parse_number(fields, "topic", 0, 2**31))
@@ -154,7 +154,7 @@ def add_pool(request: Request, fields: Fields) -> Response:
     return redirect_done(request, "pooled", load_pool(judging.store, pool, titles))
 
 
-def find_person(store: Store, name: str) -> Assessor:
+def assessor_named(store: Store, name: str) -> Assessor:
     """The person of that name; an error when there is none."""
     found = [entry for entry in assessors(store) if entry.name == name]
     if not found:

@@ -35,7 +35,7 @@ _UPKEEP = re.compile(
 """Categories of upkeep: many of them say how good an article is."""
 _PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webp|ogg|webm|pdf)$", re.I)
 VERSION = 1
-"""Changes when texts must be taken anew."""
+"""Changes when texts must be extracted again."""
 SMALL_CORPUS_BYTES = 20_000_000
 """Up to this size one process reads the corpus: starting others would take longer."""
 SCHEMA = Schema(
@@ -50,7 +50,7 @@ CREATE TABLE text (page INTEGER PRIMARY KEY, content BLOB);  -- NULL: not in the
 )
 LOG = logging.getLogger("evenrank.app")
 PATIENCE_SECONDS = 2.0
-"""So long a visitor waits for the first text of a new page: enough for a small corpus."""
+"""How long a visitor waits for the first text of a new page: enough for a small corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def pack_content(content: ArticleContent) -> bytes:
 
 
 def unpack_content(blob: bytes) -> ArticleContent:
-    """The content in bytes that `pack` made."""
+    """The content in bytes that `pack_content` made."""
     record = orjson.loads(zlib.decompress(blob))
     return ArticleContent(
         title=record["title"],
@@ -186,7 +186,7 @@ def open_texts(path: Path, collection: Collection, pages: Container[int], ids: T
 
 
 def _open_store(path: Path, collection: Collection) -> SqliteFile:
-    """The file of texts; one that is damaged, or of an earlier time, is made anew where there is a corpus."""
+    """The file of texts; a corrupted or outdated one is rebuilt where there is a corpus."""
     try:
         return open_file(SqliteFile(path), SCHEMA, may_create=True)
     except (InputError, DamagedStoreError):
@@ -264,7 +264,7 @@ class LateTexts:
     ids: Callable[[], TextIds | None] = lambda: None
     """The ids of pages in the judgments, where they are text."""
     _tried: set[int] = field(default_factory=set)
-    """Pages that were looked for since the start, so that a corpus that cannot be read is not read for ever."""
+    """Pages that were looked for since the start, so that an unreadable corpus is not read again and again."""
     _threads: list[threading.Thread] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _is_over: threading.Event = field(default_factory=threading.Event)

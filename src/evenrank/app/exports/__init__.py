@@ -1,1 +1,1 @@
-"""Lists as files: one format per file."""
+"""Lists as files and on pages of a wiki."""

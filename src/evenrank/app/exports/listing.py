@@ -172,7 +172,7 @@ def article_link(article: ListedArticle) -> str:
 
 
 def note(listing: Listing) -> str:
-    """When the list was made, and the links that make it anew or change its question, where it has any."""
+    """When the list was made, and the links that regenerate it or change its question, where it has any."""
     links = [external(address, label) for address, label in (
         (listing.address, "regenerate"),
         (listing.edit_address, "edit the query"),

@@ -39,7 +39,7 @@ class GroupBalance:
     goal: float
     n_articles: int
     is_hidden: bool
-    """Whether share and goal would tell too much about single people."""
+    """Whether share and goal would reveal too much about individuals."""
     is_unknown: bool = False
     """Whether it is the group of articles of which nothing is known."""
 
@@ -68,7 +68,7 @@ class Balance:
     is_partial: bool = False
     """Whether the goal follows more articles than these, such as candidates that are not on the list."""
     is_focused: bool = False
-    """Whether the attention tells of single people, however many there are: `focuses_on_people`."""
+    """Whether the attention reveals individuals, however many people there are: `focuses_on_people`."""
 
     @property
     def unknown_share(self) -> float:
@@ -102,7 +102,7 @@ class Balance:
     def by_product(self) -> list[GroupBalance]:
         """Totals of each combination, e.g. women in Africa; none when there is one dimension only.
 
-        What is withheld is one row: which combinations there are would tell the gender of the only person of a region.
+        What is withheld is one row: which combinations exist would reveal the gender of the only person of a region.
         """
         if len(self.space.dimensions) < 2:
             return []
@@ -165,7 +165,7 @@ def round_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 def focuses_on_people(
     question: Question, alignment: Alignment, attention: NDArray[np.float64], space: GroupSpace
 ) -> bool:
-    """Whether the attention of pages is so uneven that shares by it tell of single people.
+    """Whether the attention of pages is so uneven that shares of it reveal individuals.
 
     Weights that visitors choose can single out anybody, and so do others that go to few people for the most part.
     """

@@ -110,7 +110,7 @@ def differ_in_few_people(
     """Whether list and plain search differ in so few people that both figures together may say something about one.
 
     People differ who are on one of the two only, or whose attention is not the same because their rank changed. Of the
-    latter the effective number counts: where one moves far and all others by one rank, the figures tell of that one.
+    latter the effective number counts: where one moves far and all others by one rank, the figures reveal that one.
     """
     exchanged = np.setxor1d(comparison.plain, listed)
     if are_few_people(page_alignment(collection, exchanged, space, question.within).total(), space):

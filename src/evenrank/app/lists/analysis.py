@@ -150,7 +150,7 @@ class TradeOff:
 
 
 def trade_off(state: AppState, work_list: WorkList) -> TradeOff:
-    """The curve, worked out once and kept."""
+    """The curve, computed once and stored."""
     points = _load_points(state, work_list)
     if not points:
         with TURNS[work_list.number % len(TURNS)]:  # who comes meanwhile waits, and finds it kept

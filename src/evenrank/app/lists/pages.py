@@ -56,12 +56,8 @@ def create_list(request: Request, fields: Fields) -> Response:
     """Makes a list and goes to its link."""
 
     def make(state: AppState) -> str:
-        token = save_list(
-            state.store,
-            make_list(state, state.parse_question(fields)),
-            visitor_of(request),
-        )
-        return list_path(token)
+        made = make_list(state, state.parse_question(fields))
+        return list_path(save_list(state.store, made, visitor_of(request)))
 
     return answer(request, "list", fields, make)
 

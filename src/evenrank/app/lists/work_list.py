@@ -19,8 +19,8 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.request.question import Question
 from evenrank.app.state import AppState
 from evenrank.app.storage.saved_request import (
-    Column,
     SavedRequest,
+    StoredColumn,
     array_column,
     describe_model,
     load_request,
@@ -48,19 +48,19 @@ _SAVE_MARK = upsert("list_mark", ("series", "page_id"), "kind", "editor", "name"
 
 @dataclass(frozen=True, kw_only=True)
 class WorkList(SavedRequest):
-    """One version of a work list. It never changes: newer data or another question make another one."""
+    """One version of a work list. It is immutable: newer data or another question make another one."""
 
     table = "work_list"
     area = "lists"
-    n_candidates: Annotated[int, Column("n_candidates", write=int)]
+    n_candidates: Annotated[int, StoredColumn("n_candidates", write=int)]
     """Pages that were found, of which the list has the best."""
     quality: Annotated[NDArray[np.uint8] | None, array_column("quality", "u1")] = None
     """Class of each page when the list was made; None in lists from before that was recorded."""
-    titles_then: Annotated[str | None, Column("titles")] = None
+    titles_then: Annotated[str | None, StoredColumn("titles")] = None
     """Titles of the pages when the list was made, as JSON; None in lists from before that was recorded."""
-    comparison: Annotated[ListComparison | None, Column("comparison", to_json, comparison_from_json)] = None
+    comparison: Annotated[ListComparison | None, StoredColumn("comparison", to_json, comparison_from_json)] = None
     """The list beside plain search; None in lists from before that was recorded."""
-    series: Annotated[int, Column("series")] = 0
+    series: Annotated[int, StoredColumn("series")] = 0
     """Number of the first version of this list; 0 for a list of its own."""
 
     def earlier_titles(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""Templates, the landing page and error pages."""
+"""Pages of the whole app: landing page, sign-in, own lists, administration, errors; their templates and languages."""

@@ -42,7 +42,7 @@ FIRST_LOOK_SECONDS, LOOK_SECONDS = 60.0, 3600.0
 
 
 def admin_key(state: AppState) -> str:
-    """The secret part of the link for whoever runs the server; it can be worked out from the store only."""
+    """The secret part of the link for whoever runs the server; it is derived from the secret in the store."""
     return hmac.new(state.secret.encode(), b"admin", hashlib.sha256).hexdigest()[:32]
 
 

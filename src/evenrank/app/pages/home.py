@@ -89,13 +89,13 @@ def example_of(state: AppState) -> Example | None:
 
 
 async def prepare_example(app: Starlette) -> None:
-    """Work the example out soon after the start, so that the first visitor does not wait for it."""
+    """Compute the example soon after the start, so that the first visitor does not wait for it."""
     await asyncio.sleep(SECONDS_AFTER_START)
     await run_in_threadpool(example_of, app.state.current)
 
 
 def promising(state: AppState) -> list[Question]:
-    """Questions whose plain search is far from their goal, and that find enough articles to do something about it."""
+    """Questions whose plain search is far from their goal, and that find enough articles to improve it."""
     topics = [topic for topic in state.collection.topics if topic.keywords]
     asked = [Question(topic.title, topic.keywords[:N_KEYWORDS]) for topic in spread(topics)]
     distances = [distance_from_goal(state, question) for question in asked]

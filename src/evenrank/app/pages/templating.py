@@ -67,7 +67,7 @@ def environment() -> Environment:
 
 def article_cells(article: ListedArticle, state: AppState) -> Markup:
     """The cells of a row that are the same for every visitor: title, links and facts. They are most of the work of a
-    long page, so those shown lately are remembered for each language, as long as the data are the same."""
+    long page, so recent ones are cached for each language, as long as the data are the same."""
 
     def render() -> Markup:
         return Markup(environment().get_template("article_cells.html").render(article=article, state=state))
@@ -77,7 +77,7 @@ def article_cells(article: ListedArticle, state: AppState) -> Markup:
 
 @cache
 def static_url(name: str) -> str:
-    """Address of a static file with a mark of its content, so that browsers may keep it for ever."""
+    """Address of a static file with a digest of its content, so that browsers may cache it indefinitely."""
     content = files("evenrank.app").joinpath("static", name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 

@@ -1,1 +1,1 @@
-"""What visitors send: forms, questions, cookies, previews."""
+"""What visitors send: forms, questions, cookies; what it may cost, and who may do what."""

@@ -29,7 +29,7 @@ from evenrank.retrieval.query.marks import Marks, scores_with_marks
 SHARPNESS = 3.0
 """Power of an article's worth in its chance to be drawn: 1 in proportion, more keeps to the best."""
 REST = 2.0
-"""How far an article's worth falls with each time that it was shown lately, so that others have their turn."""
+"""How much an article's worth falls each time it was shown recently, so that others get their turn."""
 MOST_REMEMBERED = 64
 """Searches whose relevance is remembered, as their marks are now."""
 

@@ -169,7 +169,7 @@ def exchange_kinds(
 
 @dataclass(frozen=True, kw_only=True)
 class SavedSearch(SavedRequest):
-    """One saved search. Its candidates and plan stay; draws and marks are added to it."""
+    """One saved search. Its candidates and plan are immutable; draws and marks are added to it."""
 
     table = "saved_search"
     area = "searches"

@@ -1,1 +1,1 @@
-"""The store: lists, searches, owners, sessions, backups."""
+"""The store: saved requests, owners, sessions, administration, backups."""

@@ -199,7 +199,7 @@ def _check_copy(path: Path, entry: BackedUp) -> None:
 
 
 def _damage(path: Path) -> list[str]:
-    """What is not as it was written in a database that nobody uses."""
+    """What is corrupted in a database that nobody is using."""
     with closing(read_only(path)) as connection:
         return find_damage(connection)
 

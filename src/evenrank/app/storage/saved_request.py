@@ -1,4 +1,4 @@
-"""What is kept of every question, be it a work list or a saved search: the pages found, their goal, a secret link."""
+"""What is saved of every question, be it a work list or a saved search: the pages found, their goal, a secret link."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ModelUsed:
 
 
 def describe_model(choice: ModelChoice) -> ModelUsed:
-    """What is kept of the model that was chosen."""
+    """What is saved of the model that was chosen."""
     encoder = choice.encoder.fingerprint if choice.encoder else None
     return ModelUsed(choice.kind, choice.fingerprint or None, encoder, choice.cross_encoder)
 
@@ -67,7 +67,7 @@ SHARED_BY: dict[Table, str] = {"work_list": "series", "saved_search": "number"}
 
 
 @dataclass(frozen=True)
-class Column:
+class StoredColumn:
     """Where a field is stored, and how its value is written and read; NULL is the default of the field."""
 
     name: str
@@ -77,14 +77,14 @@ class Column:
     """Whether a new row is given the value; else the store has it."""
 
 
-def array_column(name: str, dtype: str) -> Column:
+def array_column(name: str, dtype: str) -> StoredColumn:
     """A column that holds an array of numbers."""
-    return Column(name, lambda values: pack(values, dtype), lambda blob: np.frombuffer(blob, dtype))
+    return StoredColumn(name, lambda values: pack(values, dtype), lambda blob: np.frombuffer(blob, dtype))
 
 
-def set_column(name: str) -> Column:
+def set_column(name: str) -> StoredColumn:
     """A column that the store sets."""
-    return Column(name, is_given=False)
+    return StoredColumn(name, is_given=False)
 
 
 def to_json(value: Any) -> str:
@@ -100,21 +100,21 @@ class SavedRequest:
     """Where it is kept."""
     area: ClassVar[str]
     """Where its pages are."""
-    question: Annotated[Question, Column("question", Question.to_json, question_from_json)]
+    question: Annotated[Question, StoredColumn("question", Question.to_json, question_from_json)]
     page_ids: Annotated[NDArray[np.int32], array_column("pages", "<i4")]
     relevance: Annotated[NDArray[np.float64], array_column("relevance", "<f8")]
     reasons: Reasons
     """Stored in two columns, `words` and `matches`."""
     target: Annotated[NDArray[np.float64], array_column("target", "<f8")]
     """Wanted share of each group."""
-    certificate: Annotated[dict[str, float], Column("certificate", to_json, orjson.loads)]
+    certificate: Annotated[dict[str, float], StoredColumn("certificate", to_json, orjson.loads)]
     """What the policy proves."""
-    model: Annotated[ModelUsed | None, Column("model", to_json, model_from_json)] = None
+    model: Annotated[ModelUsed | None, StoredColumn("model", to_json, model_from_json)] = None
     """The relevance model that found the pages; None in what was saved before models were recorded."""
-    user_articles: Annotated[str | None, Column("brought")] = None
+    user_articles: Annotated[str | None, StoredColumn("brought")] = None
     """What became of the articles that people brought, as JSON; None when they brought none."""
-    data: Annotated[str, Column("data")] = ""
-    """Which data it was made from; empty in what was kept before that was recorded."""
+    data: Annotated[str, StoredColumn("data")] = ""
+    """Which data it was made from; empty in what was saved before that was recorded."""
     number: Annotated[int, set_column("number")] = 0
     """Number in the store; the topic number in run files."""
     token: Annotated[str, set_column("token")] = ""
@@ -123,13 +123,13 @@ class SavedRequest:
     """Token of the link that can only read."""
     owner: Annotated[str, set_column("owner")] = ""
     created: Annotated[str, set_column("created")] = ""
-    name: Annotated[str, Column("name")] = ""
+    name: Annotated[str, StoredColumn("name")] = ""
     """Title given later; empty for that of the question."""
     archived: Annotated[str, set_column("archived")] = ""
     """When it was archived; empty when it was not."""
-    is_private: Annotated[bool, Column("is_private", int, bool)] = False
+    is_private: Annotated[bool, StoredColumn("is_private", int, bool)] = False
     """Whether only its owner, and those it is shared with, may see it."""
-    is_read_only: Annotated[bool, Column("is_read_only", read=bool, is_given=False)] = False
+    is_read_only: Annotated[bool, StoredColumn("is_read_only", read=bool, is_given=False)] = False
     """Whether it was opened by the link that can only read."""
 
     @property
@@ -186,14 +186,14 @@ def save_request(store: Database, made: SavedRequest, owner: str, **others: int)
     return token
 
 
-_COLUMNS: dict[Table, dict[str, Column]] = {}
+_COLUMNS: dict[Table, dict[str, StoredColumn]] = {}
 
 
-def columns_of(kind: type[SavedRequest]) -> dict[str, Column]:
+def columns_of(kind: type[SavedRequest]) -> dict[str, StoredColumn]:
     """The columns of a kind of request, by field."""
     if kind.table not in _COLUMNS:
         hints = {name: get_args(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
-        found = {name: parts[-1] for name, parts in hints.items() if parts and isinstance(parts[-1], Column)}
+        found = {name: parts[-1] for name, parts in hints.items() if parts and isinstance(parts[-1], StoredColumn)}
         _COLUMNS[kind.table] = found
     return _COLUMNS[kind.table]
 

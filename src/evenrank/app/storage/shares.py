@@ -1,4 +1,4 @@
-"""Who owns what, with whom it is shared, and everything that one person can find again."""
+"""Who owns what, with whom it is shared, and all that one person owns."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def make_private(store: Database, saved: SavedRequest, is_private: bool) -> None
 
 
 def transfer_ownership(store: Database, before: str, person: str) -> None:
-    """Everything that a browser owns becomes a person's, who signed in there."""
+    """Give everything that a browser owns to the person who signed in there."""
     with store.transaction() as connection:
         for table in TABLES:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner = ?", (person, before))

@@ -15,7 +15,7 @@ from evenrank.errors import DamagedStoreError, EvenrankError
 from evenrank.trec.collection import Collection
 
 VERSION = 5
-"""A file of an earlier one is brought up to date by `upgrade_N.sql`, step by step, when it is opened."""
+"""A file of an earlier version is upgraded by `upgrade_N.sql`, step by step, when it is opened."""
 TOKEN_BYTES = 16
 """Random bytes in a link: 2^128 links are not guessed."""
 WAIT_SECONDS = 4.0

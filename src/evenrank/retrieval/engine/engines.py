@@ -46,6 +46,10 @@ class EngineKind:
     """A new, empty index in place of any earlier one."""
     open: Callable[[str, Path, IndexLayout, int], Engine]
     """The index as far as it was committed."""
+    check: Callable[[str, Path], None] = lambda address, folder: None
+    """EvenrankError when no index can be made at the address; asked before an earlier index is removed."""
+    takes_prepared: bool = False
+    """Whether its indexes are a `PreparingEngine`, so that Spark can prepare the pages."""
 
 
 def _create_tantivy(
@@ -72,7 +76,20 @@ def _open_opensearch(address: str, folder: Path, layout: IndexLayout, n_threads:
     return OpenSearchEngine.open(address, folder, layout)
 
 
-OPENSEARCH = EngineKind("opensearch", "a cluster: opensearch://HOST:PORT,…", _create_opensearch, _open_opensearch)
+def _check_opensearch(address: str, folder: Path) -> None:
+    from evenrank.retrieval.engine.opensearch_index import Address, check_cluster
+
+    check_cluster(Address.parse(address, folder))
+
+
+OPENSEARCH = EngineKind(
+    "opensearch",
+    "a cluster: opensearch://HOST:PORT,…",
+    _create_opensearch,
+    _open_opensearch,
+    _check_opensearch,
+    takes_prepared=True,
+)
 """Offered by an entry point of this package, as the engines of other packages are."""
 ENGINES: Registry[EngineKind] = Registry(
     "engines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -19,6 +20,7 @@ from evenrank.core.types import FilePath
 from evenrank.errors import EvenrankError, reason_of
 from evenrank.garbage import rare_collections
 from evenrank.io.articles import ArticleFile, MappedBatch, map_articles
+from evenrank.io.atomic import temporary_folder
 from evenrank.io.content import START, Position
 from evenrank.io.faults import FaultLog
 from evenrank.io.locking import only_writer
@@ -200,11 +202,13 @@ def _build(
     on_commit: Callable[[int], None],
     spark: SparkSession | None,
 ) -> Engine:
-    opened, state = _open_or_create(collection, engine, n_threads)
-    if spark is not None and not isinstance(opened, PreparingEngine):
-        opened.close()
+    _, finished = _states(collection, engine)
+    if spark is not None and not engine_kind(finished.engine).takes_prepared:
         fix = "name an index on a cluster with --engine, or leave the options of Spark out"
-        raise EvenrankError(f"{state.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})")
+        raise EvenrankError(
+            f"{finished.engine}: pages are indexed by this machine, which Spark cannot speed up ({fix})"
+        )
+    opened, state = _open_or_create(collection, engine, n_threads)
     if state.is_complete:
         return opened
     build = _Build(collection, opened, Checkpoint.parse(opened.mark()), on_commit)
@@ -234,7 +238,10 @@ def _build(
 
 
 def _open_or_create(collection: Collection, address: str | None, n_threads: int) -> tuple[Engine, BuildState]:
-    """The index as far as it is, and its state; a new one when there is none that can be resumed."""
+    """The index as far as it is, and its state; a new one when there is none that can be resumed.
+
+    An earlier index is removed when the new one has been made, and stays as it was when that fails.
+    """
     folder = index_folder(collection)
     found, finished = _states(collection, address)
     kind, state = engine_kind(finished.engine), replace(finished, is_complete=False)
@@ -244,10 +251,28 @@ def _open_or_create(collection: Collection, address: str | None, n_threads: int)
             return opened, found
         opened.close()
     _ = collection.classes  # if they are damaged, the index stays as it is
-    shutil.rmtree(folder, ignore_errors=True)
-    created = kind.create(state.engine, folder, state.layout, n_threads, collection.manifest.counts.get("corpus_pages"))
-    write_state(folder, state)
+    kind.check(state.engine, folder)
+    n_pages = collection.manifest.counts.get("corpus_pages")
+    with _set_aside(folder):
+        created = kind.create(state.engine, folder, state.layout, n_threads, n_pages)
+        write_state(folder, state)
     return created, state
+
+
+@contextmanager
+def _set_aside(folder: Path) -> Iterator[None]:
+    """A block that makes a folder anew: what was there is removed afterwards, and comes back when the block fails."""
+    with temporary_folder(folder) as kept:
+        earlier = kept / folder.name
+        if folder.exists():
+            os.replace(folder, earlier)
+        try:
+            yield
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            if earlier.exists():
+                os.replace(earlier, folder)
+            raise
 
 
 class Checkpoint(NamedTuple):

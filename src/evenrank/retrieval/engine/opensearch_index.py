@@ -165,14 +165,29 @@ def connect_cluster(address: Address) -> OpenSearch:
     except ImportError:
         raise MissingExtraError("an index on OpenSearch", "fleet") from None
     hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
-    return OpenSearch(
-        hosts,
-        timeout=TIMEOUT_SECONDS,
-        max_retries=MOST_TRIES,
-        retry_on_timeout=True,
-        dead_timeout=HOST_PAUSE_SECONDS,
-        timeout_cutoff=1,
-    )
+    try:
+        return OpenSearch(
+            hosts,
+            timeout=TIMEOUT_SECONDS,
+            max_retries=MOST_TRIES,
+            retry_on_timeout=True,
+            dead_timeout=HOST_PAUSE_SECONDS,
+            timeout_cutoff=1,
+        )
+    except ValueError as error:
+        raise EvenrankError(f"{', '.join(address.hosts)}: not a host and port: {error}") from error
+
+
+def check_cluster(address: Address) -> None:
+    """Nothing when a cluster that can hold an index answers at the address; EvenrankError otherwise."""
+    client = connect_cluster(address)
+    try:
+        with translated(address):
+            health = client.cluster.health()
+        if not isinstance(health, dict) or not health.get("number_of_data_nodes"):
+            raise EvenrankError(f"no OpenSearch cluster that holds data answers at {', '.join(address.hosts)}")
+    finally:
+        client.close()
 
 
 def patiently(call: Callable[[], None]) -> None:
@@ -201,6 +216,8 @@ def translated(address: Address) -> Iterator[None]:
         if error.status_code in BUSY:
             raise EngineUnavailableError(f"OpenSearch is busy or incomplete: {error.error}") from error
         raise EvenrankError(f"OpenSearch refused a request: {error.error}") from error
+    except exceptions.SerializationError as error:
+        raise EvenrankError(f"what answers at {', '.join(address.hosts)} is not OpenSearch") from error
 
 
 def send_changes(client: OpenSearch, address: Address, index: str, body: bytes) -> None:

@@ -152,7 +152,7 @@ evenly spread over their ids, so that they do not depend on how the index was wr
 _TERM = re.compile(r'Term=Term\(field=\d+, type=Str, "(.*)"\)$', re.DOTALL)
 
 
-def count_words(
+def count_occurrences(
     searcher: tantivy.Searcher,
     schema: tantivy.Schema,
     field: TextField,
@@ -382,10 +382,10 @@ class TantivyEngine:
         """Number of pages whose field holds each analysed word."""
         return [int(self._searcher.doc_freq(field, word)) for word in words]
 
-    def count_words(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
-        """Occurrences of words; see `CountingEngine.count_words`."""
+    def count_occurrences(self, field: TextField, words: Sequence[str], page_ids: Sequence[int]) -> WordCounts:
+        """Occurrences of words; see `CountingEngine.count_occurrences`."""
         addresses = self._addresses(page_ids)
-        return count_words(self._searcher, self._schema, field, words, [addresses.get(page) for page in page_ids])
+        return count_occurrences(self._searcher, self._schema, field, words, [addresses.get(page) for page in page_ids])
 
     def page_ids(self) -> NDArray[np.int32]:
         """The ids of all pages, ascending."""

@@ -19,7 +19,7 @@ from evenrank.io.json_lines import load_record, read_lines
 
 MAX_LINES = 50_000_000
 """Most lines of a file; the largest run of a campaign has a few million."""
-SHOWN = 60
+MAX_QUOTED = 60
 """Characters of a value that a fault repeats."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"-?\d{1,9}", re.ASCII)
@@ -193,7 +193,7 @@ class CampaignFile:
 
 def is_number(text: str) -> bool:
     """Whether a text is a finite number in ASCII digits."""
-    return len(text) <= SHOWN and _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+    return len(text) <= MAX_QUOTED and _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
 
 
 def is_share(text: str) -> bool:
@@ -218,4 +218,4 @@ def is_comment(line: str) -> bool:
 def shown(value: object) -> str:
     """A value as faults repeat it."""
     text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"

@@ -38,7 +38,7 @@ from evenrank.trec.generate.themes import CONTINENTS
 from evenrank.trec.generate.years import Years, draw_start
 
 WIKI = "https://example.org/wiki/"
-SHOWN = 0.1
+MIN_STRENGTH = 0.1
 """Strength from which the first sentence, the title and the infobox may show a theme."""
 SETTLED = [code for code, name in enumerate(CONTINENTS) if name not in ("Unknown", "Antarctica")]
 """Continents that lend names to pages without a geography."""
@@ -132,7 +132,7 @@ def make_subject(prose: Prose, pages: PageBlock, amounts: Amounts, row: int, num
         shown_voice=shown | naming,
         theme_voices=[voice | naming for voice in theme_voices],
         theme_parts=np.cumsum(strength) * min(1.0, MAX_TOPICAL / max(strength.sum(), 1e-9)),
-        belongs_to=theme[relevant & (strength > SHOWN / 2)].tolist(),
+        belongs_to=theme[relevant & (strength > MIN_STRENGTH / 2)].tolist(),
     )
 
 
@@ -157,7 +157,7 @@ def _kinds() -> tuple[list[str], np.ndarray, np.ndarray]:
 
 def _shown(strength: np.ndarray, voices: list[Voice], bare: Voice) -> Voice:
     """The voice of the strongest theme that the page belongs to."""
-    if not len(strength) or strength.max() < SHOWN:
+    if not len(strength) or strength.max() < MIN_STRENGTH:
         return bare
     return voices[int(strength.argmax())]
 

@@ -21,8 +21,6 @@ from evenrank.trec.generate.topics import TopicPages
 
 TYPICAL_SENTENCES = 12
 """Sentences of an article whose length neither helps nor hinders finding it."""
-WORTH_SHARING = 6
-"""Blocks from which on it pays to start processes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +61,6 @@ def make_block(settings: GenerateSettings, number: int) -> WrittenBlock:
 
 
 def make_blocks(settings: GenerateSettings, workers: int | None = None) -> Iterator[WrittenBlock]:
-    """All blocks in order, made by `workers` processes (None: one for each core, or this one for little work)."""
+    """All blocks in order, made by `workers` processes, by default by this one alone."""
     count = n_blocks(plan_collection(settings))
-    if workers is None and count < WORTH_SHARING:
-        workers = 1
     return map_batches(partial(make_block, settings), range(count), workers)

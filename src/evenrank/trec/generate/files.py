@@ -85,7 +85,7 @@ def _by_topic(blocks: Sequence[WrittenBlock], n_topics: int) -> list[TopicPages]
     return [TopicPages(*parts) for parts in zip(*columns, strict=True)]
 
 
-def write_topics(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
+def write_topic_files(files: GeneratedFiles, settings: GenerateSettings, topics: list[TopicPages]) -> None:
     """Writes the three topic files."""
     seed = settings.seed
     n_train = settings.n_train_topics

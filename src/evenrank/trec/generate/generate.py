@@ -11,7 +11,7 @@ from evenrank.errors import input_error, reason_of
 from evenrank.progress import Progress, progress_bar
 from evenrank.trec.collection import Collection
 from evenrank.trec.generate.blocks import make_blocks
-from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topics
+from evenrank.trec.generate.files import GeneratedFiles, file_paths, write_pages, write_topic_files
 from evenrank.trec.generate.settings import USUAL_WORLD, GenerateSettings, world_settings
 from evenrank.trec.import_files import ImportFiles, import_locked
 from evenrank.trec.manifest import locked_folder
@@ -30,18 +30,20 @@ def generate_collection(
     n_pages: int = 20_000,
     n_topics: int = 48,
     seed: int = 0,
+    workers: int | None = None,
 ) -> Collection:
     """A synthetic collection made in `folder`; equal settings give equal bytes.
 
     Its world, size and seed are the keywords, half of the topics being for training; or `settings` says everything.
+    `workers` are processes that write the pages, by default this one alone.
     """
     if settings is None:
         settings = world_settings(world, n_pages=n_pages, n_topics=n_topics, seed=seed)
     folder = Path(folder)
     with locked_folder(folder):
-        files = generate_files(folder / SOURCE, settings)
+        files = generate_files(folder / SOURCE, settings, workers=workers)
         chosen = ImportFiles(files.metadata, files.topics, (files.eval_qrels, files.eval_topics), files.corpus)
-        return import_locked(folder, chosen, settings={"generated": settings.record()})
+        return import_locked(folder, chosen, settings={"generated": settings.record()}, workers=workers)
 
 
 def generate_files(
@@ -61,7 +63,7 @@ def generate_files(
     bar = progress if progress is not None else progress_bar(settings.n_pages, "Generating", "page")
     try:
         files = file_paths(unfinished, settings)
-        write_topics(files, settings, write_pages(files, settings, make_blocks(settings, workers), bar))
+        write_topic_files(files, settings, write_pages(files, settings, make_blocks(settings, workers), bar))
         for path in sorted(unfinished.iterdir()):
             os.replace(path, out / path.name)
     finally:

@@ -193,11 +193,11 @@ MEMBERSHIPS = 0.8
 LARGEST_TOPIC = 0.1
 """Part of all pages that is relevant to a training topic there, at most."""
 TRACK_BIAS = (
-    *((group, -5.0) for group in ("Africa", "Asia", "Latin America and the Caribbean", "female")),
-    ("Oceania", -4.0),
-    ("Europe", -3.0),
+    *((group, -5.0) for group in ("Africa", "Asia", "Latin America and the Caribbean", "Oceania", "female")),
+    ("Europe", -4.0),
 )
-"""Chosen on two seeds of 12,000 pages, so that the official AWRF of the order by relevance is as published."""
+"""Chosen so that the official AWRF of the order by relevance is about .65: with 12,000 pages and 40 topics, from .615
+to .672 over six seeds (501, 502 and 511 to 514), .648 on average."""
 
 WORLDS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {
     USUAL_WORLD: lambda n_pages, n_train, n_eval: {},

@@ -164,9 +164,12 @@ def count_languages(sites: Iterable[str]) -> int:
     return sum(1 for site in sites if site.endswith("wiki") and site not in NO_LANGUAGE)
 
 
+LANGUAGE_BANDS = ("English only", "2-4 languages", "5+ languages")
+
+
 def languages_band(n_languages: int) -> str:
     """Band of a number of languages; the page's own wiki counts as one."""
-    return "English only" if n_languages <= 1 else "2-4 languages" if n_languages <= 4 else "5+ languages"
+    return LANGUAGE_BANDS[(n_languages > 1) + (n_languages > 4)]
 
 
 DATE_BANDS = (("2001-2006", 2006), ("2007-2011", 2011), ("2012-2016", 2016), ("2017-2022", 2022))

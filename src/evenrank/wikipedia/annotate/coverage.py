@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from evenrank.core.records import WORK_ORDER
 from evenrank.io.figures import clean_axes, figure_style, new_figure, save_figure_as
 from evenrank.wikipedia.annotate import geography
-from evenrank.wikipedia.annotate.attributes import gender_category
+from evenrank.wikipedia.annotate.attributes import LANGUAGE_BANDS, gender_category
 from evenrank.wikipedia.annotate.record import Page
 
 SMALL = 10
 """Groups of people smaller than this are left out of the report."""
 FACTS = ("item", "continent", "citizenship", "gender")
 """What a page may have: an item, a continent, and if it is about a person a citizenship and a gender."""
-SHOWN = {
+PLOTTED_FACTS = {
     "item": ("o", "has an item"),
     "continent": ("s", "has a continent"),
     "citizenship": ("^", "citizenship stated"),
@@ -90,7 +90,7 @@ def _row(counts: Counter[Key], kind: str, group: str) -> CoverageRow:
 
 
 _KINDS = ("all", "topic", "gender", "age of people", "languages", "quality")
-_ORDERED = (*WORK_ORDER, "English only", "2-4 languages", "5+ languages")
+_ORDERED = (*WORK_ORDER, *LANGUAGE_BANDS)
 
 
 def _report_order(key: tuple[str, ...]) -> tuple[int, int, str]:
@@ -113,11 +113,11 @@ def draw_coverage(rows: list[CoverageRow], path: Path) -> None:
     with figure_style():
         figure, axes = new_figure(7, 1.2 + 0.28 * len(rows))
         names = [row.group if row.kind == "all" else f"{row.kind}: {row.group}" for row in rows]
-        for fact, (marker, label) in SHOWN.items():
+        for fact, (marker, label) in PLOTTED_FACTS.items():
             shares = [float("nan") if (share := row.shares[fact]) is None else share for row in rows]
             axes.plot(shares, names, marker, label=label, alpha=0.8)
         axes.set(xlim=(-0.02, 1.02), xlabel="share of the group's pages (of its people, for citizenship)")
         axes.invert_yaxis()
         clean_axes(axes)
-        figure.legend(loc="outside upper center", ncols=len(SHOWN), frameon=False)
+        figure.legend(loc="outside upper center", ncols=len(PLOTTED_FACTS), frameon=False)
         save_figure_as(figure, path)

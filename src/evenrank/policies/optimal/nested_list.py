@@ -14,15 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evenrank.policies.optimisation.assignment import lower_bounds
-from evenrank.policies.optimisation.bands import Effort
-from evenrank.policies.optimisation.certificate import ROUNDING_ERROR, BoundError, DepthProof
-from evenrank.policies.optimisation.compound import LEAST, Band, CompoundProblem
-from evenrank.policies.optimisation.depth_exchange import Depth, improve_at_all_depths
-from evenrank.policies.optimisation.exchange_search import best_improved
-from evenrank.policies.optimisation.permutohedron import Mixture, best_ranking, strongest_per_type
-from evenrank.policies.optimisation.relaxation import Relaxation, relax
-from evenrank.policies.optimisation.single_depth import FreeSolution, solve_free
+from evenrank.policies.optimal.bounds import lower_bounds
+from evenrank.policies.optimal.compound import LEAST, Band, CompoundProblem
+from evenrank.policies.optimal.exchange import Depth, best_improved, improve_at_all_depths
+from evenrank.policies.optimal.permutohedron import Mixture, best_ranking, strongest_per_type
+from evenrank.policies.optimal.relaxation import Effort, FreeSolution, Relaxation, relax, solve_free
 
 N_STARTS = 3
 """Rankings from which local search starts, in a list for one depth; below a head it is one."""
@@ -36,13 +32,44 @@ TAIL_TOLERANCE, TAIL_ITERATIONS = 1e-4, 40
 """Of the relaxation of the last ranks, which are most of a long list."""
 ROUNDING_OF_POWER = 1e-15
 """Relative error of a score for each unit of the exponent of AWRF."""
-EMPHASISED_FROM, EMPHASISED_IN_FULL = 20, 100
-"""Depths between which the emphasis of fairness grows with the logarithm of the depth: the first ranks are fair enough
-without, and all later depths pay for relevance that they lack."""
 UNREAD = 1e-5
 """Attention of a rank, as a share of that of the first, at and below which nobody is expected to read it."""
 USUAL_DECLINE = 0.6
 """Power of the share of attention down to a depth which is about the share of relevance there in generated topics."""
+
+
+ROUNDING_ERROR = 1e-9
+"""Relative error that floating-point arithmetic may make in a score or a bound."""
+
+
+NO_SCORE = 1e-9
+"""A bound below this means that no ranking can score."""
+
+
+class BoundError(RuntimeError):
+    """A score above its proven bound: an error in this program, never in its input."""
+
+
+@dataclass(frozen=True)
+class DepthProof:
+    """What is known of one depth, scores in units of the most relevant ranking's nDCG at that depth."""
+
+    depth: int
+    score: float
+    """Of the first `depth` ranks of the list."""
+    upper_bound: float
+    """No ranking of that depth has a higher score."""
+    relaxed: float
+    """Score of the best mixture of rankings found."""
+    relevance_share: float
+    """Discounted relevance, relative to the order by relevance."""
+    awrf: float
+    n_iterations: int
+
+    @property
+    def gap(self) -> float:
+        """How far the list can be from the best one for this depth alone, as a share of the bound."""
+        return (self.upper_bound - self.score) / self.upper_bound if self.upper_bound > NO_SCORE else 0.0
 
 
 @dataclass(frozen=True)
@@ -85,75 +112,44 @@ class NestedList:
     proofs: tuple[DepthProof, ...]
 
 
-@dataclass(frozen=True)
-class Caution:
-    """How far the choice of pages departs from the measure as estimated, because estimates are uncertain."""
-
-    emphasis: float = 1.0
-    """How much more fairness counts deep in a list."""
-    relevance_power: float = 1.0
-    """Power of the probabilities of relevance that pages are worth."""
-
-    def power(self, depth: int, fairness: float) -> float:
-        """The exponent of AWRF at a depth.
-
-        To a weight of fairness above 1, no more is added than to 1: what is strong already needs no emphasis.
-        """
-        way = np.log(depth / EMPHASISED_FROM) / np.log(EMPHASISED_IN_FULL / EMPHASISED_FROM)
-        return float(fairness + (self.emphasis - 1.0) * np.clip(way, 0.0, 1.0) * min(fairness, 1.0))
-
-
-AS_ESTIMATED = Caution()
-
-
 def make_nested_list(
     problem: CompoundProblem,
     mixture: DepthMixture,
     efforts: Sequence[Effort],
-    limits: Sequence[int],
-    caution: Caution = AS_ESTIMATED,
+    relevance_power: float = 1.0,
 ) -> NestedList:
     """The best list found for a mixture over depths, the last of which is its length, with a proof for each depth.
 
-    Down to each depth only as many of the most relevant pages are used as `limits` allow; bounds hold for all pages.
-    `caution` changes the choice of pages, never a bound; a list whose only depth is its end is made for the measure
-    itself.
+    Pages are chosen by this power of their relevance, because estimates are uncertain; bounds are those of the measure,
+    and a list whose only depth is its end is made for the measure itself.
     """
     free = [solve_free(problem.at_depth(depth), effort) for depth, effort in zip(mixture.depths, efforts, strict=True)]
     if any(solution.bounds is None for solution in free):  # fairness does not count, or nothing is in a group
         ranking = best_ranking(problem.relevance, len(problem.discounts))
         bounds = [solution.problem.score(ranking[: len(solution.problem.discounts)]) for solution in free]
     else:
-        caution = caution if len(free) > 1 else AS_ESTIMATED
-        ranking = _unread_by_relevance(problem, _rank_head_first(free, mixture, limits, caution))
+        valued = [solution.revalued(relevance_power) for solution in free] if len(free) > 1 else free
+        ranking = _unread_by_relevance(problem, _rank_head_first(valued, mixture))
         prefixes = [ranking[:depth] for depth in mixture.depths]
         bounds = [_bound(*of_depth) for of_depth in zip(free, prefixes, efforts, strict=True)]
     of_depths = zip(free, mixture.depths, bounds, strict=True)
     return NestedList(ranking, tuple(_proof(solution, ranking[:depth], bound) for solution, depth, bound in of_depths))
 
 
-def _rank_head_first(
-    free: Sequence[FreeSolution], mixture: DepthMixture, limits: Sequence[int], caution: Caution
-) -> NDArray[np.intp]:
+def _rank_head_first(valued: Sequence[FreeSolution], mixture: DepthMixture) -> NDArray[np.intp]:
     """The list, made from the top, then improved for all depths at once if there are several."""
-    measured, n_pages = free[-1].problem, len(free[-1].problem.relevance)
-    rank_by_relevance = np.empty(n_pages, np.intp)
-    rank_by_relevance[best_ranking(measured.relevance, n_pages)] = np.arange(n_pages)
-    valued = [solution.revalued(caution.relevance_power) for solution in free]
-    powers = [caution.power(depth, measured.fairness) for depth in mixture.depths]
+    whole, n_pages = valued[-1].problem, len(valued[-1].problem.relevance)
     head = np.empty(0, np.intp)
     for number, solution in enumerate(valued):
         weights = np.array(mixture.weights[number:]) / (mixture.weights[number] or 1.0)
         later = [weight * other.slope() for weight, other in zip(weights[1:], valued[number + 1 :], strict=True)]
-        lasting = _lasting_share(measured.discounts, len(head), mixture.depths[number])
+        lasting = _lasting_share(whole.discounts, len(head), mixture.depths[number])
         later_slope = lasting * sum(later, np.zeros(n_pages))
-        is_open = rank_by_relevance < limits[number]
-        head = _extend(solution, head, later_slope, is_open, powers[number], is_end=number == len(valued) - 1)
+        head = _extend(solution, head, later_slope, is_end=number == len(valued) - 1)
     if len(valued) == 1:
         return head
-    problems = [solution.problem for solution in valued]
-    depths = [Depth(*of_depth) for of_depth in zip(problems, mixture.weights, powers, limits, strict=True)]
-    return improve_at_all_depths(depths, head, rank_by_relevance)
+    depths = [Depth(solution.problem, weight) for solution, weight in zip(valued, mixture.weights, strict=True)]
+    return improve_at_all_depths(depths, head)
 
 
 def _unread_by_relevance(problem: CompoundProblem, ranking: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -180,19 +176,13 @@ def _extend(
     solution: FreeSolution,
     head: NDArray[np.intp],
     later: NDArray[np.float64],
-    is_open: NDArray[np.bool_],
-    power: float,
     is_end: bool,
 ) -> NDArray[np.intp]:
-    """The head with the ranks below it filled from pages that are open.
-
-    `later` is what a page's exposure adds to the scores of later depths; `power` is the exponent of AWRF at this one.
-    """
-    if not len(head) and not later.any() and is_open.all():
+    """The head with the ranks below it filled; `later` is what a page's exposure adds to the scores of later depths."""
+    if not len(head) and not later.any():
         return solution.kept[_best_rounded(solution.problem.restricted(solution.kept), solution.relaxations, N_STARTS)]
     below = _with_later(solution, later).below(head)
-    below = replace(below, fairness=below.fairness * power / solution.problem.fairness)
-    is_free = is_open.copy()
+    is_free = np.ones(len(below.relevance), np.bool_)
     is_free[head] = False
     left = np.flatnonzero(is_free)
     left = left[strongest_per_type(below.page_type[left], below.relevance[left], len(below.discounts))]

@@ -44,9 +44,11 @@ def rank_above_floor(
     """The rankings of the strongest fairness, up to `fairness`, of which the precision `asked` is expected.
 
     The certificate says what was asked for and is expected, which fairness was used, and what the first of `measures`
-    that it has would be without the floor.
+    that it has would be without the floor. Without a floor it says nothing.
     """
     free = make(fairness)
+    if asked <= 0.0:
+        return free.rankings
     measure = next(name for name in measures if name in free.rankings.certificate)
     chosen, most = free, {}
     if free.precision < asked:

@@ -1,1 +1,0 @@
-"""Solvers behind the policy `optimal`: convex relaxations, rounding, and bounds that hold for every ranking."""
