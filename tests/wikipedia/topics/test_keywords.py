@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evenrank.core.records import Article
 from evenrank.io.corpus import Site
-from evenrank.wikipedia.topics.keywords import WordCounts, WordReader, log_odds_z, projects_of_pages
+from evenrank.wikipedia.topics.keywords import ProjectWords, WordReader, log_odds_z, projects_of_pages
 
 
 def test_worked_by_hand() -> None:
@@ -34,7 +34,7 @@ def test_forms_of_a_word_count_once_and_common_words_never() -> None:
     reader = WordReader(Site(), 1000)
     chess = [Article(page, "", "", "The chess opening and openings") for page in range(1, 11)]
     rest = [Article(page, "", "", "The river and the hill") for page in range(11, 111)]
-    counts = WordCounts(projects_of_pages([range(1, 11)]), 1)
+    counts = ProjectWords(projects_of_pages([range(1, 11)]), 1)
     counts.add(reader((*chess, *rest)))
     assert [keyword.word for keyword in counts.keywords(0, 10, 100.0)] == ["chess", "opening"]
 

@@ -111,7 +111,7 @@ class DumpReader:
         elif page.namespace == CATEGORY:
             self._read_category(page, facts)
         elif page.namespace == PROJECT and _without_namespace(page.title).startswith(self.prefix):
-            facts.scopes[page.title] = scope_of(page.text, site_names(self.site))
+            facts.scopes[page.title] = project_scope(page.text, site_names(self.site))
 
     def _read_article(self, page: DumpPage, facts: DumpFacts) -> None:
         facts.article_ids.append(page.page_id)
@@ -123,7 +123,7 @@ class DumpReader:
     def _read_category(self, page: DumpPage, facts: DumpFacts) -> None:
         name = _without_namespace(page.title)
         facts.parents[name] = page_categories(page.text, site_names(self.site))
-        facts.scopes[page.title] = scope_of(page.text, site_names(self.site))
+        facts.scopes[page.title] = project_scope(page.text, site_names(self.site))
         if _HIDDEN_CATEGORY in page.text:
             facts.hidden.add(name)
 
@@ -247,7 +247,7 @@ def page_categories(text: str, namespaces: Namespaces) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name[:1].upper() + name[1:] for name in names if name))
 
 
-def scope_of(text: str, namespaces: Namespaces) -> str:
+def project_scope(text: str, namespaces: Namespaces) -> str:
     """What a page says about the scope of its project: the section of that name, else its first words."""
     page = parse_wikitext(text, namespaces)
     named = [

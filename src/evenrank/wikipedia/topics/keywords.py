@@ -65,7 +65,7 @@ class WordReader:
 
 
 @dataclass
-class WordCounts:
+class ProjectWords:
     """Articles with each word, in the whole corpus and in each project."""
 
     projects_of: dict[int, tuple[int, ...]]

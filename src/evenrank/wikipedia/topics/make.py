@@ -36,7 +36,7 @@ from evenrank.wikipedia.topics.dump_projects import (
     read_dump,
     sorted_ids,
 )
-from evenrank.wikipedia.topics.keywords import METHOD, Keyword, WordCounts, WordReader, projects_of_pages
+from evenrank.wikipedia.topics.keywords import METHOD, Keyword, ProjectWords, WordReader, projects_of_pages
 from evenrank.wikipedia.topics.projects import Project, read_assessments, tagging_times
 
 KIND = "evenrank topics"
@@ -145,15 +145,15 @@ def make_topics(
     _check(named, source, api, chosen)
     with _open_wiki(api, contact) as client:
         if client is not None:
-            from evenrank.wikipedia.topics.wiki_projects import read_site, wiki_projects
+            from evenrank.wikipedia.topics.wiki_projects import wiki_site, wiki_projects
 
-            site = read_site(client)
+            site = wiki_site(client)
             read = _Read(wiki_projects(client, site, chosen.prefix, chosen.only), site, "api")
         else:
             read = _read_files(named, source, chosen, workers)
         kept, counts = choose_projects(read.projects, chosen)
         articles = _article_words(named["corpus"], client, kept, read, chosen, workers)
-        words = WordCounts(projects_of_pages([project.page_ids.tolist() for project in kept]), len(kept))
+        words = ProjectWords(projects_of_pages([project.page_ids.tolist() for project in kept]), len(kept))
         for batch in articles:
             words.add(batch)
     keywords = [words.keywords(at, chosen.n_keywords, chosen.prior_articles) for at in range(len(kept))]
@@ -349,7 +349,7 @@ def _topics(
     ]
 
 
-def _notes(read: _Read, topics: Sequence[Topic], words: WordCounts) -> Iterator[str]:
+def _notes(read: _Read, topics: Sequence[Topic], words: ProjectWords) -> Iterator[str]:
     yield from read.notes
     n, n_scopes, n_described = len(topics), sum(bool(t.scope) for t in topics), sum(bool(t.keywords) for t in topics)
     if n_scopes < n:

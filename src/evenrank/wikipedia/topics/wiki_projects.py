@@ -11,7 +11,7 @@ from evenrank.wikipedia.annotate.inline import site_names
 from evenrank.wikipedia.mediawiki.categories import banner_pages
 from evenrank.wikipedia.mediawiki.client import Record, WikiClient, object_at, record_number, records, text
 from evenrank.wikipedia.mediawiki.settings import WikiError
-from evenrank.wikipedia.topics.dump_projects import PROJECT, TEMPLATE, project_name, scope_of, template_name
+from evenrank.wikipedia.topics.dump_projects import PROJECT, TEMPLATE, project_name, project_scope, template_name
 from evenrank.wikipedia.topics.projects import PageList, Project, make_project
 
 PER_CALL = 50
@@ -19,7 +19,7 @@ PER_CALL = 50
 CONTENT = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
 
 
-def read_site(client: WikiClient) -> Site:
+def wiki_site(client: WikiClient) -> Site:
     """What the wiki says of itself."""
     query = object_at(client.call(action="query", meta="siteinfo", siprop="general|namespaces"), "query")
     general, spaces = object_at(query, "general"), object_at(query, "namespaces")
@@ -61,7 +61,7 @@ def _scope(client: WikiClient, site: Site, homepage: str) -> str:
         page for part in client.query(titles=homepage, redirects="1", **CONTENT) for page in records(part, "pages")
     ]
     written = [content for page in pages if (content := _content(page))]
-    return scope_of(written[0], site_names(site)) if written else ""
+    return project_scope(written[0], site_names(site)) if written else ""
 
 
 def wiki_articles(client: WikiClient, page_ids: Sequence[int]) -> Iterator[tuple[Article, ...]]:
