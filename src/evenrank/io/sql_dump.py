@@ -48,9 +48,10 @@ def read_sql_rows(
                 fix = f"give the dump of {table} as MediaWiki has it"
                 faults.add(path, number, f"{table} without the column {', '.join(missing)}", fix)
                 return
-            for row in _rows(path, number, line, insert.end(), len(named), faults):
+            wanted = [named.index(name) for name in columns]
+            for row in _rows(path, number, line, insert.end(), len(named), wanted, faults):
                 n_rows += 1
-                yield number, tuple(row[named.index(name)] for name in columns)
+                yield number, row
         if faults.n_faults - n_before >= MAX_COUNTED:
             return
     if not n_rows and faults.n_faults == n_before:
@@ -58,9 +59,15 @@ def read_sql_rows(
 
 
 def _rows(
-    path: str | os.PathLike[str], number: int, line: bytes, start: int, n_columns: int, faults: FaultLog
+    path: str | os.PathLike[str],
+    number: int,
+    line: bytes,
+    start: int,
+    n_columns: int,
+    wanted: Sequence[int],
+    faults: FaultLog,
 ) -> Iterator[Row]:
-    """The rows of one INSERT, up to the first that cannot be read."""
+    """The wanted columns of the rows of one INSERT, up to the first that cannot be read."""
     pattern = re.compile(rb"\s*\(" + rb"\s*,\s*".join([_VALUE] * n_columns) + rb"\)\s*([,;]|\Z)")
     at, end = start, b","
     while end == b",":
@@ -71,13 +78,14 @@ def _rows(
             faults.add(path, number, f"{what}, at byte {at:,} of the line", "download the file again")
             return
         values = found.groups()
-        yield tuple(_value(*values[3 * column : 3 * column + 3]) for column in range(n_columns))
+        yield tuple([_value(values[3 * column], values[3 * column + 2]) for column in wanted])
         at, end = found.end(), values[-1]
     if end != b";":
         faults.add(path, number, "an INSERT without its semicolon: the file is cut off", "download the file again")
 
 
-def _value(text: bytes | None, null: bytes | None, digits: bytes | None) -> bytes | None:
+def _value(text: bytes | None, digits: bytes | None) -> bytes | None:
+    """What a row has in a column; neither text nor digits is NULL."""
     if text is None:
         return digits
     if b"\\" not in text and b"''" not in text:

@@ -110,7 +110,11 @@ def write_wiki(folder: Path, seed: int = 0) -> SmallWiki:
         )
     )
     pages.append(_page(9901, 14, "Category:All", "__HIDDENCAT__", 1))
-    rows += ["(9001,1,'Project',NULL,9)", "(101,9,NULL,'',9)"]  # a page of another namespace, and a project of one page
+    rows += [
+        "(9001,1,'Project',NULL,9)",
+        "(101,9,NULL,'',9)",
+        "(102,77,NULL,'',9)",
+    ]  # another namespace, a small and a deleted project
     dump = folder / "small-pages-meta-current.xml"
     spaces = "".join(
         f'<namespace key="{key}" case="first-letter">{name}</namespace>' for key, name in NAMESPACES.items()

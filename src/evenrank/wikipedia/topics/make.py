@@ -145,7 +145,7 @@ def make_topics(
     _check(named, source, api, chosen)
     with _open_wiki(api, contact) as client:
         if client is not None:
-            from evenrank.wikipedia.topics.wiki_projects import wiki_site, wiki_projects
+            from evenrank.wikipedia.topics.wiki_projects import wiki_projects, wiki_site
 
             site = wiki_site(client)
             read = _Read(wiki_projects(client, site, chosen.prefix, chosen.only), site, "api")
@@ -229,8 +229,9 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
         raise input_error(corpus, 0, f"a corpus of JSON lines, which has no {source}", "give a MediaWiki XML dump")
     reader = DumpReader(opened.site, settings.prefix, source == "banners", source == "categories")
     listed: list[Project] = []
+    orphans = FaultLog()
     if assessments is not None and titles is not None:
-        listed = read_assessments(assessments, titles, lambda title: project_page(title, reader))
+        listed, orphans = read_assessments(assessments, titles, lambda title: project_page(title, reader))
     faults = FaultLog()
     scopes: dict[str, str] = {}
     if opened.kind == "dump":
@@ -244,6 +245,7 @@ def _read_files(files: dict[str, Path | None], source: Source, settings: TopicSe
         article_ids = sorted_ids(_corpus_ids(opened, faults, workers))
     if faults.is_cut_off:
         faults.raise_if_any()
+    faults.merge(orphans)
     found = [_with_scope(project.pages_in(article_ids), scopes) for project in listed]
     return _Read(found, opened.site, source, faults.report().splitlines())
 

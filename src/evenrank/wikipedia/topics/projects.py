@@ -20,6 +20,8 @@ ASSESSMENTS = ("pa_page_id", "pa_project_id", "pa_class", "pa_importance", "pa_p
 """Columns of `page_assessments`, in the order of the extension."""
 PROJECTS = ("pap_project_id", "pap_project_title", "pap_parent_id")
 """Columns of `page_assessments_projects`."""
+MAX_ORPHANS = 0.01
+"""Largest share of rows whose project may be missing."""
 CLASSES = (*WORK_ORDER, "A", "FL", "List", "Unassessed", "Unknown", "Top", "High", "Mid", "Low")
 _CLASS_BY_FOLDED = {name.casefold(): name for name in CLASSES}
 
@@ -59,7 +61,8 @@ class Project:
 
     def pages_in(self, article_ids: NDArray[np.int32]) -> Project:
         """The project with those of its pages that are articles; `article_ids` ascend."""
-        keep = np.flatnonzero(np.isin(self.page_ids, article_ids, assume_unique=True)).tolist()
+        places = np.minimum(np.searchsorted(article_ids, self.page_ids), max(len(article_ids) - 1, 0))
+        keep = np.flatnonzero(article_ids[places] == self.page_ids).tolist() if len(article_ids) else []
         return Project(
             self.title,
             self.homepage,
@@ -91,15 +94,18 @@ def usual_class(text: str) -> str:
     return _CLASS_BY_FOLDED.get(text.strip().casefold(), text.strip())
 
 
-def read_assessments(assessments: Path, projects: Path, homepage_of: Callable[[str], str]) -> list[Project]:
+def read_assessments(
+    assessments: Path, projects: Path, homepage_of: Callable[[str], str]
+) -> tuple[list[Project], FaultLog]:
     """The projects of a wiki by title, from the dumps of the two tables of PageAssessments; all faults at once.
 
-    `homepage_of` gives the title of the page about a project.
+    `homepage_of` gives the title of the page about a project. Some rows name projects that were deleted: they are left
+    out and logged, unless there are so many that the two dumps cannot be of the same day.
     """
     faults = FaultLog()
     titles = _read_titles(projects, faults)
     lists: dict[int, PageList] = {number: PageList() for number in titles}
-    unknown: set[int] = set()
+    orphans, n_rows = FaultLog(), 0
     rows = read_sql_rows(assessments, "page_assessments", ASSESSMENTS, ASSESSMENTS, faults)
     names: dict[bytes | None, str] = {}
     for line, row in track(rows, assessments.name, unit="row"):
@@ -108,18 +114,19 @@ def read_assessments(assessments: Path, projects: Path, homepage_of: Callable[[s
         except ValueError as error:
             faults.add(assessments, line, str(error), "download the file again")
             continue
+        n_rows += 1
         if project not in lists:
-            if project not in unknown:
-                unknown.add(project)
-                fix = f"give {projects.name} of the same day"
-                faults.add(assessments, line, f"project {project}, which {projects.name} does not have", fix)
+            fix = f"give {projects.name} of the same day"
+            orphans.add(assessments, line, f"project {project}, which {projects.name} does not have", fix)
             continue
         for value in row[2:4]:
             if value not in names:
                 names[value] = usual_class((value or b"").decode("utf-8", "replace"))
         lists[project].add(page, revision, names[row[2]], names[row[3]])
+    if orphans.n_faults > MAX_ORPHANS * n_rows:
+        faults.merge(orphans)
     faults.raise_if_any()
-    return _named_projects(titles, lists, homepage_of)
+    return _named_projects(titles, lists, homepage_of), orphans
 
 
 def _read_titles(path: Path, faults: FaultLog) -> dict[int, str]:
