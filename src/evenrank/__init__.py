@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from evenrank.retrieval.engine.indexing import build_index
     from evenrank.retrieval.find import SearchResults, search
     from evenrank.retrieval.learn.learn import Learned, learn
+    from evenrank.retrieval.learn.tagging_rate import TaggingRate, estimate_tagging_rate
     from evenrank.scoring.attributes import AttributeResults, evaluate_attributes
     from evenrank.scoring.compare import Comparisons, compare
     from evenrank.scoring.depth_curves import DepthCurves, depth_curves
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from evenrank.wikipedia.annotate.labeller import annotate, annotate_wikis
     from evenrank.wikipedia.annotate.settings import AnnotateSettings
     from evenrank.wikipedia.annotate.settings import Inputs as AnnotateInputs
+    from evenrank.wikipedia.topics.make import MadeTopics, TopicSettings, make_topics
 
     __version__: str
 
@@ -156,6 +158,11 @@ _HOME_OF = {
     "run_stream": "scoring.stream_measures",
     "TargetChoice": "trec.target_choice",
     "Topic": "core.records",
+    "TaggingRate": "retrieval.learn.tagging_rate",
+    "estimate_tagging_rate": "retrieval.learn.tagging_rate",
+    "MadeTopics": "wikipedia.topics.make",
+    "TopicSettings": "wikipedia.topics.make",
+    "make_topics": "wikipedia.topics.make",
     "TopicTargets": "scoring.topic_targets",
     "build_index": "retrieval.engine.indexing",
     "calc_aggregate": "interop.measure_strings",
@@ -218,6 +225,7 @@ __all__ = [
     "InputError",
     "ItemScores",
     "Learned",
+    "MadeTopics",
     "Measure",
     "OwnData",
     "Pool",
@@ -236,8 +244,10 @@ __all__ = [
     "StreamRanking",
     "StreamRun",
     "StreamState",
+    "TaggingRate",
     "TargetChoice",
     "Topic",
+    "TopicSettings",
     "TopicTargets",
     "Tradeoff",
     "Trust",
@@ -251,6 +261,7 @@ __all__ = [
     "depth_curves",
     "encode_index",
     "errors",
+    "estimate_tagging_rate",
     "evaluate",
     "evaluate_attributes",
     "experiment",
@@ -261,6 +272,7 @@ __all__ = [
     "ir_dataset_files",
     "iter_calc",
     "learn",
+    "make_topics",
     "measure",
     "measure_stream",
     "named_dimension",

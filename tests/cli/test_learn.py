@@ -156,3 +156,32 @@ def test_without_an_index_or_topics_it_is_said(golden_collection: Collection, tm
     build_index(few, FaultLog(), n_threads=1).close()
     assert "1 training topics with relevant pages: at least 2" in told(run("learn", few.path))
     assert "no learned model" in told(run("search", few.path, "river", "--model", "learned"))
+
+
+def test_a_tagging_rate_is_kept_and_raises_what_is_expected(folder: Path, tmp_path: Path) -> None:
+    counts = {}
+    for rate in (1.0, 0.5):
+        result = run("learn", folder, "-o", tmp_path / "model.json", "--tagging-rate", rate, "--format", "json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["tagging_rate"] == rate
+        saved = json.loads((tmp_path / "model.json").read_text())
+        assert saved["settings"]["tagging_rate"] == saved["calibration"]["settings"]["tagging_rate"] == rate
+        counts[rate] = saved["calibration"]["prior"]
+    assert counts[0.5] == pytest.approx(2 * counts[1.0], rel=0.3)
+    assert "not in the range" in told(run("learn", folder, "--tagging-rate", 0))
+    assert "not in the range" in told(run("learn", folder, "--tagging-rate", 1.5))
+    assert "tagging_rate=2 is not above 0" in told(run("learn", folder, "--set", "tagging_rate=2"))
+
+
+def test_a_tagging_rate_from_a_judged_sample(folder: Path, tmp_path: Path) -> None:
+    topic = next(topic for topic in Collection.open(folder).topics if topic.split == "train")
+    unlisted = [page for page in range(1, 200) if page not in topic.rel_docs][:2]
+    lines = [f"{topic.id} 0 {page} 1" for page in [*topic.rel_docs[:6].tolist(), *unlisted]]
+    (tmp_path / "sample.qrels").write_text("\n".join(lines) + "\n")
+    model = tmp_path / "model.json"
+    result = run("learn", folder, "-o", model, "--tagging-sample", tmp_path / "sample.qrels")
+    assert result.exit_code == 0, result.output
+    assert "tagging rate 0.750 (0.409 to 0.929): 6 of 8 judged relevant pages are tagged" in result.stderr
+    assert json.loads(model.read_text())["settings"]["tagging_rate"] == 0.75
+    both = run("learn", folder, "--tagging-rate", 0.5, "--tagging-sample", tmp_path / "sample.qrels")
+    assert "give --tagging-rate, or" in told(both)

@@ -38,6 +38,7 @@ COMPLETE = (
     "how-to/experiment.md",
     "how-to/run-a-server.md",
     "how-to/annotate.md",
+    "how-to/topics.md",
     "how-to/extend.md",
     "how-to/work-lists.md",
     "how-to/with-ranx.md",

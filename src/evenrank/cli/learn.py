@@ -9,7 +9,7 @@ import click
 
 import evenrank
 from evenrank.cli.listing import FORMAT, echo_json, echo_table, shown_number
-from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, STORE, encoder_settings
+from evenrank.cli.options import DEVICE, ENCODER, POOLING, SEED, STORE, FiniteRange, encoder_settings
 from evenrank.cli.outputs import check_output
 from evenrank.cli.talk import say
 from evenrank.core.settings import read_pairs
@@ -45,6 +45,18 @@ if TYPE_CHECKING:
     type=STORE,
     help="Store of the web app: learn also from what its visitors marked as done or as off topic.",
 )
+@click.option(
+    "--tagging-rate",
+    metavar="R",
+    type=FiniteRange(0.0, 1.0, min_open=True),
+    help="Share of the relevant pages that the topics list: others are unlabelled, not irrelevant.  [default: 1]",
+)
+@click.option(
+    "--tagging-sample",
+    metavar="QRELS",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Estimate that share from pages of training topics that people judged, tagged or not.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Same seed, same bytes.")
 @FORMAT
 def command(
@@ -57,6 +69,8 @@ def command(
     device: str | None,
     pairs: tuple[str, ...],
     marks: Location | None,
+    tagging_rate: float | None,
+    tagging_sample: Path | None,
     seed: int,
     form: str,
 ) -> None:
@@ -68,6 +82,12 @@ def command(
     collection = evenrank.Collection.open(folder)
     default = collection.path / "relevance-model.json"
     check_output(collection, output or default, replaceable=default)
+    if tagging_rate is not None and tagging_sample is not None:
+        raise click.UsageError("give --tagging-rate, or --tagging-sample to estimate it")
+    if tagging_sample is not None:
+        estimate = evenrank.estimate_tagging_rate(collection, tagging_sample)
+        say(estimate)
+        tagging_rate = estimate.rate
     marked = _read_marks(marks) if marks else []
     learned = evenrank.learn(
         collection,
@@ -77,6 +97,7 @@ def command(
         encoder=encoder_settings(encoder, pooling, device),
         settings=read_pairs(pairs),
         marked=marked,
+        tagging_rate=tagging_rate,
         seed=seed,
     )
     print_report(learned.report, form)

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "demo": "The whole chain on a generated collection, with a report; no network.",
     "collection": "Make, import, download and describe collections.",
     "annotate": "Page metadata from Wikipedia and Wikidata dumps.",
+    "topics": "Make topics from the projects of a wiki.",
     "index": "Build the text index of a collection.",
     "learn": "Train a relevance model on the training topics of a collection.",
     "search": "Find articles by words, for all groups or for one.",

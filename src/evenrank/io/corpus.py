@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -167,6 +167,8 @@ PAGE_END = b"</page>"
 PAGE_START = b"<page>"
 _HEAD = re.compile(rb"\s*<title>([^<]*)</title>\s*<ns>\s*(-?\d{1,9})\s*</ns>\s*<id>\s*(\d{1,10})\s*</id>")
 _REDIRECT = re.compile(rb"\s*#redirect\b", re.IGNORECASE)
+_REDIRECT_TO = re.compile(rb'<redirect(?:\s+title="([^"]*)")?')
+_REVISION = re.compile(rb"<revision>\s*<id>\s*(\d{1,18})\s*</id>")
 _LANGUAGE = re.compile(rb'<mediawiki[^>]{0,2000}?\sxml:lang="([A-Za-z0-9-]{2,20})"')
 _BASE = re.compile(rb"<base>([^<]*)</base>")
 _NAMESPACE = re.compile(rb'<namespace key="(-?\d{1,9})"[^>]*>([^<]*)</namespace>')
@@ -201,18 +203,45 @@ def read_site(path: str | os.PathLike[str]) -> Site:
 
 def parse_dump(batch: RawBatch, site: Site) -> ParsedBatch:
     """The articles of a batch of pages; other namespaces and redirects are left out."""
-    articles: list[Article] = []
     faults = FaultLog()
-    for line, page in _pages(batch):
+    pages = parse_pages(batch, frozenset({0}), faults)
+    articles = [_article_of(page, site) for page in pages if page.redirect is None]
+    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+
+
+class DumpPage(NamedTuple):
+    """A page of any namespace."""
+
+    page_id: int
+    namespace: int
+    title: str
+    """With the name of its namespace in front."""
+    text: str
+    """Wikitext of its newest revision."""
+    revision: int
+    """Number of that revision; they rise with time over the whole wiki. 0 where the dump does not say."""
+    redirect: str | None
+    """Title that a redirect leads to, empty where only its text says that it is one; None for other pages."""
+
+
+def parse_pages(batch: RawBatch, namespaces: frozenset[int], faults: FaultLog) -> list[DumpPage]:
+    """The pages of a batch that are in some namespaces, redirects too; broken ones go to `faults`."""
+    pages: list[DumpPage] = []
+    for line, raw in _pages(batch):
         try:
-            article, is_repaired = _page_article(page, site)
+            page, is_repaired = _dump_page(raw, namespaces)
         except _BrokenPageError as error:
             faults.add(batch.path, line, str(error), "this page is left out")
             continue
-        if article is not None:
-            articles.append(article)
-            faults.n_repaired += is_repaired
-    return ParsedBatch(tuple(articles), faults, batch.end, batch.n_file_bytes)
+        if page is not None:
+            pages.append(page)
+            faults.n_repaired += is_repaired and page.redirect is None
+    return pages
+
+
+def page_address(site: Site, title: str) -> str:
+    """Address of the page of a title."""
+    return site.base_url + quote(title.replace(" ", "_"), safe="/:(),!*'@;~-._$")
 
 
 class _BrokenPageError(ValueError):
@@ -233,22 +262,31 @@ def _pages(batch: RawBatch) -> Iterator[tuple[int, bytes | None]]:
             yield line, None
 
 
-def _page_article(page: bytes | None, site: Site) -> tuple[Article | None, bool]:
-    """The article of a page, if it is one, and whether bytes that are no text were replaced in it."""
+def _dump_page(page: bytes | None, namespaces: frozenset[int]) -> tuple[DumpPage | None, bool]:
+    """A page, if it is in one of the namespaces, and whether bytes that are no text were replaced in it."""
     if page is None:
         raise _BrokenPageError("a page without its start or its end")
     head = _HEAD.match(page)
     if head is None or not 0 < int(head[3]) <= LARGEST_PAGE_ID:
         raise _BrokenPageError("a page that does not start with title, ns and id")
-    is_redirect = page.find(b"<redirect", head.end(), page.find(b"<revision", head.end())) >= 0
-    if int(head[2]) != 0 or is_redirect:
+    if int(head[2]) not in namespaces:
         return None, False
-    raw = _wikitext(page)
-    if _REDIRECT.match(raw):
-        return None, False
-    (title, is_title_repaired), (text, is_text_repaired) = _page_text(head[1]), _page_text(raw)
-    url = site.base_url + quote(title.replace(" ", "_"), safe="/:(),!*'@;~-._$")
-    return Article(int(head[3]), title, url, text), is_title_repaired or is_text_repaired
+    (title, is_title_repaired), start = _page_text(head[1]), page.find(b"<revision", head.end())
+    redirect = _REDIRECT_TO.search(page, head.end(), max(start, head.end()))
+    target: str | None
+    if redirect is not None:
+        raw, target = b"", _page_text(redirect[1] or b"")[0]
+    else:
+        raw = _wikitext(page)
+        target = "" if _REDIRECT.match(raw) else None
+    text, is_text_repaired = _page_text(raw)
+    number = _REVISION.match(page, start) if start >= 0 else None
+    found = DumpPage(int(head[3]), int(head[2]), title, text, int(number[1]) if number else 0, target)
+    return found, is_title_repaired or is_text_repaired
+
+
+def _article_of(page: DumpPage, site: Site) -> Article:
+    return Article(page.page_id, page.title, page_address(site, page.title), page.text)
 
 
 def _wikitext(page: bytes) -> bytes:

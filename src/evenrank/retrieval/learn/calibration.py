@@ -30,7 +30,12 @@ FAR = 1e3
 
 
 def piecewise_linear_fit(
-    scores: Floats, labels: Floats, weights: Floats, ridge: float, shares: Sequence[float] = CORNERS
+    scores: Floats,
+    labels: Floats,
+    weights: Floats,
+    ridge: float,
+    shares: Sequence[float] = CORNERS,
+    tagging_rate: float = 1.0,
 ) -> tuple[Floats, Floats]:
     """Knots and log-odds at the knots; between them the line is straight. Corners are at `shares` of relevant pages."""
     relevant = scores[labels > 0.0]
@@ -38,7 +43,7 @@ def piecewise_linear_fit(
     rows = _ramps(scores, corners)
     signs = np.ones(rows.shape[1], np.int64)
     signs[0] = 0
-    slopes = logistic_fit(rows, labels, weights, ridge, signs)
+    slopes = logistic_fit(rows, labels, weights, ridge, signs, tagging_rate)
     knots = np.array([corners[0] - FAR, *corners, corners[-1] + FAR])
     return knots, np.asarray(_ramps(knots, corners) @ slopes)
 
@@ -70,6 +75,8 @@ class CalibrationSettings:
     """How much the training prior counts when a topic's own prior is estimated, as a share of its candidates."""
     corners: tuple[float, ...] = CORNERS
     """Where a line with corners bends: shares of the relevant training pages below. Few topics support few corners."""
+    tagging_rate: float = 1.0
+    """Share of the relevant training pages that are labelled so; the others look like pages that are not relevant."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,8 @@ def fit_calibration(
 ) -> Calibration:
     """The calibration that training topics support; each is the scores of its candidates and their labels.
 
-    Candidates that nobody judged say how good the others are beside them, and nothing about relevance.
+    Candidates that nobody judged say how good the others are beside them, and nothing about relevance. With a
+    `tagging_rate` below 1, candidates are positive or unlabelled; the probabilities are still those of relevance.
     """
     settings = settings or CalibrationSettings()
     described = []
@@ -140,9 +148,10 @@ def fit_calibration(
     labels = np.concatenate([labels for _, labels in described])
     weights = np.concatenate([np.full(len(y), 1.0 / (len(y) * len(described))) for _, y in described])
     signs = np.array([0, 1, -1])[: rows.shape[1]]
-    coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs)
-    knots, values = piecewise_linear_fit(rows @ coefficients, labels, weights, settings.ridge, settings.corners)
-    return Calibration(settings, coefficients, float(weights @ labels), knots, values)
+    rate = settings.tagging_rate
+    coefficients = logistic_fit(rows, labels, weights, settings.ridge, signs, rate)
+    knots, values = piecewise_linear_fit(rows @ coefficients, labels, weights, settings.ridge, settings.corners, rate)
+    return Calibration(settings, coefficients, min(float(weights @ labels) / rate, 1.0), knots, values)
 
 
 def predict(calibration: Calibration, scores: Floats, prior: float | None = None) -> Floats:

@@ -13,7 +13,7 @@ from evenrank.core.rng import derive
 from evenrank.core.types import Floats
 from evenrank.errors import EvenrankError
 from evenrank.retrieval.features import PRIOR_WEIGHTS, UNTRAINED_WEIGHTS, weighted_sum
-from evenrank.retrieval.learn.linear import Line, feature_matrix, fit_line
+from evenrank.retrieval.learn.linear import Line, expit, feature_matrix, fit_line
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class LearningSettings:
     """Pages of each topic that are learned from, best by the untrained sum of the features."""
     n_forms: int = 4
     """Forms in which a training topic is seen: as it is, without keywords, and with some of them dropped at random."""
+    tagging_rate: float = 1.0
+    """Share of the relevant pages that the page lists of training topics have; the other pages are then unlabelled."""
     seed: int = 0
 
 
@@ -58,7 +60,7 @@ def best_pages(sample: Sample, n: int) -> Sample:
     return Sample(sample.topic_id, features, sample.labels[best])
 
 
-def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], ridge: float) -> Line:
+def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], ridge: float, tagging_rate: float = 1.0) -> Line:
     """A line through the pages of the samples, which all weigh the same; an error when none is relevant."""
     table = np.concatenate([feature_matrix(sample.features, names) for sample in samples])
     relevant = np.concatenate([sample.labels for sample in samples]).astype(np.float64)
@@ -66,7 +68,7 @@ def fit_samples(samples: Sequence[Sample], names: tuple[str, ...], ridge: float)
         raise EvenrankError("no relevant page among the candidates of the training topics: nothing to learn from")
     sizes = [len(sample.labels) for sample in samples]
     weights = np.concatenate([np.full(size, 1.0 / max(size, 1)) for size in sizes])
-    return fit_line(names, table, relevant, weights, ridge, PRIOR_WEIGHTS)
+    return fit_line(names, table, relevant, weights, ridge, PRIOR_WEIGHTS, tagging_rate)
 
 
 N_FOLDS = 5
@@ -128,12 +130,13 @@ def cross_fit(samples: Sequence[Sample], names: tuple[str, ...], settings: Learn
     learned_from = [best_pages(sample, settings.n_learned) for sample in samples]
     for held in topic_folds([sample.topic_id for sample in samples], settings.seed):
         seen = [sample for sample in learned_from if sample.topic_id not in held]
-        ridge = choose_ridge(seen, names, settings.seed) if settings.ridge is None else settings.ridge
-        folds.append(Fold(fit_samples(seen, names, ridge), held, ridge))
+        rate = settings.tagging_rate
+        ridge = choose_ridge(seen, names, settings.seed, rate) if settings.ridge is None else settings.ridge
+        folds.append(Fold(fit_samples(seen, names, ridge, rate), held, ridge))
     return CrossFit(tuple(folds))
 
 
-def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int) -> float:
+def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int, tagging_rate: float = 1.0) -> float:
     """The strongest ridge whose loss on held-out topics exceeds the least by no more than one standard error.
 
     What topics do not clearly teach is left as it was. The strongest for a single topic, which nothing can be held out
@@ -147,8 +150,8 @@ def choose_ridge(samples: Sequence[Sample], names: tuple[str, ...], seed: int) -
         if not any(sample.labels.any() for sample in seen):
             continue
         for at, ridge in enumerate(RIDGES):
-            line = fit_samples(seen, names, ridge)
-            losses[at, is_held] = [_loss(line, samples[i]) for i in np.flatnonzero(is_held).tolist()]
+            line = fit_samples(seen, names, ridge, tagging_rate)
+            losses[at, is_held] = [_loss(line, samples[i], tagging_rate) for i in np.flatnonzero(is_held).tolist()]
     return RIDGES[::-1][simplest_choice(losses[::-1], topics)]
 
 
@@ -167,7 +170,10 @@ def simplest_choice(losses: Floats, topic_ids: NDArray[np.integer]) -> int:
     return int(np.flatnonzero(excess.mean(axis=0) <= errors).min())
 
 
-def _loss(line: Line, sample: Sample) -> float:
+def _loss(line: Line, sample: Sample, tagging_rate: float) -> float:
     """Mean negative log-likelihood of the labels of a sample."""
     log_odds = line.scores(sample.features)
+    if tagging_rate < 1.0:
+        tagged = tagging_rate * expit(log_odds)
+        return -float(np.mean(np.where(sample.labels, np.log(np.maximum(tagged, 1e-300)), np.log1p(-tagged))))
     return float(np.mean(np.logaddexp(0.0, log_odds) - sample.labels * log_odds))

@@ -63,13 +63,15 @@ class TrainingReport:
     comparisons: tuple[ModelComparison, ...]
     """Topics as they are, and with keywords dropped."""
     calibration_error: float
-    """Expected calibration error over all candidates."""
+    """Expected calibration error over all candidates; with a tagging rate below 1, of the probability of a tag."""
     count_error: float
     """Median over topics of how far the estimated number of relevant pages is off, as a factor minus 1."""
     ridges: tuple[float, ...]
     """How strongly the slopes of each fold were drawn to the untrained weights."""
     contributions: dict[str, float]
     """Mean size of what each feature adds to a score, in log-odds, largest first."""
+    tagging_rate: float = 1.0
+    """Share of the relevant pages that the training topics list; below 1, P@10 and R-precision count listed pages."""
 
     @property
     def verdict(self) -> str:
@@ -88,7 +90,8 @@ def training_summary(trained: Trained) -> TrainingReport:
     examples, scores = trained.examples, trained.scores()
     state = trained.state
     given = held_out_probabilities(examples, scores, state.settings.seed, state.calibration.settings)
-    bins = reliability_bins(np.concatenate(given), np.concatenate([example.labels for example in examples]))
+    tagged = state.settings.tagging_rate * np.concatenate(given)
+    bins = reliability_bins(tagged, np.concatenate([example.labels for example in examples]))
     comparisons = [
         compare_models(form, [(e, s) for e, s in zip(examples, scores, strict=True) if e.is_as_given == is_as_given])
         for form, is_as_given in (("as given", True), ("with keywords dropped", False))
@@ -103,6 +106,7 @@ def training_summary(trained: Trained) -> TrainingReport:
         count_error=float(np.expm1(np.median(np.abs(trained.state.count.residuals)))),
         ridges=tuple(fold.ridge for fold in trained.state.cross_fit.folds),
         contributions=contributions(trained),
+        tagging_rate=state.settings.tagging_rate,
     )
 
 
@@ -158,6 +162,7 @@ def learn(
     encoder: EncoderSettings | None = None,
     settings: Mapping[str, str] | None = None,
     marked: Sequence[Topic] = (),
+    tagging_rate: float | None = None,
     seed: int = 0,
 ) -> Learned:
     """Train a relevance model on the training topics of a collection, which needs an index.
@@ -165,12 +170,19 @@ def learn(
     It is saved to `output`, by default to the collection's folder, where `model="learned"` finds it. `dense` adds text
     vectors (implied by an `encoder`), `cross` a cross-encoder as well. `settings` are those of
     `LearningSettings`, by name. `marked` are further topics of which people marked some pages (`assessed_docs`); of
-    them only these are learned from, and the report is on the collection's own topics.
+    them only these are learned from, and the report is on the collection's own topics. `tagging_rate` is the share of
+    the relevant pages that the topics' lists have, where untagged is not irrelevant (`estimate_tagging_rate`); by
+    default lists are complete.
     """
     opened = as_collection(collection)
     path = model_path(opened) if output is None else Path(output)
     has_vectors = dense or cross or encoder is not None
     chosen = learning_settings(settings or {}, seed)
+    if tagging_rate is not None:
+        chosen = replace(chosen, tagging_rate=tagging_rate)
+        check_settings(chosen)
+    if marked and chosen.tagging_rate < 1.0:
+        raise EvenrankError("marks say what is relevant, a tagging rate that nobody said it: use one of the two")
     extractor = open_extractor(opened, encoder, has_vectors, cross)
     trained = train_on_topics(extractor, opened.topics, chosen, marked)
     found = training_summary(trained)

@@ -125,6 +125,8 @@ def _of_calibration(calibration: Calibration) -> Iterator[str]:
         yield f"a prior of {calibration.prior:g}"
     if not len(calibration.knots) == len(calibration.values) > 0:
         yield f"{len(calibration.knots)} knots and {len(calibration.values)} values"
+    if not 0.0 < calibration.settings.tagging_rate <= 1.0:
+        yield f"a tagging rate of {calibration.settings.tagging_rate:g}"
     corners = np.array([0.0, *calibration.settings.corners, 1.0])
     if (np.diff(corners) <= 0.0).any():
         yield "corners must rise between 0 and 1"
@@ -133,7 +135,7 @@ def _of_calibration(calibration: Calibration) -> Iterator[str]:
 
 
 KIND = "evenrank relevance model"
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 HEADER = ("kind", "format_version", "versions", "checksum")
 """What a file holds beside the model."""
 PARTS = ("evenrank", "numpy", "tantivy")

@@ -44,6 +44,7 @@ def fit_line(
     weights: Floats,
     ridge: float,
     prior: Mapping[str, float] | None = None,
+    tagging_rate: float = 1.0,
 ) -> Line:
     """The line that training pages support; more of a feature never lowers a score.
 
@@ -57,7 +58,7 @@ def fit_line(
     signs = np.array([0, *(1 for _ in names)])
     wanted = np.array([(prior or {}).get(name, 0.0) for name in names]) * deviations
     penalty = ridge * _across(wanted)
-    coefficients = logistic_fit(rows, labels, weights / weights.sum(), penalty, signs)
+    coefficients = logistic_fit(rows, labels, weights / weights.sum(), penalty, signs, tagging_rate)
     slopes = np.where(deviations > 0.0, coefficients[1:] / units, 0.0)
     return Line(names, float(coefficients[0]), tuple(slopes.tolist()))
 
@@ -90,18 +91,26 @@ def logit(p: Floats, floor: float) -> Floats:
 
 
 def logistic_fit(
-    rows: Floats, labels: Floats, weights: Floats, ridge: float | Floats, signs: NDArray[np.integer] | None = None
+    rows: Floats,
+    labels: Floats,
+    weights: Floats,
+    ridge: float | Floats,
+    signs: NDArray[np.integer] | None = None,
+    tagging_rate: float = 1.0,
 ) -> Floats:
     """Coefficients b that maximise the weighted log-likelihood minus `ridge`/2 · b·b, or ½ b·R·b for a matrix R.
 
     The first column is the intercept and is not shrunk. `signs` (1, −1, 0 for free) prescribes the direction of
     a column: one that comes out the other way is left out and the rest fitted again.
+
+    With a `tagging_rate` c below 1, labels are tags that only this share of the positive rows has, whichever they are:
+    the probability of a tag is then c · p (Elkan and Noto 2008), and the coefficients are those of p.
     """
     columns = np.arange(rows.shape[1])
     penalty = np.diag(np.full(len(columns), 1e-9))
     penalty[1:, 1:] += ridge if isinstance(ridge, np.ndarray) else np.diag(np.full(len(columns) - 1, ridge))
     while True:
-        fitted = _newton(rows[:, columns], labels, weights, penalty[np.ix_(columns, columns)])
+        fitted = _newton(rows[:, columns], labels, weights, penalty[np.ix_(columns, columns)], tagging_rate)
         wrong = np.zeros(len(columns), bool) if signs is None else fitted * signs[columns] < 0
         if not wrong.any():
             coefficients = np.zeros(rows.shape[1])
@@ -110,12 +119,16 @@ def logistic_fit(
         columns = columns[~wrong]
 
 
-def _newton(rows: Floats, labels: Floats, weights: Floats, penalty: Floats, n_rounds: int = 50) -> Floats:
+def _newton(
+    rows: Floats, labels: Floats, weights: Floats, penalty: Floats, tagging_rate: float, n_rounds: int = 50
+) -> Floats:
+    """Fisher scoring for a mean c · expit(b·x), which is Newton's method for c = 1."""
     coefficients = np.zeros(rows.shape[1])
     for _ in range(n_rounds):
         p = expit(rows @ coefficients)
-        gradient = rows.T @ (weights * (labels - p)) - penalty @ coefficients
-        curvature = (rows.T * (weights * p * (1.0 - p))) @ rows + penalty
+        share = 1.0 if tagging_rate == 1.0 else (1.0 - p) / (1.0 - tagging_rate * p)
+        gradient = rows.T @ (weights * (labels - tagging_rate * p) * share) - penalty @ coefficients
+        curvature = (rows.T * (weights * (tagging_rate * p) * (1.0 - p) * share)) @ rows + penalty
         step = np.linalg.solve(curvature, gradient)
         coefficients = coefficients + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
         if np.abs(step).max() < 1e-10:

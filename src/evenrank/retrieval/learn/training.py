@@ -78,8 +78,9 @@ def choose_calibration(
 
 
 def _loss(calibration: Calibration, topic: JudgedScores) -> float:
-    """Mean negative log-likelihood of what is known of a topic."""
-    p = np.clip(predict(calibration, topic.scores), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    """Mean negative log-likelihood of the labels of a topic."""
+    tagged = calibration.settings.tagging_rate * predict(calibration, topic.scores)
+    p = np.clip(tagged, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return -float(np.mean(np.where(topic.is_relevant, np.log(p), np.log1p(-p))[topic.is_judged]))
 
 
@@ -227,10 +228,12 @@ def train(examples: Sequence[TrainingExample], extractor: FeatureExtractor, sett
     _check_number(len({example.topic_id for example in complete}), "completely judged training topics")
     judged = [JudgedScores.complete(example.scores(model, plain), example.labels) for example in complete]
     topic_ids = [example.topic_id for example in complete]
-    chosen = choose_calibration(judged, topic_ids, LEARNED_CHOICES, settings.seed)
+    choices = [replace(choice, tagging_rate=settings.tagging_rate) for choice in LEARNED_CHOICES]
+    chosen = choose_calibration(judged, topic_ids, choices, settings.seed)
     calibration = fit_calibration(judged, chosen)
     given = held_out_probabilities(complete, [topic.scores for topic in judged], settings.seed, chosen)
-    count = fit_count([float(p.sum()) for p in given], [example.n_relevant for example in complete], topic_ids)
+    n_relevant = [round(example.n_relevant / settings.tagging_rate) for example in complete]
+    count = fit_count([float(p.sum()) for p in given], n_relevant, topic_ids)
     state = LearnedState(model, plain, calibration, count, settings, N_PAGES, **_encoders(extractor))
     return Trained(state, tuple(complete))
 
@@ -267,6 +270,8 @@ def check_settings(settings: LearningSettings) -> None:
     least = {"ridge": 0.0, "n_learned": 1, "n_forms": 1}
     given = {name: bound for name, bound in least.items() if values[name] is not None}
     wrong = [f"{name}={values[name]:g} is too small" for name, bound in given.items() if values[name] < bound]
+    if not 0.0 < settings.tagging_rate <= 1.0:
+        wrong.append(f"tagging_rate={settings.tagging_rate:g} is not above 0 and at most 1")
     if wrong:
         raise EvenrankError("; ".join(wrong))
 
