@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn, cast
 
 import pytest
 from starlette.testclient import TestClient
@@ -21,7 +23,10 @@ from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
 from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
+from evenrank.app.pages import monitoring
 from evenrank.app.state import AppState, open_state
+from evenrank.database.database import Database
+from evenrank.errors import StoreUnavailableError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -80,15 +85,57 @@ def test_exports_have_whole_addresses(below: TestClient) -> None:
     assert "[https://x.example.org/evenrank/lists/" in below.get(f"{path}.table.wiki").text
 
 
-def test_health_says_when_the_store_is_gone(generated: Collection, tmp_path: Path) -> None:
+def test_readiness_says_when_the_store_is_gone_and_liveness_does_not(generated: Collection, tmp_path: Path) -> None:
     state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
     client = client_of(state)
-    assert client.get("/healthz").json()["status"] == "ok"
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    known = {"articles": len(state.collection), "data": state.age.text}
+    assert answer.json() == {"status": "ready", "store": "ok", "engine": "ok", **known}
     with state.store.transaction() as connection:
         connection.execute("DROP TABLE setting")
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "not ready", "store": "away", "engine": "ok", **known}
+    assert (client.get("/healthz").status_code, client.get("/healthz").json()) == (200, {"status": "ok"})
     state.close()
+
+
+class AwayStore:
+    """A store whose errors name what only the operator may know."""
+
+    path = "postgresql://operator@db.internal/lists"
+
+    @property
+    def connection(self) -> NoReturn:
+        raise StoreUnavailableError(self.path, 'connection to "db.internal" failed for user "operator"')
+
+
+def test_neither_health_nor_readiness_tells_where_the_store_is(
+    state: AppState, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = client_of(replace(state, store=cast(Database, AwayStore())))
+    for path, status in (("/healthz", 200), ("/readyz", 503)):
+        answer = client.get(path)
+        assert answer.status_code == status
+        assert not [word for word in ("operator", "db.internal", "postgresql") if word in answer.text]
+    assert "db.internal" in caplog.text
+
+
+def test_readiness_asks_a_part_that_hangs_only_once(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, release = [], threading.Event()
+
+    def hang(_: AppState) -> None:
+        asked.append(1)
+        release.wait(30)
+
+    monkeypatch.setattr(monitoring, "PARTS", {**monitoring.PARTS, "engine": hang})
+    monkeypatch.setattr(monitoring, "READY_SECONDS", 0.2)
+    with client_of(state) as client:
+        found = [client.get("/readyz") for _ in range(3)]
+        assert [(answer.status_code, answer.json()["engine"]) for answer in found] == [(503, "away")] * 3
+        assert len(asked) == 1
+        release.set()
 
 
 def test_requests_are_counted_by_route_and_never_by_address(state: AppState) -> None:
@@ -218,13 +265,13 @@ def write_collection(folder: Path, n_pages: int) -> None:
 def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -> None:
     state, folder = growing
     with client_of(state) as client:
-        assert client.get("/healthz").json()["articles"] == 30
+        assert client.get("/readyz").json()["articles"] == 30
         before = posted(client, "/lists", {"title": "River", "keywords": "river"})
         write_collection(folder, 45)
         deadline = time.monotonic() + 30
-        while client.get("/healthz").json()["articles"] != 45 and time.monotonic() < deadline:
+        while client.get("/readyz").json()["articles"] != 45 and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert client.get("/healthz").json()["articles"] == 45
+        assert client.get("/readyz").json()["articles"] == 45
         titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
         assert "River 45\n" in titles
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30

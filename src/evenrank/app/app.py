@@ -45,6 +45,8 @@ from evenrank.app.pages.errors import HANDLERS, AnswerFailures
 from evenrank.app.pages.home import example_of, prepare_example
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
+from evenrank.app.pages.monitoring import Readiness
+from evenrank.app.pages.monitoring import routes as monitoring
 from evenrank.app.pages.sign_in import RecognizePerson
 from evenrank.app.pages.sign_in import routes as signin
 from evenrank.app.request.capacity import Capacity
@@ -59,6 +61,7 @@ from evenrank.trec.manifest import FILE_NAME as MANIFEST
 
 AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     home,
+    monitoring,
     manage,
     lists,
     work,
@@ -137,6 +140,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
     app.state.current = state
     app.state.judging = open_judging(state)
     app.state.counts = shared.counts
+    app.state.readiness = Readiness()
     app.state.capacity = Capacity(state.settings.n_expensive, state.settings.n_waiting)
     return app
 

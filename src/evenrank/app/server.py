@@ -25,7 +25,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from evenrank.errors import EvenrankError, reason_of
+from evenrank.errors import EvenrankError, hide_passwords, reason_of
 
 BACKLOG = 128
 """Connections that may wait to be accepted. All of them are accepted at once, before any can be closed: more of them
@@ -106,13 +106,21 @@ class BoundedLog(logging.Filter):
         return True
 
 
+class SafeFormatter(logging.Formatter):
+    """Lines in UTC, tracebacks included, without the passwords of addresses."""
+
+    converter = staticmethod(time.gmtime)  # type: ignore[assignment]
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hide_passwords(super().format(record))
+
+
 def show_log(*, is_quiet: bool = False) -> None:
     """Print the log of the app and of the server to standard error, each line with date and time in UTC.
 
     `is_quiet` leaves only what went wrong.
     """
-    formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
+    formatter = SafeFormatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
     handler.addFilter(BoundedLog())
