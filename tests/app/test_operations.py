@@ -277,6 +277,25 @@ def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
 
 
+@pytest.mark.parametrize("was_open, reason", [(True, "the index is gone"), (False, "no index")])
+def test_an_index_that_is_removed_while_it_is_served_is_told(
+    growing: tuple[AppState, Path], caplog: pytest.LogCaptureFixture, was_open: bool, reason: str
+) -> None:
+    state, folder = growing
+    client = client_of(state)
+    if was_open:
+        posted(client, "/lists", {"title": "River", "keywords": "flows"})
+    shutil.rmtree(folder / "collection" / "index")
+    answer = client.post("/lists", data={"title": "River", "keywords": "river"})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+    assert reason in caplog.text
+    assert str(folder) not in answer.text
+    assert "Traceback" not in caplog.text
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["store"], answer.json()["engine"]) == (503, "ok", "away")
+
+
 def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[AppState, Path]) -> None:
     state, folder = growing
     token = posted(client_of(state), "/lists", {"title": "River", "keywords": "river"}).rpartition("/")[2]

@@ -226,4 +226,4 @@ def test_a_new_file_and_its_logs_can_be_read_by_their_owner_only(tmp_path: Path)
             rights = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
     finally:
         os.umask(before)
-    assert rights == {name: 0o600 for name in ("s.sqlite", "s.sqlite-wal", "s.sqlite-shm")}
+    assert rights == dict.fromkeys(("s.sqlite", "s.sqlite-wal", "s.sqlite-shm"), 384)

@@ -33,6 +33,7 @@ could use up the descriptors of the process."""
 LOGGERS = ("evenrank", "uvicorn.error", "asyncio")
 HEAD_SECONDS = 10.0
 """Time to send the head of a request."""
+MAX_HEAD_BYTES = 16 * 1024
 BODY_SECONDS = 20.0
 """Time to send its body, of 64 kB at most."""
 TAKE_SECONDS = 30.0
@@ -131,11 +132,28 @@ def show_log(*, is_quiet: bool = False) -> None:
         log.setLevel(logging.INFO if name == "evenrank" and not is_quiet else logging.WARNING)
 
 
+class StrictConnection(h11.Connection):
+    """HTTP/1.1 that refuses a request which says in two ways how long it is.
+
+    Of Content-Length and Transfer-Encoding, h11 believes the latter. A proxy that believes the former would take the
+    rest of one visitor's request for the beginning of another's.
+    """
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+        return event
+
+
 class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, with time limits."""
+    """HTTP/1.1 as uvicorn speaks it, with time limits, and strict about the length of requests."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = StrictConnection(h11.SERVER, MAX_HEAD_BYTES)
         self.phase: Phase = ""
         """What the server waits for: the head or the body of a request, or nothing."""
         self.waiting_since = 0.0

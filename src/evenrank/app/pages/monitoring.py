@@ -40,7 +40,9 @@ def ask_store(state: AppState) -> None:
 
 def ask_engine(state: AppState) -> None:
     """An error unless the index can be searched."""
-    state.source.model().engine.document_frequencies("title", [SOME_WORD])
+    engine = state.source.model().engine
+    engine.statistics()
+    engine.document_frequencies("title", [SOME_WORD])
 
 
 PARTS: Mapping[str, Callable[[AppState], None]] = {"store": ask_store, "engine": ask_engine}
