@@ -49,6 +49,7 @@ from evenrank.app.pages.monitoring import Readiness
 from evenrank.app.pages.monitoring import routes as monitoring
 from evenrank.app.pages.sign_in import RecognizePerson
 from evenrank.app.pages.sign_in import routes as signin
+from evenrank.app.request.access import undeclared
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
@@ -129,8 +130,11 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
         app.state.current.close()
 
     static = Mount("/static", CachedFiles(directory=str(files("evenrank.app").joinpath("static"))))
+    routes = [*(route for area in AREAS for route in area()), static]
+    if missing := undeclared(routes):
+        raise RuntimeError(f"no table in request/access.py says who may ask: {', '.join(missing)}")
     app = Starlette(
-        routes=[*(route for area in AREAS for route in area()), static],
+        routes=routes,
         middleware=guards(state, shared),
         exception_handlers=HANDLERS,
         lifespan=lifespan,
