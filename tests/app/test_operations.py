@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -18,7 +19,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.app import make_app, reload
-from evenrank.app.articles.article import save_facts
+from evenrank.app.articles import article
+from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
@@ -26,7 +28,7 @@ from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
 from evenrank.app.pages import monitoring
 from evenrank.app.state import AppState, open_state
 from evenrank.database.database import Database
-from evenrank.errors import StoreUnavailableError
+from evenrank.errors import EvenrankError, StoreUnavailableError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -294,6 +296,37 @@ def test_an_index_that_is_removed_while_it_is_served_is_told(
     assert "Traceback" not in caplog.text
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["store"], answer.json()["engine"]) == (503, "ok", "away")
+
+
+def test_a_store_with_lists_of_another_collection_is_refused(
+    growing: tuple[AppState, Path], hostile: Collection
+) -> None:
+    state, folder = growing
+    settings = state.settings
+    open_state(hostile.path, settings).close()  # no list yet: any collection will do
+    open_state(state.collection.path, settings).close()
+    posted(client_of(state), "/lists", {"title": "River", "keywords": "river"})
+    with pytest.raises(EvenrankError, match="its lists are of another collection"):
+        open_state(hostile.path, settings)
+    write_collection(folder, 45)  # a newer import has the same pages, and more
+    open_state(state.collection.path, settings).close()
+    write_collection(folder, 20)
+    open_state(state.collection.path, settings).close()
+
+
+def test_a_collection_that_can_only_be_read_is_served_without_counts(
+    growing: tuple[AppState, Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    state, _ = growing
+    for path in state.collection.path.glob("desk-facts*"):
+        path.unlink()
+    monkeypatch.setattr(article, "atomic_file", refuse)
+    save_facts(state.collection, 1000, n_workers=1)
+    assert "Read-only file system" in caplog.text
+    assert open_facts(state.collection, None) is None
 
 
 def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[AppState, Path]) -> None:
