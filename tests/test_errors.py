@@ -18,6 +18,7 @@ from evenrank.errors import (
     MissingExtraError,
     StoreUnavailableError,
     UnknownNameError,
+    input_error,
     reason_of,
 )
 
@@ -77,3 +78,21 @@ def test_what_was_found_is_quoted_in_part() -> None:
     long = str(Fault("page.json", 3, "<" * 300_000, "give a number"))
     assert long == f"page.json:3: {'<' * MAX_FOUND}… (give a number)"
     assert str(Fault("page.json", 3, "<" * MAX_FOUND)) == f"page.json:3: {'<' * MAX_FOUND}"
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("postgresql://me:hidden@host/lists", "postgresql://me@host/lists"),
+        ("postgresql://me:hi/d?d#e@n@host/lists: away", "postgresql://me@host/lists: away"),
+        ("opensearch+https://:hidden@a:9200,b:9200/x", "opensearch+https://@a:9200,b:9200/x"),
+        ("host=x password=hidden dbname=y", "host=x password=… dbname=y"),
+        ("postgresql://host/lists?user=me&password=hidden&sslmode=require", None),
+        ("http://localhost:8000/lists", "http://localhost:8000/lists"),
+    ],
+)
+def test_no_error_shows_the_password_of_an_address(text: str, shown: str | None) -> None:
+    for error in (EvenrankError(text), input_error(text, 0, text), UnknownNameError("engine", text, ("tantivy",))):
+        assert "hidden" not in f"{error} {error!r}"
+    if shown is not None:
+        assert str(EvenrankError(text)) == shown

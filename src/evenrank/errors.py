@@ -52,7 +52,13 @@ class Fault:
 
 
 class EvenrankError(Exception):
-    """A user's mistake or an impossible request; the command line prints it and exits with 2."""
+    """A user's mistake or an impossible request; the command line prints it and exits with 2.
+
+    Its text never has the password of an address.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(hide_passwords(part) if type(part) is str else part for part in args))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled as it is, not by calling `__init__` again: a worker's error reaches the caller with its text."""
@@ -206,6 +212,17 @@ _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 def first_line(error: BaseException) -> str:
     """What a server or a library says went wrong, without its details or stack trace."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+_PASSWORD = re.compile(r"(?<=://)([^\s/?#@:]{0,200}):\S{0,1000}@")
+"""The password in an address, with the user before it; one that should have been escaped may have any character."""
+_PASSWORD_OPTION = re.compile(r"\b((?:ssl)?password=)[^\s&]+", re.IGNORECASE)
+"""A password among the options of an address."""
+
+
+def hide_passwords(text: str) -> str:
+    """A text in which no address of a database or an engine has its password: `postgresql://me@host/lists`."""
+    return _PASSWORD_OPTION.sub(r"\1…", _PASSWORD.sub(r"\1@", text))
 
 
 def input_error(path: object, line: int, found: str, fix: str = "") -> InputError:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn, cast
 
 import pytest
 from starlette.testclient import TestClient
 
 from evenrank.app.app import make_app, reload
-from evenrank.app.articles.article import save_facts
+from evenrank.app.articles import article
+from evenrank.app.articles.article import open_facts, save_facts
 from evenrank.app.exports.publishing import saved_listing
 from evenrank.app.lists.work_list import load_list, versions_of
 from evenrank.app.middleware.guards import host_name
 from evenrank.app.middleware.limits import WINDOW, Buckets, SharedTable
+from evenrank.app.pages import monitoring
 from evenrank.app.state import AppState, open_state
+from evenrank.database.database import Database
+from evenrank.errors import EvenrankError, StoreUnavailableError
 from evenrank.retrieval.engine.indexing import build_index
 from evenrank.trec.collection import Collection
 from evenrank.trec.import_files import ImportFiles, import_collection
@@ -80,15 +87,57 @@ def test_exports_have_whole_addresses(below: TestClient) -> None:
     assert "[https://x.example.org/evenrank/lists/" in below.get(f"{path}.table.wiki").text
 
 
-def test_health_says_when_the_store_is_gone(generated: Collection, tmp_path: Path) -> None:
+def test_readiness_says_when_the_store_is_gone_and_liveness_does_not(generated: Collection, tmp_path: Path) -> None:
     state = open_state(generated.path, replace(UNLIMITED, store=tmp_path / "desk.sqlite"))
     client = client_of(state)
-    assert client.get("/healthz").json()["status"] == "ok"
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    known = {"articles": len(state.collection), "data": state.age.text}
+    assert answer.json() == {"status": "ready", "store": "ok", "engine": "ok", **known}
     with state.store.transaction() as connection:
         connection.execute("DROP TABLE setting")
-    answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()["status"]) == (503, "failing")
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {"status": "not ready", "store": "away", "engine": "ok", **known}
+    assert (client.get("/healthz").status_code, client.get("/healthz").json()) == (200, {"status": "ok"})
     state.close()
+
+
+class AwayStore:
+    """A store whose errors name what only the operator may know."""
+
+    path = "postgresql://operator@db.internal/lists"
+
+    @property
+    def connection(self) -> NoReturn:
+        raise StoreUnavailableError(self.path, 'connection to "db.internal" failed for user "operator"')
+
+
+def test_neither_health_nor_readiness_tells_where_the_store_is(
+    state: AppState, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = client_of(replace(state, store=cast(Database, AwayStore())))
+    for path, status in (("/healthz", 200), ("/readyz", 503)):
+        answer = client.get(path)
+        assert answer.status_code == status
+        assert not [word for word in ("operator", "db.internal", "postgresql") if word in answer.text]
+    assert "db.internal" in caplog.text
+
+
+def test_readiness_asks_a_part_that_hangs_only_once(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, release = [], threading.Event()
+
+    def hang(_: AppState) -> None:
+        asked.append(1)
+        release.wait(30)
+
+    monkeypatch.setattr(monitoring, "PARTS", {**monitoring.PARTS, "engine": hang})
+    monkeypatch.setattr(monitoring, "READY_SECONDS", 0.2)
+    with client_of(state) as client:
+        found = [client.get("/readyz") for _ in range(3)]
+        assert [(answer.status_code, answer.json()["engine"]) for answer in found] == [(503, "away")] * 3
+        assert len(asked) == 1
+        release.set()
 
 
 def test_requests_are_counted_by_route_and_never_by_address(state: AppState) -> None:
@@ -218,16 +267,66 @@ def write_collection(folder: Path, n_pages: int) -> None:
 def test_a_running_server_notices_a_new_import(growing: tuple[AppState, Path]) -> None:
     state, folder = growing
     with client_of(state) as client:
-        assert client.get("/healthz").json()["articles"] == 30
+        assert client.get("/readyz").json()["articles"] == 30
         before = posted(client, "/lists", {"title": "River", "keywords": "river"})
         write_collection(folder, 45)
         deadline = time.monotonic() + 30
-        while client.get("/healthz").json()["articles"] != 45 and time.monotonic() < deadline:
+        while client.get("/readyz").json()["articles"] != 45 and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert client.get("/healthz").json()["articles"] == 45
+        assert client.get("/readyz").json()["articles"] == 45
         titles = client.get(f"{posted(client, '/lists', {'title': 'River', 'keywords': 'river'})}.txt").text
         assert "River 45\n" in titles
         assert len(client.get(f"{before}.txt").text.splitlines()) == 30
+
+
+@pytest.mark.parametrize("was_open, reason", [(True, "the index is gone"), (False, "no index")])
+def test_an_index_that_is_removed_while_it_is_served_is_told(
+    growing: tuple[AppState, Path], caplog: pytest.LogCaptureFixture, was_open: bool, reason: str
+) -> None:
+    state, folder = growing
+    client = client_of(state)
+    if was_open:
+        posted(client, "/lists", {"title": "River", "keywords": "flows"})
+    shutil.rmtree(folder / "collection" / "index")
+    answer = client.post("/lists", data={"title": "River", "keywords": "river"})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+    assert reason in caplog.text
+    assert str(folder) not in answer.text
+    assert "Traceback" not in caplog.text
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["store"], answer.json()["engine"]) == (503, "ok", "away")
+
+
+def test_a_store_with_lists_of_another_collection_is_refused(
+    growing: tuple[AppState, Path], hostile: Collection
+) -> None:
+    state, folder = growing
+    settings = state.settings
+    open_state(hostile.path, settings).close()  # no list yet: any collection will do
+    open_state(state.collection.path, settings).close()
+    posted(client_of(state), "/lists", {"title": "River", "keywords": "river"})
+    with pytest.raises(EvenrankError, match="its lists are of another collection"):
+        open_state(hostile.path, settings)
+    write_collection(folder, 45)  # a newer import has the same pages, and more
+    open_state(state.collection.path, settings).close()
+    write_collection(folder, 20)
+    open_state(state.collection.path, settings).close()
+
+
+def test_a_collection_that_can_only_be_read_is_served_without_counts(
+    growing: tuple[AppState, Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    state, _ = growing
+    for path in state.collection.path.glob("desk-facts*"):
+        path.unlink()
+    monkeypatch.setattr(article, "atomic_file", refuse)
+    save_facts(state.collection, 1000, n_workers=1)
+    assert "Read-only file system" in caplog.text
+    assert open_facts(state.collection, None) is None
 
 
 def test_publishing_makes_a_list_again_from_newer_data(growing: tuple[AppState, Path]) -> None:

@@ -1,12 +1,17 @@
-"""Routes of lists and searches ask for the least role that one table gives, and a reading link only reads."""
+"""Every route is in a table that says who may ask it; those of lists and searches ask for the least role that it
+gives, and a reading link only reads."""
 
 from __future__ import annotations
 
 import pytest
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from evenrank.app import app as app_module
+from evenrank.app.app import make_app
 from evenrank.app.lists.work_list import load_list
-from evenrank.app.request.access import LEAST_ROLES
+from evenrank.app.request.access import LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES, undeclared
 from evenrank.app.searches.saved_search import load_search
 from evenrank.app.state import AppState
 from evenrank.app.storage.shares import share_with
@@ -14,6 +19,7 @@ from tests.app.conftest import client_of, posted
 from tests.app.test_ownership import person_client, reader_of
 from tests.app.test_private_routes import BODY, filled, routes_of_things
 from tests.desk_collections import QUESTION
+from tests.judging_files import JudgingFiles
 
 ROLES = ("reader", "worker", "editor", "owner")
 
@@ -54,6 +60,42 @@ def sent(client: TestClient, method: str, path: str, area: str, token: str) -> t
 def test_the_table_has_every_route_of_a_list_or_search_and_no_other() -> None:
     declared = {(method, path) for path, by_method in LEAST_ROLES.items() for method in by_method}
     assert declared == set(routes_of_things())
+
+
+def test_every_route_of_the_app_is_in_one_table(state: AppState) -> None:
+    routes = make_app(state).routes
+    assert undeclared(routes) == []
+    known = {
+        (method, path)
+        for table in (LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES)
+        for path in table
+        for method in table[path]
+    }
+    served = {(method, route.path) for route in routes if isinstance(route, Route) for method in route.methods or ()}
+    assert known == {(method, path) for method, path in served if method != "HEAD"} | {("GET", "/static")}
+    assert all(len(reason) > 10 for by_method in PUBLIC_ROUTES.values() for reason in by_method.values())
+
+
+def test_an_app_with_a_route_that_no_table_has_is_not_made(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    def more() -> list[Route]:
+        return [
+            Route("/lists/all", lambda request: Response()),
+            Route("/about", lambda request: Response(), methods=["POST"]),
+        ]
+
+    monkeypatch.setattr(app_module, "AREAS", (*app_module.AREAS, more))
+    with pytest.raises(RuntimeError, match=r"who may ask: GET /lists/all, POST /about$"):
+        make_app(state)
+
+
+def test_routes_of_a_secret_link_do_not_exist_for_anybody_else(judge: TestClient, judging: JudgingFiles) -> None:
+    others = {"assessor": "x" * 22, "organiser": judging.secrets["Ada"], "administrator": "x" * 32}
+    for path, by_method in SECRET_ROUTES.items():
+        for method, holder in by_method.items():
+            where = path.replace("{secret:secret}", others[holder]).replace("{name}", "qrels")
+            where = where.replace("{topic:number}", "1").replace("{page:number}", "1")
+            answer = judge.request(method, where, **({"data": BODY} if method == "POST" else {}))  # type: ignore[arg-type]
+            assert answer.status_code == 404, (method, path)
 
 
 @pytest.mark.parametrize("role", ROLES)

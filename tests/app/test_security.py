@@ -228,3 +228,19 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     for name in ("text", "judgments"):
         with pytest.raises(InputError, match="name another"):
             open_app_store(tmp_path / name)
+
+
+def test_an_origin_that_is_no_address_is_foreign(client: TestClient) -> None:
+    for origin in ("http://[", "http://[::1", "http://]", "http://[x]"):
+        answer = client.post("/language", data={"language": "de"}, headers={"Origin": origin})
+        assert answer.status_code == 403, origin
+
+
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "idna", "hex", "nonsense", "utf-16"])
+def test_a_form_in_an_odd_encoding_is_read_or_refused(client: TestClient, charset: str) -> None:
+    part = '--b\r\nContent-Disposition: form-data; name="language"\r\n\r\n\xff\xfe\r\n--b--\r\n'
+    headers = {"Content-Type": f"multipart/form-data; boundary=b; charset={charset}"}
+    answer = client.post("/language", content=part.encode("latin-1"), headers=headers)
+    assert answer.status_code in (303, 400)
+    if charset == "undefined":
+        assert answer.status_code == 400

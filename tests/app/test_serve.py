@@ -5,17 +5,23 @@ from __future__ import annotations
 import http.client
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 from click.testing import CliRunner
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
-from evenrank.app.server import listen
+from evenrank.app.server import listen, make_server
 from evenrank.cli.serve import command
 from evenrank.errors import EvenrankError
 from evenrank.trec.collection import Collection
@@ -78,3 +84,45 @@ def test_without_an_index_it_says_what_to_run(golden_collection: Collection) -> 
 def test_a_port_that_is_taken_is_told() -> None:
     with listen("127.0.0.1", 0) as taken, pytest.raises(EvenrankError, match="another --port"):
         listen("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, int]]:
+    """A server of this package in a thread, with one route that says how much it was sent."""
+
+    async def count(request: Request) -> Response:
+        return PlainTextResponse(str(len(await request.body())))
+
+    server = make_server(Starlette(routes=[Route("/", count, methods=["POST"])]))
+    with closing(listen("127.0.0.1", 0)) as opened:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]})
+        thread.start()
+        yield opened.getsockname()
+        server.should_exit = True
+        thread.join(30)
+
+
+def exchanged(address: tuple[str, int], request: bytes) -> bytes:
+    """Everything that the server says until it closes the connection."""
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_request_that_has_two_lengths_is_refused_and_the_connection_closed(
+    address: tuple[str, int], is_reversed: bool
+) -> None:
+    lengths = ("Content-Length: 4", "Transfer-Encoding: chunked")
+    head = "\r\n".join(("POST / HTTP/1.1", "Host: localhost", *(reversed(lengths) if is_reversed else lengths)))
+    smuggled = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    answer = exchanged(address, head.encode() + b"\r\n\r\n0\r\n\r\n" + smuggled)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_request_with_one_length_is_read(address: tuple[str, int]) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    assert exchanged(address, head + b"Content-Length: 4\r\n\r\nabcd").endswith(b"\r\n\r\n4")
+    chunks = b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    assert exchanged(address, head + chunks).endswith(b"\r\n\r\n3")

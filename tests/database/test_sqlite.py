@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import threading
 import time
 from multiprocessing import get_context
@@ -213,3 +214,16 @@ def test_processes_that_make_one_file_together_all_open_it(tmp_path: Path) -> No
         process.join()
     assert faults.empty(), faults.get()
     assert [process.exitcode for process in processes] == [0] * 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
+def test_a_new_file_and_its_logs_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with open_file(SqliteFile(tmp_path / "new" / "s.sqlite"), SCHEMA, may_create=True) as store:
+            with store.transaction() as connection:
+                connection.execute("CREATE TABLE more (x)")
+            rights = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
+    finally:
+        os.umask(before)
+    assert rights == dict.fromkeys(("s.sqlite", "s.sqlite-wal", "s.sqlite-shm"), 384)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 from evenrank.errors import EvenrankError
 from evenrank.io.articles import map_articles, open_articles
 from evenrank.io.faults import FaultLog
+from evenrank.ranking import job
 from evenrank.ranking.rank import rank
 from evenrank.retrieval.engine.indexing import build_index, page_fields, prepare_pages
 from evenrank.retrieval.engine.protocol import IndexLayout, WeightedTerm
@@ -39,6 +41,26 @@ def test_topics_are_ranked_the_same_by_executors(generated: Collection, spark_se
     assert len(ranked.topics) == 6
     for ending in ("tsv", "tsv.json"):
         assert (tmp_path / f"there.{ending}").read_bytes() == (tmp_path / f"here.{ending}").read_bytes()
+
+
+def test_executors_find_a_collection_with_a_relative_path(
+    generated: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def map_elsewhere(_: Any, function: Any, batches: Any) -> Any:
+        """What executors do, in a folder of their own."""
+        for packed in [pickle.dumps(batch) for batch in batches]:
+            with monkeypatch.context() as there:
+                there.chdir(tmp_path)
+                yield function(pickle.loads(packed))
+
+    monkeypatch.setattr(job, "map_on_spark", map_elsewhere)
+    monkeypatch.chdir(generated.path.parent)
+    collection = Collection.open(Path(generated.path.name))
+    assert not collection.path.is_absolute()
+    cluster: Any = object()
+    there = rank(collection, 1, "relevance", topics="all", seed=3, command=["rank"], spark=cluster)
+    here = rank(generated, 1, "relevance", topics="all", seed=3, command=["rank"])
+    assert [one.page_ids.tolist() for one in there.topics] == [one.page_ids.tolist() for one in here.topics]
 
 
 @pytest.mark.slow

@@ -45,8 +45,11 @@ from evenrank.app.pages.errors import HANDLERS, AnswerFailures
 from evenrank.app.pages.home import example_of, prepare_example
 from evenrank.app.pages.home import routes as home
 from evenrank.app.pages.manage import routes as manage
+from evenrank.app.pages.monitoring import Readiness
+from evenrank.app.pages.monitoring import routes as monitoring
 from evenrank.app.pages.sign_in import RecognizePerson
 from evenrank.app.pages.sign_in import routes as signin
+from evenrank.app.request.access import undeclared
 from evenrank.app.request.capacity import Capacity
 from evenrank.app.searches.pages import routes as searches
 from evenrank.app.settings import WebSettings
@@ -59,6 +62,7 @@ from evenrank.trec.manifest import FILE_NAME as MANIFEST
 
 AREAS: tuple[Callable[[], Sequence[BaseRoute]], ...] = (
     home,
+    monitoring,
     manage,
     lists,
     work,
@@ -126,8 +130,11 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
         app.state.current.close()
 
     static = Mount("/static", CachedFiles(directory=str(files("evenrank.app").joinpath("static"))))
+    routes = [*(route for area in AREAS for route in area()), static]
+    if missing := undeclared(routes):
+        raise RuntimeError(f"no table in request/access.py says who may ask: {', '.join(missing)}")
     app = Starlette(
-        routes=[*(route for area in AREAS for route in area()), static],
+        routes=routes,
         middleware=guards(state, shared),
         exception_handlers=HANDLERS,
         lifespan=lifespan,
@@ -137,6 +144,7 @@ def make_app(state: AppState, shared: Shared | None = None) -> Starlette:
     app.state.current = state
     app.state.judging = open_judging(state)
     app.state.counts = shared.counts
+    app.state.readiness = Readiness()
     app.state.capacity = Capacity(state.settings.n_expensive, state.settings.n_waiting)
     return app
 

@@ -25,7 +25,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from evenrank.errors import EvenrankError, reason_of
+from evenrank.errors import EvenrankError, hide_passwords, reason_of
 
 BACKLOG = 128
 """Connections that may wait to be accepted. All of them are accepted at once, before any can be closed: more of them
@@ -33,6 +33,7 @@ could use up the descriptors of the process."""
 LOGGERS = ("evenrank", "uvicorn.error", "asyncio")
 HEAD_SECONDS = 10.0
 """Time to send the head of a request."""
+MAX_HEAD_BYTES = 16 * 1024
 BODY_SECONDS = 20.0
 """Time to send its body, of 64 kB at most."""
 TAKE_SECONDS = 30.0
@@ -106,13 +107,21 @@ class BoundedLog(logging.Filter):
         return True
 
 
+class SafeFormatter(logging.Formatter):
+    """Lines in UTC, tracebacks included, without the passwords of addresses."""
+
+    converter = staticmethod(time.gmtime)  # type: ignore[assignment]
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hide_passwords(super().format(record))
+
+
 def show_log(*, is_quiet: bool = False) -> None:
     """Print the log of the app and of the server to standard error, each line with date and time in UTC.
 
     `is_quiet` leaves only what went wrong.
     """
-    formatter = logging.Formatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
+    formatter = SafeFormatter("%(asctime)sZ %(process)d %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
     handler.addFilter(BoundedLog())
@@ -123,11 +132,28 @@ def show_log(*, is_quiet: bool = False) -> None:
         log.setLevel(logging.INFO if name == "evenrank" and not is_quiet else logging.WARNING)
 
 
+class StrictConnection(h11.Connection):
+    """HTTP/1.1 that refuses a request which says in two ways how long it is.
+
+    Of Content-Length and Transfer-Encoding, h11 believes the latter. A proxy that believes the former would take the
+    rest of one visitor's request for the beginning of another's.
+    """
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+        return event
+
+
 class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, with time limits."""
+    """HTTP/1.1 as uvicorn speaks it, with time limits, and strict about the length of requests."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.conn = StrictConnection(h11.SERVER, MAX_HEAD_BYTES)
         self.phase: Phase = ""
         """What the server waits for: the head or the body of a request, or nothing."""
         self.waiting_since = 0.0

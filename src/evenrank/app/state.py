@@ -21,7 +21,7 @@ from evenrank.app.articles.user_articles import WikiSources
 from evenrank.app.request.question import Question, parse_question
 from evenrank.app.settings import WebSettings
 from evenrank.app.storage.saved_request import SavedRequest
-from evenrank.app.storage.store import keep_id_numbers, open_app_store, server_secret
+from evenrank.app.storage.store import keep_collection, keep_id_numbers, open_app_store, server_secret
 from evenrank.core.groups import GroupSpace
 from evenrank.core.records import Task
 from evenrank.database.database import Database
@@ -173,6 +173,7 @@ def open_collection(collection_path: Path, settings: WebSettings, store: Databas
     """The state for a collection as it is on disk now, with a store that is already open."""
     collection = Collection.open(collection_path)
     keep_id_numbers(store, collection)
+    keep_collection(store, collection)
     source = app_source(collection, settings.n_candidates, settings.model)
     goals = learn_goals(collection, source, settings.n_candidates)
     facts = open_facts(collection, settings.facts_folder)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from evenrank.database.schema import statements_of
+from evenrank.errors import hide_passwords
 
 _PLACES = re.compile(r"('(?:[^']|'')*')|(\?)|(?<!:):([a-z_]+)|(%)")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -27,10 +27,7 @@ _REFUSAL = re.compile(
 
 def without_password(address: str) -> str:
     """The address of a database as messages show it."""
-    parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    user = f"{parts.username}@" if parts.username else ""
-    return f"{parts.scheme}://{user}{host}{parts.path}"
+    return hide_passwords(address).partition("?")[0]
 
 
 @lru_cache(maxsize=1024)

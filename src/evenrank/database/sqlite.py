@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from evenrank.database.schema import Schema, statements_of
 from evenrank.database.sqlite_connection import (
+    IN_MEMORY,
     TRY_SECONDS,
     UNAVAILABLE,
     add_checksums,
@@ -194,6 +195,7 @@ def open_file(store: S, schema: Schema, *, may_create: bool = False) -> S:
             raise input_error(store.path, 0, "no such file", schema.fix)
         if may_create:
             store.path.parent.mkdir(parents=True, exist_ok=True)
+            _create_private(store.path)
         _create(store, schema, may_create)
         _refuse_other_kinds(store, schema)
         _refuse_damage(store)
@@ -217,6 +219,16 @@ def kind_of(path: Path, schemas: Iterable[Schema]) -> Schema:
         names = " nor ".join(schema.name for schema in known)
         raise input_error(path, 0, f"neither {names}", "name another file")
     return found
+
+
+def _create_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, unless one is there; SQLite gives its logs the same rights.
+
+    Stores hold secret links, and whose lists and votes they are.
+    """
+    if str(path) != IN_MEMORY and not path.exists():
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _create(store: SqliteFile, schema: Schema, may_create: bool) -> None:

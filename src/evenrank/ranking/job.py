@@ -235,7 +235,7 @@ def rank_topics(
     executors of a Spark session, which see the collection under the same path."""
     parts = [topic_ids[start : start + TOPICS_AT_ONCE] for start in range(0, len(topic_ids), TOPICS_AT_ONCE)]
     if spark is not None:
-        absolute = replace(job, session=Session(job.session.path.absolute()))
+        absolute = _with_absolute_path(job)  # executors run in folders of their own
         for results in map_on_spark(spark, _rank_part, ((absolute, part) for part in parts)):
             yield from results
         return
@@ -245,6 +245,13 @@ def rank_topics(
         return
     for results in map_batches(_rank_part, ((job, part) for part in parts), n_workers):
         yield from results
+
+
+def _with_absolute_path(job: RankingJob) -> RankingJob:
+    """The job with a collection that is found from any folder, by the source of the candidates, too."""
+    session = Session(job.session.path.absolute())
+    source = replace(job.source, session=session) if isinstance(job.source, SearchSource) else job.source
+    return replace(job, session=session, source=source)
 
 
 def _rank_part(part: tuple[RankingJob, Sequence[int]]) -> list[TopicRankings]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +19,7 @@ from evenrank.app.settings import WebSettings
 from evenrank.core.groups import Dimension
 from evenrank.core.records import NO_CLASS, WORK_ORDER
 from evenrank.core.records import Article as Record
+from evenrank.errors import reason_of
 from evenrank.io.articles import map_articles
 from evenrank.io.atomic import atomic_file
 from evenrank.io.faults import FaultLog
@@ -30,6 +33,9 @@ GOOD = WORK_ORDER.index("GA")
 """Articles of this class and above are what the others are compared with."""
 SHARE = 0.25
 """Below this share of the median of good articles, something counts as missing."""
+CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+"""Errors of a folder that can only be read."""
+LOG = logging.getLogger("evenrank.app")
 _LARGEST = np.iinfo(np.int32).max
 _SAFE = "/:@!$()*,;~'"
 """Characters that stay readable in a link to a title."""
@@ -72,13 +78,20 @@ def open_facts(collection: Collection, folder: Path | None = None) -> ArticleFac
 def save_facts(
     collection: Collection, max_articles: int, n_workers: int | None = None, folder: Path | None = None
 ) -> None:
-    """Count once what the articles of a collection have, unless it has no corpus here or is larger than allowed."""
+    """Count once what the articles of a collection have, unless it has no corpus here or is larger than allowed.
+
+    A folder that can only be read is no fault: pages then do without the counts.
+    """
     corpus, path = collection.corpus, facts_path(collection, folder)
     if path.is_file() or corpus is None or not corpus.is_file() or len(collection) > max_articles:
         return
-    counts = count_articles(collection, n_workers)
-    with atomic_file(path) as file:
-        np.save(file, counts)
+    try:
+        with atomic_file(path) as file:
+            np.save(file, count_articles(collection, n_workers))
+    except OSError as error:
+        if error.errno not in CANNOT_WRITE:
+            raise
+        LOG.warning("%s cannot be written, so pages do not show what articles lack: %s", path, reason_of(error))
 
 
 def enough_of(counts: NDArray[np.int32], quality_class: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -138,7 +138,11 @@ def is_own(headers: Headers, public_host: str = "") -> bool:
     origin = headers.get("origin")
     if origin is None:
         return True
-    return urlsplit(origin).netloc.lower() in {headers.get("host", "").lower(), public_host.lower()} - {""}
+    try:
+        named = urlsplit(origin).netloc.lower()
+    except ValueError:  # such as http://[
+        return False
+    return named in {headers.get("host", "").lower(), public_host.lower()} - {""}
 
 
 class WithoutSlash:

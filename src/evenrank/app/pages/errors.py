@@ -16,7 +16,7 @@ from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
 from evenrank.app.request.capacity import BusyError
 from evenrank.app.request.visitor import root_of
-from evenrank.errors import DamagedStoreError, EvenrankError, StoreUnavailableError
+from evenrank.errors import DamagedStoreError, EvenrankError, NoIndexError, StoreUnavailableError
 from evenrank.retrieval.engine.protocol import EngineUnavailableError
 
 LOG = logging.getLogger("evenrank.app")
@@ -76,7 +76,7 @@ def failure(request: Request, error: Exception) -> Response:
 
 
 def on_busy(request: Request, error: Exception) -> Response:
-    """503: the file is locked, the disk is full, the search cluster does not answer or too many ask at once. The log
+    """503: the file is locked, the disk is full, the index is away or too many ask at once. The log
     says which; the visitor only learns when to try again."""
     LOG.warning("%s: %s", route_name(request.scope), error)
     return error_page(request, 503, headers={"Retry-After": RETRY_SECONDS})
@@ -98,6 +98,7 @@ HANDLERS = {
     BadRequestError: on_bad_request,
     StoreUnavailableError: on_busy,
     EngineUnavailableError: on_busy,
+    NoIndexError: on_busy,
     BusyError: on_busy,
     DamagedStoreError: on_damage,
     EvenrankError: on_bad_request,

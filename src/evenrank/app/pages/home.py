@@ -1,4 +1,4 @@
-"""The landing page with its example, the choice of language, and what programs ask for: health, counts, an icon.
+"""The landing page with its example, the page about the server, and the choice of language.
 
 The example shows what a fair list of one of the collection's topics changes against plain search. The topic is chosen
 by measuring, so that it shows what lists can do with these data, and no more.
@@ -14,23 +14,22 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evenrank.app.articles.candidates import find_for
 from evenrank.app.fairness.balance import list_exposure
 from evenrank.app.fairness.comparison import Change, changes
 from evenrank.app.lists.work_list import make_list
-from evenrank.app.middleware.limits import RequestCounts
 from evenrank.app.pages.i18n import COOKIE, LANGUAGES
-from evenrank.app.pages.templating import page, static_url
+from evenrank.app.pages.templating import page
 from evenrank.app.request.forms import Fields, with_form
 from evenrank.app.request.question import Question, QuestionError
-from evenrank.app.request.visitor import YEAR, own, see_other, set_cookie, visitor_of
+from evenrank.app.request.visitor import YEAR, see_other, set_cookie, visitor_of
 from evenrank.app.state import AppState, state_of
 from evenrank.app.storage.shares import find_owned
 from evenrank.core.records import Topic
-from evenrank.errors import EvenrankError, reason_of
+from evenrank.errors import EvenrankError
 from evenrank.policies.relevance import relevance_order
 
 N_GROUPS = 5
@@ -46,8 +45,6 @@ N_TOP = 100
 """Ranks of plain search that are looked at, and articles of the example: a list that takes in nearly all articles on a
 subject can hardly change who is in it, and shows nothing."""
 N_RECENT = 5
-ROBOTS = "User-agent: *\nDisallow: /\n"
-"""Links are secrets, so nothing is crawled."""
 
 
 @dataclass(frozen=True)
@@ -153,39 +150,9 @@ def choose_language(request: Request, fields: Fields) -> Response:
     return response
 
 
-def health(request: Request) -> Response:
-    """200 while the store can be read; 503 with the reason when it cannot."""
-    state = state_of(request)
-    try:
-        state.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
-    except (EvenrankError, OSError) as error:
-        return JSONResponse({"status": "failing", "reason": reason_of(error)}, 503)
-    return JSONResponse({"status": "ok", "articles": len(state.collection), "data": state.age.text})
-
-
-def metrics(request: Request) -> Response:
-    """Requests so far, for Prometheus."""
-    counts: RequestCounts = request.app.state.counts
-    text = counts.text(len(state_of(request).collection))
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
-
-
-def robots(_: Request) -> Response:
-    return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
-
-
-def favicon(request: Request) -> Response:
-    """The icon, for programs that ask for it without reading a page."""
-    return RedirectResponse(own(request, static_url("icon.svg")), 308, {"Cache-Control": "public, max-age=86400"})
-
-
 def routes() -> list[BaseRoute]:
     return [
         Route("/", landing),
         Route("/about", about),
         Route("/language", with_form(choose_language), methods=["POST"]),
-        Route("/healthz", health),
-        Route("/metrics", metrics),
-        Route("/robots.txt", robots),
-        Route("/favicon.ico", favicon),
     ]

@@ -1,4 +1,4 @@
-"""Who may do what with a list or search: one table of routes with the least role that each asks for.
+"""Who may ask what: tables of all routes, and of those of a list or search the least role that each asks for.
 
 Pages and the JSON interface get lists and searches from `find_requested` alone, which reads the table. What it gives to
 a reader has no token but that of the reading link, so that no answer can carry a stronger one.
@@ -6,13 +6,13 @@ a reader has no token but that of the reading link, so that no answer can carry 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Mount, Route
 
 from evenrank.app.pages.i18n import Message
 from evenrank.app.pages.templating import page
@@ -53,9 +53,81 @@ LEAST_ROLES: Mapping[str, Mapping[str, Role]] = {
     "/api/searches/{token:token}/marks": {"POST": "worker"},
 }
 """Of every route that names a list or search, the least role by method. `again` makes a list of the visitor's own."""
+PUBLIC_ROUTES: Mapping[str, Mapping[str, str]] = {
+    "/": {"GET": "the landing page; what it lists belongs to the visitor's own cookie or account"},
+    "/about": {"GET": "facts about the data"},
+    "/language": {"POST": "sets a cookie of the visitor, and nothing else"},
+    "/healthz": {"GET": "says only that the process lives"},
+    "/readyz": {"GET": "says only which part is away, and the age of the data"},
+    "/metrics": {"GET": "counts by route, without addresses and words; a proxy may deny it"},
+    "/robots.txt": {"GET": "a constant text"},
+    "/favicon.ico": {"GET": "leads to a static file"},
+    "/static": {"GET": "files of the package"},
+    "/mine": {"GET": "shows what belongs to the visitor's own cookie or account"},
+    "/{area:area}": {"GET": "leads to /mine"},
+    "/api": {"GET": "the guide to the JSON interface"},
+    "/api/openapi.json": {"GET": "its description"},
+    "/api/collection": {"GET": "totals of the collection"},
+    "/sign-in": {"GET": "leads to the provider of accounts"},
+    "/sign-in/return": {"GET": "accepts only a sign-in that this browser began"},
+    "/sign-out": {"POST": "ends the visitor's own session"},
+    "/lists/new": {"GET": "an empty form; ?from= asks for the role of a reader"},
+    "/lists/check": {"POST": "the form again, nothing is stored"},
+    "/lists/preview": {"GET": "counts of articles that anybody may find"},
+    "/lists/goal": {"POST": "totals of groups, nothing is stored"},
+    "/lists": {"POST": "makes something that belongs to the visitor, within limits"},
+    "/api/lists": {"POST": "makes something that belongs to the network or account, within limits"},
+    "/searches/new": {"GET": "an empty form; ?from= asks for the role of a reader"},
+    "/searches/check": {"POST": "the form again, nothing is stored"},
+    "/searches/preview": {"GET": "counts of articles that anybody may find"},
+    "/searches/goal": {"POST": "totals of groups, nothing is stored"},
+    "/searches": {"POST": "makes something that belongs to the visitor, within limits"},
+    "/api/searches": {"POST": "makes something that belongs to the network or account, within limits"},
+}
+"""Routes that anybody may ask, and by method the reason why that is safe."""
+SECRET_ROUTES: Mapping[str, Mapping[str, Literal["assessor", "organiser", "administrator"]]] = {
+    "/judge/{secret:secret}": {"GET": "assessor"},
+    "/judge/{secret:secret}/next": {"GET": "assessor"},
+    "/judge/{secret:secret}/undo": {"POST": "assessor"},
+    "/judge/{secret:secret}/{topic:number}": {"GET": "assessor"},
+    "/judge/{secret:secret}/{topic:number}/next": {"GET": "assessor"},
+    "/judge/{secret:secret}/{topic:number}/{page:number}": {"GET": "assessor", "POST": "assessor"},
+    "/judge/{secret:secret}/{topic:number}/{page:number}/remarks": {"POST": "assessor"},
+    "/organise/{secret:secret}": {"GET": "organiser"},
+    "/organise/{secret:secret}/agreement": {"GET": "organiser"},
+    "/organise/{secret:secret}/settle": {"GET": "organiser"},
+    "/organise/{secret:secret}/settle/{topic:number}/{page:number}": {"GET": "organiser", "POST": "organiser"},
+    "/organise/{secret:secret}/settle/{topic:number}/{page:number}/remarks": {"POST": "organiser"},
+    "/organise/{secret:secret}/settle/{topic:number}/{page:number}/reopen": {"POST": "organiser"},
+    "/organise/{secret:secret}/undo": {"POST": "organiser"},
+    "/organise/{secret:secret}/scores": {"GET": "organiser"},
+    "/organise/{secret:secret}/export/{name}": {"GET": "organiser"},
+    "/organise/{secret:secret}/people": {"GET": "organiser"},
+    "/organise/{secret:secret}/people/add": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/revoke": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/assign": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/hand-over": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/pool": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/reopen": {"POST": "organiser"},
+    "/organise/{secret:secret}/people/scale": {"POST": "organiser"},
+    "/admin": {"GET": "administrator", "POST": "administrator"},
+    "/admin/{secret:secret}": {"GET": "administrator"},
+}
+"""Routes of assessors, organisers and whoever runs the server: to everybody else, they do not exist (404)."""
 READS_ONLY = Message("This link can only read. Ask the owner for the link that lets you work on it.")
 OWNERS_ONLY = Message("Only the owner, and editors the owner named, may do this.")
 K = TypeVar("K", bound=SavedRequest)
+
+
+def undeclared(routes: Iterable[BaseRoute]) -> list[str]:
+    """`METHOD path` of routes for which no table says who may ask them, and of what a table has twice."""
+    tables: tuple[Mapping[str, Mapping[str, str]], ...] = (LEAST_ROLES, PUBLIC_ROUTES, SECRET_ROUTES)
+    found = []
+    for route in routes:
+        methods = sorted((route.methods or set()) - {"HEAD"}) if isinstance(route, Route) else ["GET"]
+        path = route.path if isinstance(route, Route | Mount) else repr(route)
+        found += [f"{method} {path}" for method in methods if sum(method in t.get(path, {}) for t in tables) != 1]
+    return found
 
 
 def find_requested(load: Callable[[Database, str], K | None], request: Request) -> K:

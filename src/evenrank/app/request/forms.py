@@ -113,13 +113,16 @@ def parse_form(body: bytes) -> dict[str, str]:
 async def read_parts(request: Request) -> dict[str, str]:
     """The fields of a form with files: of a file its text, and its name as `NAME-file`; an empty file is no field."""
     fields: dict[str, str] = {}
-    async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES) as form:
-        for name, value in form.multi_items():
-            if isinstance(value, str):
-                fields[name] = value
-            elif value.filename:
-                fields[name] = decode_file(value.filename, await value.read())
-                fields[f"{name}-file"] = value.filename
+    try:
+        async with request.form(max_files=MAX_FILES, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES) as form:
+            for name, value in form.multi_items():
+                if isinstance(value, str):
+                    fields[name] = value
+                elif value.filename:
+                    fields[name] = decode_file(value.filename, await value.read())
+                    fields[f"{name}-file"] = value.filename
+    except UnicodeError as error:  # an encoding that is none, such as charset=undefined
+        raise BadRequestError("The form could not be read.") from error
     return fields
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
+
+import numpy as np
+import orjson
 
 from evenrank.core.text_ids import TextIds
 from evenrank.database.database import Connection, Database, Location, open_database
@@ -23,6 +27,9 @@ WAIT_SECONDS = 4.0
 MAX_BYTES = 20 << 30
 """Size at which the store takes nothing more: about a million lists. Visitors are then asked to come back later."""
 SETTING = "text_ids"
+SAMPLE = "page_sample"
+N_SAMPLED = 64
+"""Pages by which a store recognises its collection."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,7 @@ def keep_id_numbers(store: Database, collection: Collection) -> None:
     if known is None and ids is None:
         return
     n_ids, digest = known or (0, digest_of(TextIds(), 0))
-    has_lists = "SELECT EXISTS (SELECT 1 FROM work_list) OR EXISTS (SELECT 1 FROM saved_search)"
-    is_empty = not store.connection.execute(has_lists).fetchone()[0]
+    is_empty = not has_lists(store)
     is_same = ids is not None and len(ids) >= n_ids and digest_of(ids, n_ids) == digest
     if not is_empty and (known is None or not is_same):
         raise EvenrankError(
@@ -125,6 +131,45 @@ def keep_id_numbers(store: Database, collection: Collection) -> None:
         connection.execute("DELETE FROM setting WHERE name = ?", (SETTING,))
         if value is not None:
             connection.execute("INSERT INTO setting VALUES (?, ?)", (SETTING, value))
+
+
+def keep_collection(store: Database, collection: Collection) -> None:
+    """Remember some pages of the collection; an error when the lists are those of another one.
+
+    A newer import of the same wiki has most of its pages, under the same ids and titles. Another wiki has others under
+    the same ids, and its titles would be shown in lists that were made of something else.
+    """
+    row = store.connection.execute("SELECT value FROM setting WHERE name = ?", (SAMPLE,)).fetchone()
+    known: dict[str, str] = orjson.loads(row[0]) if row is not None else {}
+    pages = np.array(list(map(int, known)) or [0], np.int64)
+    here = pages[collection.rows_of(pages) >= 0].tolist() if known else []
+    n_same = sum(known[str(page)] == mark for page, mark in _marks(collection, here).items())
+    if known and has_lists(store) and (not here or 2 * n_same < len(here)):
+        raise EvenrankError(
+            f"{store.path}: its lists are of another collection than {collection.path} "
+            "(name another file or database with --store)"
+        )
+    places = np.unique(np.linspace(0, len(collection) - 1, N_SAMPLED).round().astype(int)) if len(collection) else []
+    sample = _marks(collection, [int(collection.page_ids[place]) for place in places])
+    value = orjson.dumps({str(page): mark for page, mark in sample.items()}).decode()
+    if row is None or value != row[0]:
+        with store.transaction() as connection:
+            connection.execute(upsert("setting", ("name",), "value"), (SAMPLE, value))
+
+
+def _marks(collection: Collection, pages: Sequence[int]) -> dict[int, str]:
+    """A short digest of the title of each page."""
+    titles = collection.titles_of(pages)
+    return {
+        page: hashlib.sha256(title.encode("utf-8", "replace")).hexdigest()[:12]
+        for page, title in zip(pages, titles, strict=True)
+    }
+
+
+def has_lists(store: Database) -> bool:
+    """Whether a store has any list or search."""
+    query = "SELECT EXISTS (SELECT 1 FROM work_list) OR EXISTS (SELECT 1 FROM saved_search)"
+    return bool(store.connection.execute(query).fetchone()[0])
 
 
 def _known(store: Database) -> tuple[int, str] | None:

@@ -84,7 +84,7 @@ def _check_opensearch(address: str, folder: Path) -> None:
 
 OPENSEARCH = EngineKind(
     "opensearch",
-    "a cluster: opensearch://HOST:PORT,…",
+    "a cluster: opensearch://HOST:PORT,… (TLS: opensearch+https://HOST:PORT,…)",
     _create_opensearch,
     _open_opensearch,
     _check_opensearch,
@@ -101,7 +101,7 @@ ENGINES: Registry[EngineKind] = Registry(
 
 def engine_kind(address: str) -> EngineKind:
     """The engine that an address names; an error that lists the known ones otherwise."""
-    scheme = address.partition("://")[0]
+    scheme = address.partition("://")[0].partition("+")[0]  # opensearch+https: the same engine over TLS
     if scheme not in ENGINES:
         raise UnknownNameError("engine", address, ENGINES)
     return ENGINES[scheme]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 
-from evenrank.errors import EvenrankError, MissingExtraError
+from evenrank.errors import EvenrankError, MissingExtraError, first_line, reason_of
 from evenrank.retrieval.engine.analysis import Analyser, analyse, analyser_for, field_texts
 from evenrank.retrieval.engine.protocol import (
     POSITION_FIELDS,
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
 
-SCHEME = "opensearch://"
-ADDRESS_FORM = "opensearch://HOST:PORT[,HOST:PORT…][/NAME][?shards=N]"
+SCHEMES = {"opensearch": False, "opensearch+http": False, "opensearch+https": True}
+"""Schemes of an address, and whether each asks for TLS."""
+ADDRESS_FORM = "opensearch[+https]://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/NAME][?shards=N&tls=true&ca=FILE]"
+SWITCH = {"true": True, "false": False}
 PAGES_PER_REQUEST = 500
 MOST_HITS = 200_000
 """Pages that one search may ask for."""
@@ -52,18 +55,51 @@ class Address:
     """Alias under which the finished index is found; indexes of builds are named after it."""
     n_shards: int | None
     """Primary shards; None for `shards_for` the number of pages."""
+    uses_tls: bool = False
+    ca_file: str | None = None
+    """Certificates that the cluster's are checked against; None for those that the system trusts."""
+    login: tuple[str, str] | None = field(default=None, repr=False)
+    """User and password, the same for all hosts."""
 
     @classmethod
     def parse(cls, text: str, folder: Path) -> Address:
         """The address that a user wrote; without a name, one is derived from the index's folder."""
-        place, _, options = text.removeprefix(SCHEME).partition("?")
-        hosts, _, name = place.partition("/")
+        scheme, _, rest = text.partition("://")
+        place, _, options = rest.partition("?")
+        authority, _, name = place.partition("/")
+        user, _, hosts = authority.rpartition("@")
         listed = tuple(host.strip() for host in hosts.split(",") if host.strip())
-        known = dict(parse_qsl(options))
-        shards = known.pop("shards", None)
-        if not listed or known or (shards is not None and not (shards.isdecimal() and int(shards) > 0)):
-            raise EvenrankError(f"{text!r} is not the address of an index (write: {ADDRESS_FORM})")
-        return cls(listed, name or _derived_name(folder), None if shards is None else int(shards))
+        faults = [f"{host!r} is not HOST:PORT" for host in listed if not _HOST.fullmatch(host)]
+        faults += [] if listed else ["it names no host"]
+        if listed and listed[0] in ("http:", "https:"):
+            faults = [f"write opensearch+{listed[0]}//HOST:PORT instead of opensearch://{listed[0]}//HOST:PORT"]
+        if "@" in name or "@" in options:  # what stands for a host is part of a password, and must not be shown
+            faults = ["characters such as / and ? are written %2F and %3F in a password"]
+        known = dict(parse_qsl(options, keep_blank_values=True))
+        shards, tls, ca_file = known.pop("shards", "1"), known.pop("tls", None), known.pop("ca", None)
+        if not (shards.isdecimal() and int(shards) > 0):
+            faults.append(f"shards={shards} is not a number from 1")
+        if tls is not None and (tls not in SWITCH or (SCHEMES.get(scheme) and not SWITCH[tls])):
+            faults.append(f"tls={tls} is not true, or contradicts {scheme}://")
+        uses_tls = SCHEMES.get(scheme, False) or SWITCH.get(tls or "", False)
+        if ca_file is not None and not uses_tls:
+            faults.append("ca= is for addresses with TLS (opensearch+https://…)")
+        elif ca_file is not None and not (Path(ca_file).is_absolute() and Path(ca_file).is_file()):
+            faults.append(f"ca={ca_file}: no such file (its path must be absolute: the index remembers the address)")
+        faults += [f"unknown option {option!r}" for option in known]
+        if scheme not in SCHEMES or faults:
+            reasons = "; ".join(faults or [f"unknown scheme {scheme!r}"])
+            raise EvenrankError(f"{text!r} is not the address of an index: {reasons} (write: {ADDRESS_FORM})")
+        n_shards = int(shards) if "shards=" in options else None
+        return cls(listed, name or _derived_name(folder), n_shards, uses_tls, ca_file, _login(user))
+
+
+_HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
+
+
+def _login(user: str) -> tuple[str, str] | None:
+    name, _, password = user.partition(":")
+    return (unquote(name), unquote(password)) if user else None
 
 
 def _derived_name(folder: Path) -> str:
@@ -164,18 +200,21 @@ def connect_cluster(address: Address) -> OpenSearch:
         from opensearchpy import OpenSearch
     except ImportError:
         raise MissingExtraError("an index on OpenSearch", "fleet") from None
-    hosts = [f"http://{host}" if "://" not in host else host for host in address.hosts]
+    scheme = "https" if address.uses_tls else "http"
+    tls = {"use_ssl": True, "verify_certs": True, "ca_certs": address.ca_file} if address.uses_tls else {}
     try:
         return OpenSearch(
-            hosts,
+            [f"{scheme}://{host}" for host in address.hosts],
+            http_auth=address.login,
             timeout=TIMEOUT_SECONDS,
             max_retries=MOST_TRIES,
             retry_on_timeout=True,
             dead_timeout=HOST_PAUSE_SECONDS,
             timeout_cutoff=1,
+            **tls,
         )
-    except ValueError as error:
-        raise EvenrankError(f"{', '.join(address.hosts)}: not a host and port: {error}") from error
+    except (ValueError, OSError) as error:
+        raise EvenrankError(f"{', '.join(address.hosts)}: no connection can be made: {reason_of(error)}") from error
 
 
 def check_cluster(address: Address) -> None:
@@ -210,6 +249,10 @@ def translated(address: Address) -> Iterator[None]:
 
     try:
         yield
+    except exceptions.SSLError as error:
+        fix = "name the file of its certificate authority: ?ca=FILE"
+        found = f"the certificate at {', '.join(address.hosts)} is not trusted, or it does not speak TLS"
+        raise EvenrankError(f"{found}: {first_line(error)[:200]} ({fix})") from error
     except exceptions.ConnectionError as error:
         raise EngineUnavailableError(f"OpenSearch does not answer at {', '.join(address.hosts)}") from error
     except exceptions.TransportError as error:

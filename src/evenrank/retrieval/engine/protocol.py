@@ -28,7 +28,7 @@ QUALITY_FIELDS = ("quality_class", "quality_score")
 
 
 class EngineUnavailableError(EvenrankError):
-    """An engine on another machine does not answer, or only in part; nothing is wrong with the request."""
+    """An engine does not answer, or only in part, or its folder is gone; nothing is wrong with the request."""
 
 
 @dataclass(frozen=True)

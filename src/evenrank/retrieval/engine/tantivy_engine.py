@@ -26,6 +26,7 @@ from evenrank.retrieval.engine.analysis import analyse, analyser_for
 from evenrank.retrieval.engine.protocol import (
     EVERYTHING,
     SHOWN_FIELDS,
+    EngineUnavailableError,
     Hits,
     IndexLayout,
     IndexPage,
@@ -397,7 +398,11 @@ class TantivyEngine:
 
     def statistics(self) -> IndexStatistics:
         """How large the index is."""
-        size = sum(entry.stat().st_size for entry in os.scandir(self.path) if entry.is_file())
+        try:
+            size = sum(entry.stat().st_size for entry in os.scandir(self.path) if entry.is_file())
+        except OSError as error:
+            fix = "restore the folder, or run evenrank index again"
+            raise EngineUnavailableError(f"{self.path}: the index is gone: {reason_of(error)} ({fix})") from error
         return IndexStatistics(self._searcher.num_docs, self._searcher.num_segments, size)
 
     def close(self) -> None:

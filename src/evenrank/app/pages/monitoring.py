@@ -1,0 +1,111 @@
+"""What programs ask for: whether the server lives, whether it can answer, counts of requests, robots.txt, an icon.
+
+Anybody may ask, so answers never say why something is away or where it is: that is for the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from evenrank.app.middleware.limits import RequestCounts
+from evenrank.app.pages.templating import static_url
+from evenrank.app.request.visitor import own
+from evenrank.app.state import AppState, state_of
+from evenrank.errors import EvenrankError
+
+ROBOTS = "User-agent: *\nDisallow: /\n"
+"""Links are secrets, so nothing is crawled."""
+READY_SECONDS = 5.0
+"""What does not answer within this time counts as away."""
+SOME_WORD = "a"
+LOG = logging.getLogger("evenrank.app")
+
+
+async def health(_: Request) -> Response:
+    """200 while the process answers at all; whether it can serve is the question of `/readyz`."""
+    return JSONResponse({"status": "ok"})
+
+
+def ask_store(state: AppState) -> None:
+    """An error unless the store can be read."""
+    state.store.connection.execute("SELECT 1 FROM setting LIMIT 1").fetchone()
+
+
+def ask_engine(state: AppState) -> None:
+    """An error unless the index can be searched."""
+    engine = state.source.model().engine
+    engine.statistics()
+    engine.document_frequencies("title", [SOME_WORD])
+
+
+PARTS: Mapping[str, Callable[[AppState], None]] = {"store": ask_store, "engine": ask_engine}
+"""What the server needs for its answers, and how each is asked."""
+
+
+class Readiness:
+    """Asks the parts of a server, each once at a time: probes of one that hangs do not pile up."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.Task[bool]] = {}
+
+    async def ask(self, state: AppState) -> dict[str, str]:
+        """`ok` or `away` for each part."""
+        for name in PARTS:
+            if name not in self._running or self._running[name].done():
+                self._running[name] = asyncio.create_task(run_in_threadpool(answers, name, state))
+        tasks = dict(self._running)
+        await asyncio.wait(tasks.values(), timeout=READY_SECONDS)
+        return {name: "ok" if task.done() and task.result() else "away" for name, task in tasks.items()}
+
+
+def answers(name: str, state: AppState) -> bool:
+    """Whether a part of the server answers; the log says why it does not."""
+    try:
+        PARTS[name](state)
+    except (EvenrankError, OSError, ValueError) as error:
+        LOG.warning("not ready: %s: %s", name, error)
+        return False
+    return True
+
+
+async def ready(request: Request) -> Response:
+    """200 when store and engine answer, otherwise 503; with the number of articles and the age of the data."""
+    state = state_of(request)
+    readiness: Readiness = request.app.state.readiness
+    parts = await readiness.ask(state)
+    is_ready = set(parts.values()) == {"ok"}
+    about = {"articles": len(state.collection), "data": state.age.text}
+    return JSONResponse({"status": "ready" if is_ready else "not ready", **parts, **about}, 200 if is_ready else 503)
+
+
+def metrics(request: Request) -> Response:
+    """Requests so far, for Prometheus."""
+    counts: RequestCounts = request.app.state.counts
+    text = counts.text(len(state_of(request).collection))
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+def robots(_: Request) -> Response:
+    return PlainTextResponse(ROBOTS, headers={"Cache-Control": "public, max-age=86400"})
+
+
+def favicon(request: Request) -> Response:
+    """The icon, for programs that ask for it without reading a page."""
+    return RedirectResponse(own(request, static_url("icon.svg")), 308, {"Cache-Control": "public, max-age=86400"})
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route("/healthz", health),
+        Route("/readyz", ready),
+        Route("/metrics", metrics),
+        Route("/robots.txt", robots),
+        Route("/favicon.ico", favicon),
+    ]
