@@ -112,10 +112,26 @@ def stationary(seed: int, n_requests: int = 100) -> StreamMeasures:
     return measure_stream([stream.rank("q", items) for items in rows])
 
 
-def test_intervals_cover_the_expectation() -> None:
-    truth = 0.8 + 0.6 + 0.4 / math.log2(3) + 0.2 / 2  # four uniform numbers in order, by the attention of their ranks
-    found = [stationary(seed).intervals["utility"] for seed in range(60)]
-    assert 50 <= sum(one.low <= truth <= one.high for one in found) <= 60
+def test_intervals_of_a_mean_are_students_over_the_blocks() -> None:
+    """Of a mean, the jackknife over blocks of one size is Student's interval of the blocks' means."""
+    relevance = np.sort(np.random.default_rng(3).random((100, 4)))[:, ::-1]
+    blocks = (relevance @ [1.0, 1.0, 1.0 / math.log2(3), 0.5]).reshape(20, 5).mean(axis=1)
+    reach = 2.0930240544 * blocks.std(ddof=1) / math.sqrt(20)  # 97.5 % quantile with 19 degrees of freedom
+    found = stationary(3).intervals["utility"]
+    assert (found.low, found.high) == pytest.approx((blocks.mean() - reach, blocks.mean() + reach), rel=1e-9)
+
+
+def test_intervals_of_a_ratio_leave_out_a_block_at_a_time() -> None:
+    requests = [
+        ranking(number, f"q{number}", ("a", number / 4, "x"), ("b", (4 - number) / 4, "y")) for number in range(4)
+    ]
+    gained = np.array([number / 4 + (4 - number) / 8 for number in range(4)])
+    ideal = np.array([max(n, 4 - n) / 4 + min(n, 4 - n) / 8 for n in range(4)])
+    without = (gained.sum() - gained) / (ideal.sum() - ideal)
+    error = math.sqrt(3 / 4 * float(((without - without.mean()) ** 2).sum()))
+    found = measure_stream(requests, attention="reciprocal", blocks=4).intervals["quality"]
+    assert found.se == pytest.approx(error, rel=1e-9)
+    assert found.high == pytest.approx(gained.sum() / ideal.sum() + 3.1824463053 * error, rel=1e-9)
 
 
 def test_intervals_hold_their_values() -> None:
