@@ -402,14 +402,12 @@ def run_stream(
 
     `requests` come from `read_requests`; `progress` may wrap them to show a bar.
     """
+    grades = _all_grades(requests)
     rankings = [stream.rank(one.query, _rows(one.candidates), time=one.time) for one in progress(requests)]
-    graded = [one.grades for one in requests if one.grades is not None]
-    if graded and len(graded) < len(requests):
-        raise EvenrankError(f"{len(graded)} of {len(requests)} requests have grades (give all of them grades, or none)")
     accounting = stream.accounting
     measures = measure_stream(
         rankings,
-        graded or None,
+        grades,
         target=stream.target,
         attention=accounting.attention,
         exposure=accounting.exposure,
@@ -418,6 +416,19 @@ def run_stream(
     )
     measures = replace(measures, settings={**stream.settings, **measures.settings})
     return StreamRun(tuple(requests), tuple(rankings), measures, stream)
+
+
+def _all_grades(requests: Sequence[StreamQuery]) -> list[tuple[float, ...]] | None:
+    """The grades of all requests, or None where none has any; EvenrankError where only some have."""
+    asked = [one for one in requests if one.candidates]
+    n_graded = sum(one.grades is not None for one in asked)
+    if 0 < n_graded < len(asked):
+        first = next(one.request for one in asked if one.grades is None)
+        raise EvenrankError(
+            f"{n_graded} of {len(asked)} requests have grades, and request {first[:60]!r} has none "
+            "(give all of them grades, or none)"
+        )
+    return [one.grades or () for one in requests] if n_graded else None
 
 
 def _rows(candidates: Iterable[Candidate]) -> list[tuple[Item, float, Mapping[str, float]]]:
