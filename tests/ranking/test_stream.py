@@ -83,6 +83,28 @@ def test_attention_may_be_a_file_for_a_stream_and_never_for_a_state(tmp_path: Pa
         StreamState.from_bytes(document)
 
 
+def test_names_of_numpy_whole_numbers_and_sets_are_logged_as_they_are_counted(tmp_path: Path) -> None:
+    groups = {"a": [1, 1], "b": np.str_("x"), "c": {"z", "y", "x"}}
+    with Stream("relevance", groups, window=np.int64(50), log=tmp_path / "log") as stream:
+        ranking = stream.rank(np.str_("q"), {np.str_("a"): 1.0, "b": 0.5, "c": 0.4}, time=np.float32(3))
+    assert [one.groups for one in ranking.candidates] == [{"1": 2.0}, {"x": 1.0}, {"x": 1.0, "y": 1.0, "z": 1.0}]
+    assert list(ranking.candidates[2].groups) == ["x", "y", "z"]
+    assert Stream.replay(tmp_path / "log").state == stream.state
+
+
+def test_windows_of_one_length_are_one_setting() -> None:
+    states = [Stream(server=name, window=length).state for name, length in (("a", 5), ("b", 5.0))]
+    assert states[0].merge(states[1]).to_bytes() == states[1].merge(states[0]).to_bytes()
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    for read in (Stream.replay, StreamState.load, evenrank.measure_stream):
+        with pytest.raises(InputError, match=r"nowhere: No such file or directory"):
+            read(tmp_path / "nowhere")
+        with pytest.raises(InputError, match="a folder, where a file was expected"):
+            read(tmp_path)
+
+
 def test_groups_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "groups.csv"
     path.write_text("item,group,share\na,x,1\na,y,0.5\na,x,1\n7,ünïcødé,1\n", "utf-8")
@@ -247,7 +269,7 @@ def test_a_log_belongs_to_one_server_one_way_of_counting_and_one_process(tmp_pat
             Stream("relevance", GROUPS, log=log)
     with pytest.raises(EvenrankError, match="is the log of server 'main'"):
         Stream("relevance", GROUPS, log=log, server="b")
-    with pytest.raises(EvenrankError, match="window is 5 and None"):
+    with pytest.raises(EvenrankError, match=r"window is 5\.0 and None"):
         Stream("relevance", GROUPS, log=log, window=5)
     with pytest.raises(EvenrankError, match="holds the state already"):
         Stream("relevance", GROUPS, log=log, state=stream.state)
@@ -281,6 +303,11 @@ def test_clicks_are_exposure_when_asked_for(tmp_path: Path) -> None:
         for clicks, said in (({"c": 1}, "no item c"), ({"a": -1}, "not numbers")):
             with pytest.raises(EvenrankError, match=said):
                 stream.observe(1, clicks)  # type: ignore[arg-type]
+        for wrong in ("a", None, 3, [["a"]]):
+            with pytest.raises(EvenrankError, match="clicks: .*give a list of items"):
+                stream.observe(1, wrong)  # type: ignore[arg-type]
+        with pytest.raises(EvenrankError, match=r"ranking \[1\] is not one"):
+            stream.observe([1], ["a"])  # type: ignore[arg-type]
         with pytest.raises(EvenrankError, match=f"ranking 9 is not one of the last {MAX_PENDING:,}"):
             stream.observe(9, ["a"])
         stream.checkpoint()
@@ -308,6 +335,21 @@ def test_a_window_forgets_and_a_half_life_fades() -> None:
     for item, time in (("new", 4), ("old", 0)):
         late.rank("q", {item: 1.0}, time=time)
     assert late.shares() == fading.shares()
+
+
+@pytest.mark.parametrize("setup", [{"window": 100}, {"half_life": 10}], ids=str)
+def test_a_server_with_fewer_requests_than_others_is_counted(setup: dict[str, Any], tmp_path: Path) -> None:
+    busy = Stream("relevance", str, "population", server="busy", **setup)
+    for _ in range(500):
+        busy.rank("q", {"old": 1.0})
+    log = tmp_path / "stream.log"
+    with Stream("relevance", str, "population", server="new", log=log, **setup) as stream:
+        stream.absorb(busy.state)
+        stream.rank("q", {"new": 1.0})
+        assert stream.shares()["new"].target > 0.0
+        busy.absorb(stream.state)
+        assert busy.shares() == stream.shares()
+    assert Stream.replay(log).state == stream.state
 
 
 def test_a_late_request_is_recovered_and_not_counted(tmp_path: Path) -> None:

@@ -112,6 +112,23 @@ def test_states_that_count_differently_are_refused() -> None:
         stream.absorb(3)  # type: ignore[arg-type]
 
 
+def test_two_servers_of_one_name_are_refused() -> None:
+    one, other = Stream("relevance", str), Stream("relevance", str)
+    one.rank("q", {"a": 0.5})
+    other.rank("q", {"a": 0.75})
+    for first, second in ((one, other), (other, one)):
+        with pytest.raises(EvenrankError, match="two servers are called 'main'"):
+            first.state.merge(second.state)
+    other.rank("q", {"a": 0.75})
+    one.absorb(Stream("relevance", str, server="b").state)
+    before = one.state
+    with pytest.raises(EvenrankError, match="others have seen 2 changes of server 'main', which itself has made 1"):
+        one.absorb(other.state)
+    assert one.state == before
+    other.absorb(before)
+    assert set(other.state.servers) == {"main", "b"}
+
+
 def test_save_and_load(tmp_path: Path) -> None:
     state = server_states({})[0]
     state.save(tmp_path / "state.json")
