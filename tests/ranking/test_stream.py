@@ -304,7 +304,7 @@ def test_clicks_are_exposure_when_asked_for(tmp_path: Path) -> None:
             with pytest.raises(EvenrankError, match=said):
                 stream.observe(1, clicks)  # type: ignore[arg-type]
         for wrong in ("a", None, 3, [["a"]]):
-            with pytest.raises(EvenrankError, match="clicks: .*give a list of items"):
+            with pytest.raises(EvenrankError, match=r"clicks: .*give a list of items"):
                 stream.observe(1, wrong)  # type: ignore[arg-type]
         with pytest.raises(EvenrankError, match=r"ranking \[1\] is not one"):
             stream.observe([1], ["a"])  # type: ignore[arg-type]

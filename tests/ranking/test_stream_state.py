@@ -184,6 +184,21 @@ def test_sums_that_would_overflow_are_refused() -> None:
     assert stream.state == Stream().state
 
 
+def test_sums_of_many_servers_that_would_overflow_are_refused() -> None:
+    states = []
+    for number in range(17):
+        state = Stream("relevance", str, server=str(number)).state
+        part = state.servers[str(number)]
+        part.version, part.newest, part.slices[0] = 1, 0, TimeSlice()
+        part.slices[0].add(state.positions(["x"]), np.full((3, 1), LARGEST_SUM - 1))
+        states.append(state)
+    stream = Stream("relevance", str, state=states[0].merge(*states[1:16]))
+    assert stream.shares()["x"].exposure == 1.0
+    with pytest.raises(EvenrankError, match="the sums of all servers exceed"):
+        stream.absorb(states[16])
+    assert "16" not in stream.state.servers
+
+
 def test_a_window_forgets_the_names_of_providers_that_left() -> None:
     stream = Stream("optimal", str, {"wanted": 1}, window=16)
     for number in range(2500):

@@ -33,7 +33,9 @@ SLICES_PER_HALF_LIFE = 4
 MAX_HALF_LIVES = 12
 """What is older than so many half-lives, and counts for less than 1/4000, is forgotten."""
 LARGEST_SUM = 1 << 58
-"""Largest sum of one server: the sum of sixteen of them still fits 64 bits."""
+"""Largest sum of a group on one server, and in one slice of time: a billion candidates, for example."""
+LARGEST_TOTAL = 1 << 62
+"""Largest sum of a group over the servers of a state; totals are kept in 64 bits."""
 KINDS = ("exposure", "relevance", "appearances")
 """What is summed for each group: exposure given, relevance of its candidates, and how often they were candidates."""
 MIN_FORGOTTEN = 1000
@@ -175,6 +177,10 @@ class ServerPart:
     """Newest slice so far; None before the first request."""
     slices: dict[int, TimeSlice] = field(default_factory=dict)
 
+    def largest_sum(self) -> int:
+        """At least the sum over slices of any group."""
+        return sum(int(one.sums.max(initial=0)) for one in self.slices.values())
+
 
 class StreamState:
     """The sums of all servers that are known here."""
@@ -243,8 +249,8 @@ class StreamState:
     def newer_parts(self, other: StreamState, *, except_server: str | None = None) -> StreamState:
         """What another state has newer than this one, which keeps the part of `except_server` itself.
 
-        EvenrankError where the other state counts exposure differently, or has a part that no server with this name
-        can have counted.
+        EvenrankError where the other state counts exposure differently, has a part that no server with this name can
+        have counted, or has sums that are too large to be added.
         """
         here, there = asdict(self.accounting), asdict(other.accounting)
         if different := [f"{name} is {here[name]} and {there[name]}" for name in here if here[name] != there[name]]:
@@ -266,6 +272,8 @@ class StreamState:
                 )
             if is_newer:
                 newer.servers[server] = part
+        if sum(part.largest_sum() for part in {**self.servers, **newer.servers}.values()) >= LARGEST_TOTAL:
+            raise EvenrankError("the sums of all servers exceed what can be kept (use a window or a half-life)")
         return newer
 
     def to_bytes(self) -> bytes:
