@@ -70,7 +70,7 @@ def test_items_may_be_numbers_of_numpy_or_a_series() -> None:
     pandas = pytest.importorskip("pandas")
     assert Stream().rank("q", [(np.int64(5), np.float32(0.5)), ("ø", 1)])[:] == ["ø", 5]
     assert Stream().rank("q", pandas.Series({"a": 0.1, "b": 0.2}))[:] == ["b", "a"]
-    for time in (math.nan, math.inf, 1e300, "noon", True):
+    for time in (math.nan, math.inf, 1e300, 10**400, "noon", True):
         with pytest.raises(EvenrankError, match="time is"):
             Stream(window=5).rank("q", {"a": 1.0}, time=time)  # type: ignore[arg-type]
 
@@ -167,6 +167,7 @@ def test_bad_set_up_is_refused() -> None:
         ({"target": 3}, "target: a value of type int"),
         ({"window": 0}, "window is 0"),
         ({"window": 1e-300}, "window is 1e-300"),
+        ({"window": 10**400}, "window is 10000"),
         ({"half_life": math.inf}, "half_life is inf"),
         ({"seed": 1 << 70}, "seed"),
         ({"window": 5, "half_life": 5}, "not both"),

@@ -79,13 +79,29 @@ def test_a_log_is_measured_with_its_clicks(tmp_path: Path) -> None:
     with Stream("relevance", {"a": "x", "b": "y"}, exposure="clicks", log=log) as stream:
         stream.observe(stream.rank("q", {"a": 1.0, "b": 1.0}).number, {"b": 3})
         stream.observe(1, ["a"])
-    found = measure_stream(log, exposure="clicks")
+    found = measure_stream(log)
     assert found.shares == {"x": (0.25, 0.5), "y": (0.75, 0.5)}
+    assert found == measure_stream(log, exposure="clicks")
     log.write_bytes(log.read_bytes().replace(b'"order":[0,1]', b'"order":[0,7]'))
     with pytest.raises(EvenrankError, match=r"stream.log:2: the order"):
         measure_stream(log)
     with pytest.raises(EvenrankError, match="from the log"):
         measure_stream(two_rankings(), exposure="clicks")
+
+
+def test_a_log_is_measured_as_it_was_counted(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    for target in ("population", "equal"):
+        options = {"attention": "rbp:0.5", "exposure": "impact", "window": 50}
+        with Stream("optimal", {"a": "x", "b": "y", "c": "y"}, target, log=log, **options) as stream:  # type: ignore[arg-type]
+            stream.rank("q", {"a": 0.9, "b": 0.8, "c": 0.3})
+    found = measure_stream(log)
+    assert found.shares == {group: pytest.approx(tuple(share)) for group, share in stream.shares().items()}
+    assert found.settings == {"target": "equal", "attention": "rbp:0.5", "exposure": "impact", "blocks": 2}
+    assert measure_stream(log, target="population", attention="log").settings["target"] == "population"
+    log.write_bytes(log.read_bytes().replace(b'"rbp:0.5"', b'"rbp:5"', 1))
+    with pytest.raises(EvenrankError, match=r"stream.log:1: "):
+        measure_stream(log)
 
 
 def test_nothing_to_measure_is_said() -> None:

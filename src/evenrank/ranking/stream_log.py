@@ -181,7 +181,7 @@ def _candidate(row: object, groups_of: Callable[[Item], ItemGroups] | None) -> C
     if type(item) is not str or not item.isascii():
         item = _check_id(item)
     if not is_amount(relevance):
-        raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r} (a number from 0 to {LARGEST:,.0f})")
+        raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r:.40} (a number from 0 to {LARGEST:,.0f})")
     given = row[2] if len(row) == 3 else None
     groups = given if given is not None or groups_of is None else groups_of(item)
     return Candidate(item, float(relevance), check_groups(groups))
@@ -353,9 +353,10 @@ def _query(record: dict[str, Any], number: int, groups_of: Callable[[Item], Item
     )
 
 
-def is_time(value: object) -> bool:
+def is_time(value: Any) -> bool:
     """Whether a value is a time: a number of at most `LARGEST_TIME` either way."""
-    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= LARGEST_TIME
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= LARGEST_TIME)
 
 
 def group_lookup(groups: GroupSource) -> Callable[[Item], ItemGroups] | None:

@@ -67,7 +67,7 @@ class Accounting:
             faults.append(str(UnknownNameError("kind of exposure", self.exposure, get_args(Exposure))))
         for name, length in (("window", self.window), ("half_life", self.half_life)):
             if length is not None and not _is_length(length):
-                faults.append(f"{name} is {length!r}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
+                faults.append(f"{name} is {length!r:.40}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
             elif length is not None:
                 object.__setattr__(self, name, float(length))
         if self.window is not None and self.half_life is not None:
@@ -125,8 +125,9 @@ def _weights(attention: str, n_ranks: int) -> NDArray[np.float64]:
     return weights
 
 
-def _is_length(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and LEAST_TIME <= value <= MOST_TIME
+def _is_length(value: Any) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(LEAST_TIME <= value <= MOST_TIME)
 
 
 @dataclass(slots=True)
