@@ -137,6 +137,30 @@ def test_grades_decide_measures_and_never_rankings(folder: Path) -> None:
     assert (folder / "graded.out").read_bytes() == (folder / "plain.out").read_bytes()
 
 
+def test_grades_of_some_requests_are_refused_before_anything_is_logged(folder: Path) -> None:
+    items = [{"item": "a", "relevance": 1, "grade": 1}]
+    graded, empty, plain = ({"query": "q", "items": some} for some in (items, [], request_line(1)["items"]))
+    (folder / "some.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (graded, empty, plain)))
+    assert "1 of 2 requests have grades, and request '3' has none" in refused("some.jsonl", "--log", "log")
+    assert Stream.replay("log").state.servers["main"].n_requests == 0
+    (folder / "all.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (graded, empty)))
+    assert run("all.jsonl", "--groups", "groups.csv").exit_code == 0
+
+
+def test_a_state_alone_goes_to_standard_output(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    result = run("requests.jsonl", "--groups", "groups.csv", "--save", "-")
+    assert result.stdout == ""
+    assert StreamState.from_bytes(capfdbinary.readouterr().out).servers["main"].n_requests == 40
+
+
+def test_options_that_would_not_be_used_are_refused(folder: Path) -> None:
+    assert run("requests.jsonl", "--groups", "groups.csv", "--log", "log", "--save", "state").exit_code == 0
+    said = refused("log", "--replay", "--policy", "fairco", "-o", "out.jsonl")
+    assert "--policy, --output: not used by --replay" in said
+    assert "--window: not used by a merge of states" in refused("--state", "state", "--save", "new", "--window", "5")
+    assert not (folder / "new").exists()
+
+
 def test_a_target_of_a_file_a_window_and_a_figure(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra report")
     (folder / "target.csv").write_text("group,share\nx,3\ny,1\n")
@@ -190,6 +214,8 @@ def test_every_bad_line_is_reported_at_once(folder: Path) -> None:
         (("--policy", "fairco", "--policy", "optimal", "--save", "s"), "for one policy"),
         (("--save", "requests.jsonl", "--force"), "one of the files to read"),
         (("--save", "same", "-o", "same"), "two outputs"),
+        (("--save", "-", "-o", "-"), "two outputs"),
+        (("--log", "-"), "a log is a file"),
         (("--state", "groups.csv"), "not a state of a stream"),
         (("--log", "groups.csv"), "one of the files to read"),
         (("--plot", "figure.doc"), "not a figure's file name"),

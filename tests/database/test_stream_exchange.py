@@ -63,7 +63,7 @@ def test_four_servers_agree_through_postgresql(postgres: PostgresServer) -> None
 
 @contextmanager
 def serving(groups: Path, log: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    command = [sys.executable, str(EXAMPLES / "stream_server.py"), str(groups), str(log), "0"]
+    command = [sys.executable, str(EXAMPLES / "stream_server.py"), log.stem, str(groups), str(log), "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
@@ -97,6 +97,7 @@ def test_the_http_server_survives_a_kill_and_exchanges_states(tmp_path: Path) ->
             status, answer = ask(port, "POST", "/rank", body)
             assert status == 400
             assert answer["error"]
+        assert [ask(port, method, "/nowhere", question)[0] for method in ("GET", "POST")] == [404, 404]
         before = ask(port, "GET", "/shares")
     with serving(groups, tmp_path / "one.log") as (_, one), serving(groups, tmp_path / "two.log") as (_, two):
         assert ask(one, "GET", "/shares") == before

@@ -70,7 +70,7 @@ def test_items_may_be_numbers_of_numpy_or_a_series() -> None:
     pandas = pytest.importorskip("pandas")
     assert Stream().rank("q", [(np.int64(5), np.float32(0.5)), ("ø", 1)])[:] == ["ø", 5]
     assert Stream().rank("q", pandas.Series({"a": 0.1, "b": 0.2}))[:] == ["b", "a"]
-    for time in (math.nan, math.inf, 1e300, "noon", True):
+    for time in (math.nan, math.inf, 1e300, 10**400, "noon", True):
         with pytest.raises(EvenrankError, match="time is"):
             Stream(window=5).rank("q", {"a": 1.0}, time=time)  # type: ignore[arg-type]
 
@@ -81,6 +81,28 @@ def test_attention_may_be_a_file_for_a_stream_and_never_for_a_state(tmp_path: Pa
     document = Stream().state.to_bytes().replace(b'"log"', f'"table:{tmp_path}/weights"'.encode())
     with pytest.raises(InputError, match="this is not a list of weights"):
         StreamState.from_bytes(document)
+
+
+def test_names_of_numpy_whole_numbers_and_sets_are_logged_as_they_are_counted(tmp_path: Path) -> None:
+    groups = {"a": [1, 1], "b": np.str_("x"), "c": {"z", "y", "x"}}
+    with Stream("relevance", groups, window=np.int64(50), log=tmp_path / "log") as stream:
+        ranking = stream.rank(np.str_("q"), {np.str_("a"): 1.0, "b": 0.5, "c": 0.4}, time=np.float32(3))
+    assert [one.groups for one in ranking.candidates] == [{"1": 2.0}, {"x": 1.0}, {"x": 1.0, "y": 1.0, "z": 1.0}]
+    assert list(ranking.candidates[2].groups) == ["x", "y", "z"]
+    assert Stream.replay(tmp_path / "log").state == stream.state
+
+
+def test_windows_of_one_length_are_one_setting() -> None:
+    states = [Stream(server=name, window=length).state for name, length in (("a", 5), ("b", 5.0))]
+    assert states[0].merge(states[1]).to_bytes() == states[1].merge(states[0]).to_bytes()
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    for read in (Stream.replay, StreamState.load, evenrank.measure_stream):
+        with pytest.raises(InputError, match=r"nowhere: No such file or directory"):
+            read(tmp_path / "nowhere")
+        with pytest.raises(InputError, match="a folder, where a file was expected"):
+            read(tmp_path)
 
 
 def test_groups_of_a_file(tmp_path: Path) -> None:
@@ -145,6 +167,7 @@ def test_bad_set_up_is_refused() -> None:
         ({"target": 3}, "target: a value of type int"),
         ({"window": 0}, "window is 0"),
         ({"window": 1e-300}, "window is 1e-300"),
+        ({"window": 10**400}, "window is 10000"),
         ({"half_life": math.inf}, "half_life is inf"),
         ({"seed": 1 << 70}, "seed"),
         ({"window": 5, "half_life": 5}, "not both"),
@@ -247,7 +270,7 @@ def test_a_log_belongs_to_one_server_one_way_of_counting_and_one_process(tmp_pat
             Stream("relevance", GROUPS, log=log)
     with pytest.raises(EvenrankError, match="is the log of server 'main'"):
         Stream("relevance", GROUPS, log=log, server="b")
-    with pytest.raises(EvenrankError, match="window is 5 and None"):
+    with pytest.raises(EvenrankError, match=r"window is 5\.0 and None"):
         Stream("relevance", GROUPS, log=log, window=5)
     with pytest.raises(EvenrankError, match="holds the state already"):
         Stream("relevance", GROUPS, log=log, state=stream.state)
@@ -281,6 +304,11 @@ def test_clicks_are_exposure_when_asked_for(tmp_path: Path) -> None:
         for clicks, said in (({"c": 1}, "no item c"), ({"a": -1}, "not numbers")):
             with pytest.raises(EvenrankError, match=said):
                 stream.observe(1, clicks)  # type: ignore[arg-type]
+        for wrong in ("a", None, 3, [["a"]]):
+            with pytest.raises(EvenrankError, match=r"clicks: .*give a list of items"):
+                stream.observe(1, wrong)  # type: ignore[arg-type]
+        with pytest.raises(EvenrankError, match=r"ranking \[1\] is not one"):
+            stream.observe([1], ["a"])  # type: ignore[arg-type]
         with pytest.raises(EvenrankError, match=f"ranking 9 is not one of the last {MAX_PENDING:,}"):
             stream.observe(9, ["a"])
         stream.checkpoint()
@@ -308,6 +336,21 @@ def test_a_window_forgets_and_a_half_life_fades() -> None:
     for item, time in (("new", 4), ("old", 0)):
         late.rank("q", {item: 1.0}, time=time)
     assert late.shares() == fading.shares()
+
+
+@pytest.mark.parametrize("setup", [{"window": 100}, {"half_life": 10}], ids=str)
+def test_a_server_with_fewer_requests_than_others_is_counted(setup: dict[str, Any], tmp_path: Path) -> None:
+    busy = Stream("relevance", str, "population", server="busy", **setup)
+    for _ in range(500):
+        busy.rank("q", {"old": 1.0})
+    log = tmp_path / "stream.log"
+    with Stream("relevance", str, "population", server="new", log=log, **setup) as stream:
+        stream.absorb(busy.state)
+        stream.rank("q", {"new": 1.0})
+        assert stream.shares()["new"].target > 0.0
+        busy.absorb(stream.state)
+        assert busy.shares() == stream.shares()
+    assert Stream.replay(log).state == stream.state
 
 
 def test_a_late_request_is_recovered_and_not_counted(tmp_path: Path) -> None:

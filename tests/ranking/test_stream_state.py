@@ -112,6 +112,23 @@ def test_states_that_count_differently_are_refused() -> None:
         stream.absorb(3)  # type: ignore[arg-type]
 
 
+def test_two_servers_of_one_name_are_refused() -> None:
+    one, other = Stream("relevance", str), Stream("relevance", str)
+    one.rank("q", {"a": 0.5})
+    other.rank("q", {"a": 0.75})
+    for first, second in ((one, other), (other, one)):
+        with pytest.raises(EvenrankError, match="two servers are called 'main'"):
+            first.state.merge(second.state)
+    other.rank("q", {"a": 0.75})
+    one.absorb(Stream("relevance", str, server="b").state)
+    before = one.state
+    with pytest.raises(EvenrankError, match="others have seen 2 changes of server 'main', which itself has made 1"):
+        one.absorb(other.state)
+    assert one.state == before
+    other.absorb(before)
+    assert set(other.state.servers) == {"main", "b"}
+
+
 def test_save_and_load(tmp_path: Path) -> None:
     state = server_states({})[0]
     state.save(tmp_path / "state.json")
@@ -165,6 +182,21 @@ def test_sums_that_would_overflow_are_refused() -> None:
     with pytest.raises(EvenrankError, match="too large to be summed"):
         stream.rank("q", {"a": 1e6})
     assert stream.state == Stream().state
+
+
+def test_sums_of_many_servers_that_would_overflow_are_refused() -> None:
+    states = []
+    for number in range(17):
+        state = Stream("relevance", str, server=str(number)).state
+        part = state.servers[str(number)]
+        part.version, part.newest, part.slices[0] = 1, 0, TimeSlice()
+        part.slices[0].add(state.positions(["x"]), np.full((3, 1), LARGEST_SUM - 1))
+        states.append(state)
+    stream = Stream("relevance", str, state=states[0].merge(*states[1:16]))
+    assert stream.shares()["x"].exposure == 1.0
+    with pytest.raises(EvenrankError, match="the sums of all servers exceed"):
+        stream.absorb(states[16])
+    assert "16" not in stream.state.servers
 
 
 def test_a_window_forgets_the_names_of_providers_that_left() -> None:

@@ -79,13 +79,29 @@ def test_a_log_is_measured_with_its_clicks(tmp_path: Path) -> None:
     with Stream("relevance", {"a": "x", "b": "y"}, exposure="clicks", log=log) as stream:
         stream.observe(stream.rank("q", {"a": 1.0, "b": 1.0}).number, {"b": 3})
         stream.observe(1, ["a"])
-    found = measure_stream(log, exposure="clicks")
+    found = measure_stream(log)
     assert found.shares == {"x": (0.25, 0.5), "y": (0.75, 0.5)}
+    assert found == measure_stream(log, exposure="clicks")
     log.write_bytes(log.read_bytes().replace(b'"order":[0,1]', b'"order":[0,7]'))
     with pytest.raises(EvenrankError, match=r"stream.log:2: the order"):
         measure_stream(log)
     with pytest.raises(EvenrankError, match="from the log"):
         measure_stream(two_rankings(), exposure="clicks")
+
+
+def test_a_log_is_measured_as_it_was_counted(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    for target in ("population", "equal"):
+        options = {"attention": "rbp:0.5", "exposure": "impact", "window": 50}
+        with Stream("optimal", {"a": "x", "b": "y", "c": "y"}, target, log=log, **options) as stream:  # type: ignore[arg-type]
+            stream.rank("q", {"a": 0.9, "b": 0.8, "c": 0.3})
+    found = measure_stream(log)
+    assert found.shares == {group: pytest.approx(tuple(share)) for group, share in stream.shares().items()}
+    assert found.settings == {"target": "equal", "attention": "rbp:0.5", "exposure": "impact", "blocks": 2}
+    assert measure_stream(log, target="population", attention="log").settings["target"] == "population"
+    log.write_bytes(log.read_bytes().replace(b'"rbp:0.5"', b'"rbp:5"', 1))
+    with pytest.raises(EvenrankError, match=r"stream.log:1: "):
+        measure_stream(log)
 
 
 def test_nothing_to_measure_is_said() -> None:
@@ -112,10 +128,26 @@ def stationary(seed: int, n_requests: int = 100) -> StreamMeasures:
     return measure_stream([stream.rank("q", items) for items in rows])
 
 
-def test_intervals_cover_the_expectation() -> None:
-    truth = 0.8 + 0.6 + 0.4 / math.log2(3) + 0.2 / 2  # four uniform numbers in order, by the attention of their ranks
-    found = [stationary(seed).intervals["utility"] for seed in range(60)]
-    assert 50 <= sum(one.low <= truth <= one.high for one in found) <= 60
+def test_intervals_of_a_mean_are_students_over_the_blocks() -> None:
+    """Of a mean, the jackknife over blocks of one size is Student's interval of the blocks' means."""
+    relevance = np.sort(np.random.default_rng(3).random((100, 4)))[:, ::-1]
+    blocks = (relevance @ [1.0, 1.0, 1.0 / math.log2(3), 0.5]).reshape(20, 5).mean(axis=1)
+    reach = 2.0930240544 * blocks.std(ddof=1) / math.sqrt(20)  # 97.5 % quantile with 19 degrees of freedom
+    found = stationary(3).intervals["utility"]
+    assert (found.low, found.high) == pytest.approx((blocks.mean() - reach, blocks.mean() + reach), rel=1e-9)
+
+
+def test_intervals_of_a_ratio_leave_out_a_block_at_a_time() -> None:
+    requests = [
+        ranking(number, f"q{number}", ("a", number / 4, "x"), ("b", (4 - number) / 4, "y")) for number in range(4)
+    ]
+    gained = np.array([number / 4 + (4 - number) / 8 for number in range(4)])
+    ideal = np.array([max(n, 4 - n) / 4 + min(n, 4 - n) / 8 for n in range(4)])
+    without = (gained.sum() - gained) / (ideal.sum() - ideal)
+    error = math.sqrt(3 / 4 * float(((without - without.mean()) ** 2).sum()))
+    found = measure_stream(requests, attention="reciprocal", blocks=4).intervals["quality"]
+    assert found.se == pytest.approx(error, rel=1e-9)
+    assert found.high == pytest.approx(gained.sum() / ideal.sum() + 3.1824463053 * error, rel=1e-9)
 
 
 def test_intervals_hold_their_values() -> None:

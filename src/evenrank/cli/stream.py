@@ -109,9 +109,11 @@ def command(
     policy sees. States of several servers are merged with: evenrank stream --state A --state B --save MERGED.
     """
     if requests is None:
+        _refuse_ignored("a merge of states", {"states", "save", "force"})
         _merge(states, save, force)
         return
     if replay:
+        _refuse_ignored("--replay", {"requests", "replay", "save", "force"})
         _replay(requests, save, force)
         return
     outputs = [path for path in (save, log, output, plot) if path is not None]
@@ -148,7 +150,7 @@ def command(
         runs[0].stream.save(save)
     if plot is not None:
         evenrank.plot_streams(measured, plot)
-    if output != STDOUT:
+    if STDOUT not in (output, save):
         write_text([_render(measured, form)], STDOUT, force=True)
 
 
@@ -186,9 +188,25 @@ def _check_outputs(outputs: list[Path], inputs: list[Path], log: Path | None, fo
         refuse_input(path, inputs)
         if path != log:
             refuse_existing(path, force=force)
-    named = [path.resolve() for path in outputs if path != STDOUT]
+    if log == STDOUT:
+        raise click.UsageError("--log: a log is a file, because it is continued and replayed (name one)")
+    named = [path.resolve() for path in outputs]
     if len(set(named)) < len(named):
         raise click.UsageError("two outputs have the same name")
+
+
+def _refuse_ignored(task: str, used: set[str]) -> None:
+    """UsageError for options that were given and that a task would not use."""
+    context = click.get_current_context()
+    given = [
+        one.opts[-1]
+        for one in context.command.params
+        if one.name is not None
+        and one.name not in used
+        and context.get_parameter_source(one.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: not used by {task} (leave it out)")
 
 
 def _merge(states: tuple[Path, ...], save: Path | None, force: bool) -> None:

@@ -232,10 +232,11 @@ class OptimalStream(CheckedPolicy):
 
     Mean utility and mean exposure of a stream are a point of a convex set, and a ranking moves it by 1/t. Sorting by
     relevance minus the prices of an item's groups, the gradient at that point, is the best move to the first order.
-    Where requests are drawn independently from one distribution and the target's shares are fixed, the expected
-    objective after T requests is at most B·(1 + ln T)/T below that of the best policy that knows the distribution, with
-    B = fairness/2 × the squared diameter of excess exposures; where shares follow the relevance seen so far, O(1/√T).
-    For requests in an adversarial order, and with a window, nothing is guaranteed.
+    Where requests are drawn independently from one distribution, all offer the same exposure, and the target's shares
+    are fixed, the expected objective after T requests is at most B·(1 + ln T)/T below that of the best policy that
+    knows the distribution, with B = fairness/2 × the squared diameter of excess exposures; where they offer different
+    exposure, O(ln T/T), and where shares follow the relevance seen so far, O(1/√T). For requests in an adversarial
+    order, and with a window, nothing is guaranteed.
     """
 
     name: ClassVar[str] = "optimal"

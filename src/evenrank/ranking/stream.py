@@ -167,7 +167,8 @@ class Stream:
         """The ranking of one request; what it gives to groups is counted, and logged, before it is returned.
 
         `items` are relevance by item, or tuples (item, relevance) or (item, relevance, groups). `time` is any clock
-        that all servers share, in the unit of the window; without it, requests are counted.
+        that all servers share, in the unit of the window; without it, each server counts its requests, and one that has
+        fewer than others counts on from where these are.
         """
         text = _checked(lambda: check_text(query, "query"))
         candidates = _checked(lambda: check_items(items, self._groups_of))
@@ -175,7 +176,7 @@ class Stream:
             raise EvenrankError(f"time is {str(time)[:40]!r}, but must be a number within {LARGEST_TIME:,.0f} of 0")
         with self._lock:
             number = self._part.n_requests + 1
-            moment = float(number if time is None else time)
+            moment = self._next_moment(number) if time is None else float(time)
             order = self._decide(number, candidates)
             ranking = StreamRanking(number, moment, text, candidates, order)
             counted = self._counted(ranking)
@@ -183,15 +184,22 @@ class Stream:
             self._add(counted)
             return ranking
 
+    def _next_moment(self, number: int) -> float:
+        """The time of a request that came without one: its number, or the newest slice if other servers are ahead."""
+        length = self.accounting.slice_length
+        if length is None or self.accounting.slice_of(number) >= self._state.newest:
+            return float(number)
+        return (self._state.newest + 0.5) * length
+
     def observe(self, number: int, clicks: Mapping[Item, float] | Iterable[Item]) -> None:
         """Count observed clicks of ranking `number`: items that were clicked, or numbers of clicks by item."""
         if self.accounting.exposure != "clicks":
             raise EvenrankError(
                 f"exposure is counted by {self.accounting.exposure} (make a stream with exposure='clicks')"
             )
-        counts = dict(clicks) if isinstance(clicks, Mapping) else dict(Counter(clicks))
+        counts = _click_counts(clicks)
         with self._lock:
-            ranking = self._pending.get(number)
+            ranking = self._pending.get(number) if isinstance(number, int) else None
             if ranking is None:
                 raise EvenrankError(f"ranking {number} is not one of the last {MAX_PENDING:,} rankings of this server")
             by_item = {one.item: one for one in ranking.candidates}
@@ -475,6 +483,18 @@ def check_stream_target(target: object) -> str | dict[str, float]:
     if not shares:
         raise EvenrankError("target: every share is 0 (give at least one group a share)")
     return shares
+
+
+def _click_counts(clicks: Mapping[Item, float] | Iterable[Item]) -> dict[Item, float]:
+    """Numbers of clicks by item."""
+    try:
+        if isinstance(clicks, Mapping):
+            return dict(clicks)
+        if not isinstance(clicks, str | bytes):
+            return dict(Counter(iter(clicks)))
+    except TypeError:
+        pass
+    raise WrongTypeError(clicks, "clicks", "a list of items, or numbers of clicks by item")
 
 
 def _memberships(items: Sequence[Candidate]) -> tuple[NDArray[np.intp], list[str], NDArray[np.float64]]:

@@ -6,10 +6,10 @@ import csv
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import IO, Any, TypeAlias, overload
 
@@ -114,7 +114,7 @@ def check_text(value: object, what: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{what} {ascii(value)[:60]} has half of a surrogate pair, which no file can hold") from None
-    return value
+    return str(value)
 
 
 def check_groups(groups: ItemGroups) -> dict[str, float]:
@@ -132,9 +132,9 @@ def check_groups(groups: ItemGroups) -> dict[str, float]:
     if isinstance(groups, bytes) or not isinstance(groups, Iterable):
         raise ValueError(f"groups are a {type(groups).__name__}, where a name, a list or weights were expected")
     counts: dict[str, float] = {}
-    for name in groups:
-        counts[check_text(name, "group")] = counts.get(name, 0.0) + 1.0
-    return counts
+    for name in [check_text(name, "group") for name in groups]:
+        counts[name] = counts.get(name, 0.0) + 1.0
+    return {name: counts[name] for name in sorted(counts)} if isinstance(groups, Set) else counts
 
 
 def is_amount(value: object) -> bool:
@@ -181,7 +181,7 @@ def _candidate(row: object, groups_of: Callable[[Item], ItemGroups] | None) -> C
     if type(item) is not str or not item.isascii():
         item = _check_id(item)
     if not is_amount(relevance):
-        raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r} (a number from 0 to {LARGEST:,.0f})")
+        raise ValueError(f"{str(item)[:60]!r} has relevance {relevance!r:.40} (a number from 0 to {LARGEST:,.0f})")
     given = row[2] if len(row) == 3 else None
     groups = given if given is not None or groups_of is None else groups_of(item)
     return Candidate(item, float(relevance), check_groups(groups))
@@ -278,7 +278,7 @@ def _end_of_last_line(file: IO[bytes], size: int) -> int:
 
 def read_log(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, record) of a log, the header first; a last line that was not finished is left out."""
-    with open(path, "rb") as file:
+    with open_compressed(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
@@ -353,9 +353,10 @@ def _query(record: dict[str, Any], number: int, groups_of: Callable[[Item], Item
     )
 
 
-def is_time(value: object) -> bool:
+def is_time(value: Any) -> bool:
     """Whether a value is a time: a number of at most `LARGEST_TIME` either way."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_TIME
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= LARGEST_TIME)
 
 
 def group_lookup(groups: GroupSource) -> Callable[[Item], ItemGroups] | None:

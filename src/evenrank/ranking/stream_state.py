@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from numbers import Real
 from operator import mul
 from typing import Any, Literal, get_args
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from evenrank.core.exposure import Attention, Cascade, check_attention, parse_attention
 from evenrank.errors import EvenrankError, InputError, UnknownNameError, input_error, listed
 from evenrank.io.atomic import atomic_file
+from evenrank.io.compressed import open_compressed
 from evenrank.policies.stream_policies import UNIT, GroupTotals
 
 SCHEMA = "evenrank.stream-state/1"
@@ -31,7 +33,9 @@ SLICES_PER_HALF_LIFE = 4
 MAX_HALF_LIVES = 12
 """What is older than so many half-lives, and counts for less than 1/4000, is forgotten."""
 LARGEST_SUM = 1 << 58
-"""Largest sum of one server: the sum of sixteen of them still fits 64 bits."""
+"""Largest sum of a group on one server, and in one slice of time: a billion candidates, for example."""
+LARGEST_TOTAL = 1 << 62
+"""Largest sum of a group over the servers of a state; totals are kept in 64 bits."""
 KINDS = ("exposure", "relevance", "appearances")
 """What is summed for each group: exposure given, relevance of its candidates, and how often they were candidates."""
 MIN_FORGOTTEN = 1000
@@ -63,7 +67,9 @@ class Accounting:
             faults.append(str(UnknownNameError("kind of exposure", self.exposure, get_args(Exposure))))
         for name, length in (("window", self.window), ("half_life", self.half_life)):
             if length is not None and not _is_length(length):
-                faults.append(f"{name} is {length!r}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
+                faults.append(f"{name} is {length!r:.40}, but must be a number from {LEAST_TIME:g} to {MOST_TIME:,.0f}")
+            elif length is not None:
+                object.__setattr__(self, name, float(length))
         if self.window is not None and self.half_life is not None:
             faults.append("a stream has a window or a half-life, not both")
         try:
@@ -119,8 +125,9 @@ def _weights(attention: str, n_ranks: int) -> NDArray[np.float64]:
     return weights
 
 
-def _is_length(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_TIME <= value <= MOST_TIME
+def _is_length(value: Any) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(LEAST_TIME <= value <= MOST_TIME)
 
 
 @dataclass(slots=True)
@@ -131,6 +138,10 @@ class TimeSlice:
     offered: int = 0
     sums: NDArray[np.int64] = field(default_factory=lambda: np.zeros((len(KINDS), 0), np.int64))
     """Kind by group; groups after the last one are zero."""
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """Totals over groups, which differ where other requests were counted."""
+        return self.n_requests, self.offered, *self.sums.sum(axis=1).tolist()
 
     def add(self, groups: NDArray[np.intp], sums: NDArray[np.int64], n_requests: int = 0, offered: int = 0) -> None:
         """Add sums (kind by group) to groups, each of which comes once."""
@@ -166,6 +177,10 @@ class ServerPart:
     newest: int | None = None
     """Newest slice so far; None before the first request."""
     slices: dict[int, TimeSlice] = field(default_factory=dict)
+
+    def largest_sum(self) -> int:
+        """At least the sum over slices of any group."""
+        return sum(int(one.sums.max(initial=0)) for one in self.slices.values())
 
 
 class StreamState:
@@ -233,7 +248,11 @@ class StreamState:
         self.forget_old()
 
     def newer_parts(self, other: StreamState, *, except_server: str | None = None) -> StreamState:
-        """What another state has newer than this one; EvenrankError where it counts exposure differently."""
+        """What another state has newer than this one, which keeps the part of `except_server` itself.
+
+        EvenrankError where the other state counts exposure differently, has a part that no server with this name can
+        have counted, or has sums that are too large to be added.
+        """
         here, there = asdict(self.accounting), asdict(other.accounting)
         if different := [f"{name} is {here[name]} and {there[name]}" for name in here if here[name] != there[name]]:
             raise EvenrankError(f"states that count differently cannot be merged: {listed(different)}")
@@ -241,8 +260,21 @@ class StreamState:
         newer.groups = other.groups
         for server, part in other.servers.items():
             mine = self.servers.get(server)
-            if server != except_server and (mine is None or _age(part) > _age(mine)):
+            if mine is not None and _are_of_different_servers(mine, part):
+                raise EvenrankError(
+                    f"two servers are called {server!r}: one of them would not count (give each server its own name)"
+                )
+            is_newer = mine is None or _age(part) > _age(mine)
+            if is_newer and server == except_server:
+                raise EvenrankError(
+                    f"others have seen {part.version:,} changes of server {server!r}, which itself has made "
+                    f"{0 if mine is None else mine.version:,}: it lost its log, or another server has its name "
+                    "(begin with the last state, or with a new name)"
+                )
+            if is_newer:
                 newer.servers[server] = part
+        if sum(part.largest_sum() for part in {**self.servers, **newer.servers}.values()) >= LARGEST_TOTAL:
+            raise EvenrankError("the sums of all servers exceed what can be kept (use a window or a half-life)")
         return newer
 
     def to_bytes(self) -> bytes:
@@ -288,7 +320,7 @@ class StreamState:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> StreamState:
         """The state of a file that `save` wrote."""
-        with open(path, "rb") as file:
+        with open_compressed(path) as file:
             return cls.from_bytes(file.read(), path)
 
     def only(self, server: str) -> StreamState:
@@ -306,6 +338,16 @@ class StreamState:
 def _age(part: ServerPart) -> tuple[int, int]:
     """By which the newer part of a server is told: more changes or, where equal, more slices forgotten since."""
     return part.version, -len(part.slices)
+
+
+def _are_of_different_servers(one: ServerPart, other: ServerPart) -> bool:
+    """Whether two parts with the same number of changes differ in what one server cannot have counted twice."""
+    if one.version != other.version:
+        return False
+    if (one.n_requests, one.newest) != (other.n_requests, other.newest):
+        return True
+    both = one.slices.keys() & other.slices.keys()
+    return any(one.slices[at].fingerprint() != other.slices[at].fingerprint() for at in both)
 
 
 def _moved(part: ServerPart, names: list[str], state: StreamState) -> ServerPart:

@@ -126,9 +126,9 @@ def measure_stream(
     rankings: Iterable[StreamRanking] | str | os.PathLike[str],
     grades: Grades | Sequence[Sequence[float]] | None = None,
     *,
-    target: str | Mapping[str, float] = "relevant",
-    attention: str = "log",
-    exposure: Exposure = "position",
+    target: str | Mapping[str, float] | None = None,
+    attention: str | None = None,
+    exposure: Exposure | None = None,
     blocks: int = N_BLOCKS,
     name: str = "stream",
 ) -> StreamMeasures:
@@ -136,13 +136,17 @@ def measure_stream(
 
     `grades` say what was really relevant: by (query, item), or for each ranking the grades of its candidates in the
     order in which they were given. Without them the relevance that the policy saw is taken for true. With the exposure
-    `clicks`, `rankings` is a log.
+    `clicks`, `rankings` is a log. Target, attention and exposure that are left out are those of the log or, for
+    rankings, `relevant`, `log` and `position`.
     """
-    accounting = Accounting(str(parse_attention(attention)), exposure)
-    wanted = check_stream_target(target)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or not 1 <= blocks <= 1000:
         raise EvenrankError(f"blocks is {blocks!r}, but must be a whole number from 1 to 1000")
-    listed_rankings, clicks = _gathered(rankings, accounting)
+    listed_rankings, clicks, logged, logged_target = _gathered(rankings)
+    model = logged.attention if attention is None else str(parse_attention(attention))
+    accounting = Accounting(model, logged.exposure if exposure is None else exposure)
+    wanted = check_stream_target(logged_target if target is None else target)
+    if accounting.exposure == "clicks" and not isinstance(rankings, str | os.PathLike):
+        raise EvenrankError("clicks are measured from the log of a stream (give its file)")
     truths = _truths(listed_rankings, grades)
     sums = _each_request(listed_rankings, truths, accounting, wanted, clicks)
     n_requests = len(listed_rankings)
@@ -160,34 +164,47 @@ def measure_stream(
         worst_group=worst,
         shares={group: (e, t) for group, e, t in _shares(whole, wanted)},
         points=tuple(points),
-        settings={"target": wanted, "attention": accounting.attention, "exposure": exposure, "blocks": n_blocks},
+        settings={"target": wanted, "attention": model, "exposure": accounting.exposure, "blocks": n_blocks},
     )
 
 
-def _gathered(
-    rankings: Iterable[StreamRanking] | str | os.PathLike[str], accounting: Accounting
-) -> tuple[list[StreamRanking], dict[int, dict[Item, float]]]:
-    """Rankings, and clicks by the number of their ranking."""
+class _Gathered(NamedTuple):
+    """What is to be measured."""
+
+    rankings: list[StreamRanking]
+    clicks: dict[int, dict[Item, float]]
+    """By the number of their ranking."""
+    accounting: Accounting
+    """Of the log."""
+    target: object
+    """Of the log, unchecked; the last one where it was changed."""
+
+
+def _gathered(rankings: Iterable[StreamRanking] | str | os.PathLike[str]) -> _Gathered:
+    """Rankings as they are given, or those of a log with everything that it says about them."""
     if not isinstance(rankings, str | os.PathLike):
-        if accounting.exposure == "clicks":
-            raise EvenrankError("clicks are measured from the log of a stream (give its file)")
         found = list(rankings)
         if wrong := [one for one in found if not isinstance(one, StreamRanking)]:
             raise EvenrankError(f"rankings hold a {type(wrong[0]).__name__} (give what `Stream.rank` returned)")
-        return _some(found), {}
+        return _Gathered(_some(found), {}, Accounting(), "relevant")
     found = []
     clicks: dict[int, dict[Item, float]] = {}
+    accounting, target = Accounting(), "relevant"
     for line, record in read_log(rankings):
         try:
-            if "clicks" in record:
+            if line == 1:
+                accounting = Accounting(**record["state"]["accounting"])
+            if "setup" in record:
+                target = record["setup"]["target"]
+            elif "clicks" in record:
                 counts = clicks.setdefault(record["clicks"], {})
                 for item, count in record["items"]:
                     counts[item] = counts.get(item, 0.0) + count
             elif "order" in record:
                 found.append(StreamRanking.from_json(record))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, EvenrankError) as error:
             raise input_error(rankings, line, reason_of(error), "restore the log from a copy") from None
-    return _some(found), clicks
+    return _Gathered(_some(found), clicks, accounting, target)
 
 
 def _some(rankings: list[StreamRanking]) -> list[StreamRanking]:
@@ -402,14 +419,12 @@ def run_stream(
 
     `requests` come from `read_requests`; `progress` may wrap them to show a bar.
     """
+    grades = _all_grades(requests)
     rankings = [stream.rank(one.query, _rows(one.candidates), time=one.time) for one in progress(requests)]
-    graded = [one.grades for one in requests if one.grades is not None]
-    if graded and len(graded) < len(requests):
-        raise EvenrankError(f"{len(graded)} of {len(requests)} requests have grades (give all of them grades, or none)")
     accounting = stream.accounting
     measures = measure_stream(
         rankings,
-        graded or None,
+        grades,
         target=stream.target,
         attention=accounting.attention,
         exposure=accounting.exposure,
@@ -418,6 +433,19 @@ def run_stream(
     )
     measures = replace(measures, settings={**stream.settings, **measures.settings})
     return StreamRun(tuple(requests), tuple(rankings), measures, stream)
+
+
+def _all_grades(requests: Sequence[StreamQuery]) -> list[tuple[float, ...]] | None:
+    """The grades of all requests, or None where none has any; EvenrankError where only some have."""
+    asked = [one for one in requests if one.candidates]
+    n_graded = sum(one.grades is not None for one in asked)
+    if 0 < n_graded < len(asked):
+        first = next(one.request for one in asked if one.grades is None)
+        raise EvenrankError(
+            f"{n_graded} of {len(asked)} requests have grades, and request {first[:60]!r} has none "
+            "(give all of them grades, or none)"
+        )
+    return [one.grades or () for one in requests] if n_graded else None
 
 
 def _rows(candidates: Iterable[Candidate]) -> list[tuple[Item, float, Mapping[str, float]]]:
